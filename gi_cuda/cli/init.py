@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda.backends.compile.left_out import stand_in
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
@@ -180,6 +181,10 @@ class _Wish:
         return rank_kernels(self.source, self.compilation, self.hosts)
 
 
+def _but(header: str) -> str:
+    return " but the types of small floats" if stand_in(header) else ""
+
+
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:
     """What was found, and what is to be done."""
     lines = [f"wrote {folder}: {', '.join(texts)}"]
@@ -207,7 +212,7 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         if name in origins
     ]
     lines += [
-        f"left out, since the kernel needs nothing of it: {name} ({why})"
+        f"left out, since the kernel needs nothing of it{_but(name)}: {name} ({why})"
         for name, why in proposal.headers.without.items()
     ]
     lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]

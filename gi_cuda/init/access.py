@@ -30,6 +30,11 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
 _STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
 _TRANSPARENT = frozenset({"parenthesized_expression", "cast_expression", "update_expression"})
+_CAST = r"(?:reinterpret_cast<[\w:]+\*>|\([\w:]+\*\))\(*&\(*{0}\)*"
+_AS_PLACE = rf"\(*(?:{_CAST}\[0\]|\*\(*{_CAST})\)*"
+"""``(reinterpret_cast<float4 *>(&(x))[0])``, without white space."""
+_CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--|(?<!&)&(?!&)|[;{#]|\basm\b")
+"""What stands in a macro that may change what it is given, or tell where that is."""
 _CASTS = ("reinterpret_cast", "static_cast", "const_cast")
 
 
@@ -41,7 +46,8 @@ def accesses(code: CudaFile, function: Definition, name: str) -> Access:
     """
     found = _Follower(code).follow(function, name)
     words = set(_WORD.findall(code.of(function.node)))
-    named = any(name in _WORD.findall(code.macros[w].body) for w in words & code.macros.keys())
+    macros = [code.macros[word] for word in words & code.macros.keys()]
+    named = any(name in macro.free_names for macro in macros)
     return found | UNKNOWN if named and name not in code.macros else found
 
 
@@ -159,7 +165,7 @@ class _Follower:
         if parent.type == "pointer_expression" and self._operator(parent) == "&":
             return self._pointer(parent, function)
         if parent.type == "argument_list" and parent.parent is not None:
-            return self._given(parent, node)
+            return self._given(parent, node, function)
         if parent.type == "call_expression" and node.type == "field_expression":
             return UNKNOWN  # a method
         if parent.type == "init_declarator":
@@ -173,12 +179,16 @@ class _Follower:
         reference = target is not None and target.type == "reference_declarator"
         return UNKNOWN if reference and not const else Access.READ
 
-    def _given(self, arguments: Node, node: Node) -> Access:
+    def _given(self, arguments: Node, node: Node, function: Definition) -> Access:
         """An element given to a function, which may take it by reference."""
         call = arguments.parent
         called = None if call is None else call.child_by_field_name("function")
         name = "" if called is None else self._code.of(called).rpartition("::")[2]
-        if name == "swap" or name in self._code.macros:
+        if call is not None and self._names_place(name):
+            return self._place(call, function)
+        if name in self._code.macros:
+            return Access.READ if self._computes(name) else UNKNOWN
+        if name == "swap":
             return UNKNOWN
         definition = self._code.function(name.partition("<")[0])
         parameters = [] if definition is None else list(signature(self._code, definition))
@@ -187,15 +197,31 @@ class _Follower:
         by_reference = taken is not None and taken.reference and not taken.const
         return UNKNOWN if by_reference else Access.READ
 
+    def _names_place(self, name: str) -> bool:
+        """Whether a macro names the place that it is given, as one of another type."""
+        macro = self._code.macros.get(name)
+        if macro is None or macro.parameters is None or len(macro.parameters) != 1:
+            return False
+        body = "".join(macro.body.split())
+        return re.fullmatch(_AS_PLACE.format(re.escape(macro.parameters[0])), body) is not None
+
+    def _computes(self, name: str) -> bool:
+        """Whether a macro does no more than compute something from what it is given."""
+        used = {name, *self._code.names.get(name, ())}
+        bodies = [one.body for other in used if (one := self._code.macros.get(other)) is not None]
+        return not any(map(_CHANGES.search, bodies))
+
     def _operator(self, node: Node) -> str:
         operator = node.child_by_field_name("operator")
         return "" if operator is None else self._code.of(operator)
 
 
 def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
-    """Whether a name is one side of a comparison in a function."""
+    """Whether a name is one side of a comparison in a function, also one that a macro makes."""
     body = function.node.child_by_field_name("body")
-    return body is not None and any(
+    if body is None:
+        return False
+    return _is_compared_by_macro(code, code.of(body), name) or any(
         node.type == "binary_expression"
         and any(
             code.of(one) in ("<", "<=", ">", ">=", "==", "!=")
@@ -204,3 +230,21 @@ def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
         )
         for node in walk(body)
     )
+
+
+def _is_compared_by_macro(code: CudaFile, text: str, name: str) -> bool:
+    """Whether a macro of a loop gets a name that it compares with: ``LOOP(i, n) { ... }``."""
+    words = set(_WORD.findall(text))
+    if name not in words:
+        return False
+    macros = [one for file in (code, *code.around) for one in file.macros.values()]
+    for macro in macros:
+        if macro.name not in words or not macro.parameters:
+            continue
+        for given in re.findall(rf"\b{macro.name}\s*\(([^()]*)\)", text):
+            passed = [one.strip() for one in given.split(",")]
+            for parameter, one in zip(macro.parameters, passed, strict=False):
+                known = re.escape(parameter)
+                if one == name and re.search(rf"[<>]=?\s*\(?\s*{known}\b", macro.body):
+                    return True
+    return False

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.count_names import is_of_threads
 from gi_cuda.init.members import ProposedScalar, ProposedStruct
 
 _PITCH = re.compile(r"(?i)\w*(?:pitch|stride)|ld[a-z]?|\w*_ld")
@@ -37,12 +38,15 @@ def consistent(
     """
     counts = [one for one in scalars if one.name in counting]
     square = _of_several_structs(counts)
+    items = [one.name for one in counts if not is_of_threads(one.meaning) and one not in square[1:]]
     found = []
     for one in scalars:
         free = one.computed is None and not one.source and one.count == 1
         width = _width(one, [c for c in counts if c not in square[1:]])
         if one in square[1:]:
             one = replace(one, computed=square[0].name, note="as of the others: all fit together")
+        elif free and items and one in counts and is_of_threads(one.meaning):
+            one = replace(one, computed=" * ".join(items), note="assumed: one for each item")
         elif free and width and "int" in one.element.type and _is_pitch(one, body):
             wide = "pitch" in one.meaning.lower() and _OF_BYTES.search(body)
             text = f"{width} * {_LARGEST}" if wide else width

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import Fill, ProposedBuffer
+from gi_cuda.init.in_python import in_python, python_name
 from gi_cuda.init.members import ProposedScalar
-from gi_cuda.init.proposal import Proposal, python_name
+from gi_cuda.init.proposal import Proposal
 from gi_cuda.spec.numbers import NumberType
 
 
@@ -123,14 +123,14 @@ def _zeros(buffer: ProposedBuffer) -> bool:
 def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     element = buffer.element
     items = buffer.items(proposal.counts)
-    items = _in_python(items)
+    items = in_python(items)
     size = times(items, element.parts)
     if buffer.addresses and not element.fields:
         return _numbers_of_elements(proposal, buffer, items)
     if _zeros(buffer):
         return f"np.zeros({size}, dtype=np.{_numpy(element)})"
     if element.fields:
-        known = ", ".join(f"{_quoted(name)}: {_in_python(text)}" for name, text in buffer.known)
+        known = ", ".join(f"{_quoted(name)}: {in_python(text)}" for name, text in buffer.known)
         return f"random_items({_layout_name(buffer)}, {items}, seed, {{{known}}})"
     if _same(buffer) and buffer.fill is not None:
         low = buffer.fill.low
@@ -161,12 +161,8 @@ def _numbers_of_elements(proposal: Proposal, buffer: ProposedBuffer, items: str)
         return f"np.zeros({times(items, buffer.element.parts)}, dtype=np.{buffer.element.type})"
     name = buffer.addresses[0][0]
     behind = next(one for one in proposal.buffers if one.name == name)
-    size = _in_python(times(behind.items(proposal.counts), behind.element.parts))
+    size = in_python(times(behind.items(proposal.counts), behind.element.parts))
     return f"np.arange({items}, dtype=np.uint64) * (({size}) // ({items}))"
-
-
-def _in_python(text: str) -> str:
-    return re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), text).replace("/", "//")
 
 
 def times(items: str, parts: int) -> str:

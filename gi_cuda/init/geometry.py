@@ -12,13 +12,13 @@ from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.sizes import Extent, at_a_time, bare, bracketed, constant, large_enough
 from gi_cuda.init.sources import Chosen
+from gi_cuda.init.tuning import MOST_THREADS
 from gi_cuda.spec.expression import ExpressionError, parse
 
 DEFAULT_BLOCK = 128
 """Threads of a block of which nothing is known."""
 
 _BLOCKS = {1: (str(DEFAULT_BLOCK),), 2: ("16", "8"), 3: ("8", "4", "4")}
-_MOST_THREADS = 1024
 _SEVERAL = "2"
 """Blocks along a dimension of which the host code has the number from elsewhere."""
 
@@ -127,9 +127,9 @@ def _launching(
             named = ""
             if (full.grid, full.block) != (use.grid, use.block):
                 named = f"grid = {_list(full.grid)}, block = {_list(full.block)}"
-            return Launching(
-                use.grid, use.block, use.shared or _shared(source, use.block), use.place, named
-            )
+            shared = use.shared or _shared(source, use.block)
+            notes = (use.note,) if use.note else ()
+            return Launching(use.grid, use.block, shared, use.place, named, notes)
     for use, _ in found:
         if (read := _assumed(source, use, usable, sizes)) is not None:
             return read
@@ -185,7 +185,7 @@ def _can_be(grid: Sequence[str], block: Sequence[str]) -> bool:
         if value < 1:
             return False
         threads *= value if index >= len(grid) else 1
-    return threads <= _MOST_THREADS
+    return threads <= MOST_THREADS
 
 
 def _guess(

@@ -116,6 +116,7 @@ def _folder(name: str, path: Path, repository: Repository) -> Path | None:
 
 def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
     """Without the folders that no include leads through, and the macros that no file says."""
+    compilation = _unshadowing(path, text, compilation)
     listed = _listed(path, text, compilation, "-MM")
     by_hand = [folder for folder in compilation.include if str(folder) not in compilation.origins]
     include = tuple(
@@ -138,6 +139,29 @@ def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
     # No build file that is near says so, but with an older one it would not compile.
     origins = {**found.origins, "-std": f"{newer.name} defines concepts"}
     return replace(found, standard="c++20", origins=origins)
+
+
+def _unshadowing(path: Path, text: str, compilation: Compilation) -> Compilation:
+    """Without folders in which nothing is found but headers that the system has as well: what a
+    build for another system takes in their place, as unistd.h, may not go with these."""
+    folders = [one for one in compilation.include if str(one) in compilation.origins]
+    if not folders:
+        return compilation
+    own = set(_listed(path, text, compilation, "-MM"))
+    missing = _missing(_listed(path, text, compilation, "-M"))
+    for folder in folders:
+        within = {name for name in own if name.startswith(f"{folder}/")}
+        less = replace(
+            compilation, include=tuple(one for one in compilation.include if one != folder)
+        )
+        # What is found elsewhere in the repository is listed as its own.
+        if (
+            within
+            and set(_listed(path, text, less, "-MM")) == own - within
+            and _missing(_listed(path, text, less, "-M")) == missing
+        ):
+            compilation, own = less, own - within
+    return compilation
 
 
 def find_headers(

@@ -211,6 +211,7 @@ class Locals:
             plain = operator is None or operator.type == "="
             if left is not None and not (self._starts and _in_header(node)):
                 values = self.values.setdefault(self._code.of(left), [])
+                right = _last_of_chain(right)
                 if plain and right is not None and self._always_before(node, left, right):
                     values.clear()
                 # Set more than once, perhaps conditionally: nobody knows to what.
@@ -225,6 +226,8 @@ class Locals:
     def _always_before(self, assignment: Node, left: Node, right: Node) -> bool:
         """Whether what a name held before an assignment is never what it holds at the place."""
         statement = assignment.parent
+        while statement is not None and statement.type == "assignment_expression":
+            statement = statement.parent
         block = None if statement is None else statement.parent
         if statement is None or block is None or statement.type != "expression_statement":
             return False
@@ -269,6 +272,16 @@ class Locals:
             name = one.child_by_field_name("argument") if one.type == "pointer_expression" else None
             if name is not None and name.type == "identifier" and self._code.of(one)[:1] == "&":
                 self.values.setdefault(self._code.of(name), []).append(None)
+
+
+def _last_of_chain(right: Node | None) -> Node | None:
+    """What all variables become in ``a = b = c``."""
+    while right is not None and right.type == "assignment_expression":
+        operator = right.child_by_field_name("operator")
+        if operator is None or operator.type != "=":
+            return right
+        right = right.child_by_field_name("right")
+    return right
 
 
 def _depth(declarator: Node | None, name: Node) -> int:

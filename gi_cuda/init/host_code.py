@@ -12,6 +12,7 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import first_macro
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
+from gi_cuda.init.count_names import is_count_name
 from gi_cuda.init.host import (
     HostCode,
     KnownNames,
@@ -22,7 +23,7 @@ from gi_cuda.init.host import (
     without_casts,
 )
 from gi_cuda.init.host_calls import value_of_call
-from gi_cuda.init.sizes import LONGEST, bare, bracketed, is_count_name
+from gi_cuda.init.sizes import LONGEST, bare, bracketed
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
 

@@ -11,9 +11,9 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, TemplateParameter, walk
 from gi_cuda.grammar.frontends.cuda.reading import bare_text
+from gi_cuda.init.count_names import is_count_name
 from gi_cuda.init.geometry import DEFAULT_BLOCK
 from gi_cuda.init.launching import LaunchSite
-from gi_cuda.init.sizes import is_count_name
 from gi_cuda.init.sources import Chosen
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -13,6 +13,7 @@ from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_code import Resolver, is_name
+from gi_cuda.init.in_python import plainer
 from gi_cuda.init.launch_calls import LaunchCall, launch_calls
 
 _MOST = 6
@@ -39,6 +40,7 @@ class LaunchSite:
         types: declared type of each argument, where there is one.
         passed: the text of what each parameter gets, as host code has it.
         allocated: bytes that the host code allocates for a parameter, as an expression.
+        note: what was found out about it, a line.
     """
 
     place: SourceLine
@@ -53,6 +55,7 @@ class LaunchSite:
     types: Mapping[str, str] = field(default_factory=dict)
     passed: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
 
 
 def launch_sites(
@@ -139,14 +142,14 @@ def _site(
         place=code.place(node),
         grid=_extent(resolver, call.grid),
         block=_extent(of_block, call.block),
-        shared="0" if call.shared is None else of_block.expression(call.shared),
+        shared="0" if call.shared is None else _plainer(of_block.expression(call.shared)),
         loose=(
             _extent(loose, call.grid) or (),
             _extent(loose, call.block) or (),
-            ("0" if call.shared is None else loose.expression(call.shared)) or "",
+            ("0" if call.shared is None else _plainer(loose.expression(call.shared))) or "",
         ),
         branch=_branch(code, node),
-        templates=tuple(resolver.template_arguments(call.called)),
+        templates=tuple(map(plainer, resolver.template_arguments(call.called))),
         values=values,
         computed=dict(_computed(resolver, types, passed, known.kept)),
         types=declared,
@@ -156,7 +159,12 @@ def _site(
 
 
 def _extent(resolver: Resolver, nodes: Sequence[Node]) -> tuple[str, ...] | None:
-    return resolver.extent(nodes[0]) if len(nodes) == 1 else resolver.extents(nodes)
+    found = resolver.extent(nodes[0]) if len(nodes) == 1 else resolver.extents(nodes)
+    return None if found is None else tuple(map(plainer, found))
+
+
+def _plainer(text: str | None) -> str | None:
+    return None if text is None else plainer(text)
 
 
 def _computed(

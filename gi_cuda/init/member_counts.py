@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import Member
 from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.sizes import Extent, is_count_name
+from gi_cuda.init.count_names import is_count_name
+from gi_cuda.init.sizes import Extent
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _HOW_MANY = frozenset({"n", "num", "number", "nr", "no", "count", "total", "of", "size", "len"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from gi_cuda.init.buffers import ProposedBuffer, judged
 from gi_cuda.init.cases import Second, second_of
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.consistent import consistent, of_structs, with_rows
+from gi_cuda.init.count_names import is_count_name, is_of_window
 from gi_cuda.init.geometry import Launching, launching, with_room
 from gi_cuda.init.headers import Headers
 from gi_cuda.init.hidden import as_headers_have
@@ -29,22 +29,19 @@ from gi_cuda.init.sizes import (
     Extent,
     elements,
     extents,
-    is_count_name,
     is_few,
     is_looped,
-    is_of_window,
     rounds_down,
     small_enough,
 )
 from gi_cuda.init.sources import Chosen, choose
 from gi_cuda.init.texture_setup import shaped
-from gi_cuda.init.tuning import Tunable, tunables
+from gi_cuda.init.tuning import Tunable, tunables, within_blocks
 from gi_cuda.init.variables import variables
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.load import MARK
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_IN_DATA = ("np", "rng", "seed", "case", "random_items", "dict", "object", "int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +194,10 @@ def _parameters(
         if host.code.path.resolve() not in files
         for name in host.code.macros
     }
-    return tunables(
+    found = tunables(
         source.code, source.functions, compilation.define, _words(named), blocks, elsewhere
     )
+    return within_blocks(found, [one.block for one in named if one.block])
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,9 +401,3 @@ def _counting(
             and is_count_name(s.meaning, compared=is_compared(source.code, kernel, s.written))
         )
     ]
-
-
-def python_name(name: str) -> str:
-    """A name that Python takes, too, and that data.py has no other use for."""
-    taken = keyword.iskeyword(name) or name in _IN_DATA
-    return f"{name}_" if taken else name

@@ -12,21 +12,6 @@ from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile
 from gi_cuda.init.tuning import is_count
 from gi_cuda.spec.expression import ExpressionError, parse
 
-_COUNT = re.compile(
-    r"(?:[nmkNMKwhdWHDlL]|[nN](?:_\w+|[A-Z]\w*|[xyzijkXYZ])|num\w*|Num\w*|size\w*|\w*[sS]ize|len\w*"
-    r"|\w*[lL]en(?:gth)?|count|\w*[a-z_][cC]ount|total\w*|width\w*|\w*[wW]idth|height\w*"
-    r"|\w*[hH]eight|depth|rows?|cols?|columns?|[rc]ows?_?\w*|dim\w*|\w*_(?:n|num|rows|cols)"
-    r"|batch\w*|elements|points|bodies|particles|cells|\w*_(?:total|max)|max_?n|NX|NY|NZ)"
-)
-_NOT_COUNT = re.compile(
-    r"(?i).*(?:step|iter|radius|thresh|seed|offset|shift|stride|pitch|alpha|beta|gamma|index|idx"
-    r"|round|pass|level|order|flag|mode|color|colour|lag|base|start|begin|block|thread|tile|bit).*"
-)
-_WINDOW = re.compile(
-    r"(?i)(?:\w*_)?(?:pad(?:ding)?|stride|dilation|ksize|(?:kernel|filter)_?(?:size|width|height|[whd]))"
-    r"(?:_?[whdxyz])?"
-)
-"""What says how a window goes over the data, and not how much of them there is."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FOR = re.compile(r"\bfor\s*\(([^;]*);([^;]*);([^{;]*)")
 _MOST = 1 << 24
@@ -66,18 +51,6 @@ class Extent:
     note: str = ""
     device_note: str = ""
     blocks: bool = False
-
-
-def is_count_name(name: str, *, compared: bool) -> bool:
-    """Whether a scalar of this name says how much data there is."""
-    if _NOT_COUNT.fullmatch(name) or is_of_window(name):
-        return False
-    return compared or _COUNT.fullmatch(name) is not None
-
-
-def is_of_window(name: str) -> bool:
-    """Whether a scalar of this name says how a window goes over the data."""
-    return _WINDOW.fullmatch(name) is not None
 
 
 def extents(

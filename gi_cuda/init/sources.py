@@ -23,6 +23,7 @@ from gi_cuda.grammar import (
 )
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import (
+    Argument,
     CudaFile,
     KernelSource,
     choose_kernel,
@@ -34,8 +35,11 @@ from gi_cuda.grammar.frontends.cuda.file import (
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.grammar.scope import FILE_LEVEL
+from gi_cuda.init.access import is_compared
+from gi_cuda.init.blocks import in_items
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.conditions import without_dead_code
+from gi_cuda.init.count_names import is_count_name
 from gi_cuda.init.headers import Headers, find_headers
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_files import find_hosts
@@ -115,7 +119,13 @@ class Chosen:
         """
         known = KnownNames(kept=kept, own=own, members=members)
         found = (launch_sites(host, self.kernel, self.types, known) for host in self.hosts)
-        return [site for sites in found for site in sites]
+        counts = [one.name for one in self.kernel.arguments if self._counts(one)]
+        return [in_items(site, counts, self.texts) for sites in found for site in sites]
+
+    def _counts(self, argument: Argument) -> bool:
+        """Whether a parameter may say how much data there is."""
+        compared = is_compared(self.code, self.kernel.definition, argument.name)
+        return not argument.pointers and is_count_name(argument.name, compared=compared)
 
 
 def choose(

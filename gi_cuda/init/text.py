@@ -11,7 +11,8 @@ from gi_cuda.init.buffers import SEEN, Image, ProposedBuffer, accuracy, smooth
 from gi_cuda.init.build_files import own_build
 from gi_cuda.init.cases import LARGE, TRAIN, cases
 from gi_cuda.init.data_module import data_py, times
-from gi_cuda.init.proposal import Proposal, Step, python_name
+from gi_cuda.init.in_python import python_name
+from gi_cuda.init.proposal import Proposal, Step
 from gi_cuda.init.readme import origins, readme, relative
 from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import bracketed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from types import MappingProxyType
 
 from gi_cuda.grammar import Function
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, source_constants
+from gi_cuda.spec.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"\(*\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)*")
@@ -34,6 +36,15 @@ _COUNT = re.compile(
     r"elements|count|points|nx|ny|nz|data_?size|array_?size|array_?length|vector_?size|"
     r"matrix_?size|grid_?size|image_?(?:size|width|height))"
 )
+
+
+MOST_THREADS = 1024
+"""Of a block."""
+
+_FEWEST = 3
+"""Values that a parameter has, if the larger ones are more than a block may have."""
+
+_SMALLEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +156,8 @@ def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool)
         return None
     if is_count(name) and not _THREADS.fullmatch(name):
         return None
+    if macro is not None and _FIXED.fullmatch(name):
+        return None
     if macro is None:
         return _switch(code, name, define, shared)
     text = define.get(name, macro.body) if code.presence.is_guarded(macro) else macro.body
@@ -166,6 +179,39 @@ def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool)
 def _of_block(one: Tunable) -> Tunable:
     """A macro that a launch takes the size of its blocks from is a parameter."""
     return replace(one, active=True, why="size of a block") if one.why == _UNSURE else one
+
+
+def within_blocks(found: Sequence[Tunable], blocks: Sequence[Sequence[str]]) -> tuple[Tunable, ...]:
+    """Macros with values for which no block has more threads than it may, if the defaults have.
+
+    Args:
+        blocks: how large launches make their blocks.
+    """
+    defaults = {one.name: one.default for one in found}
+    for block in blocks:
+        found = [_within(one, block, defaults) for one in found]
+    return tuple(found)
+
+
+def _within(one: Tunable, block: Sequence[str], defaults: Mapping[str, int]) -> Tunable:
+    words = {word for text in block for word in _WORD.findall(text)}
+    if one.name not in words or one.kind != "macro":
+        return one
+
+    def possible(value: int) -> bool:
+        known = {**defaults, one.name: value}
+        try:
+            return math.prod(parse(text).evaluate(known) for text in block) <= MOST_THREADS
+        except ExpressionError:
+            return True
+
+    values = [value for value in one.values if possible(value)]
+    if not values or len(values) == len(one.values):
+        return one
+    # Where the larger ones are out, smaller ones are worth trying.
+    while len(values) < _FEWEST and values[0] > _SMALLEST:
+        values.insert(0, values[0] // 2)
+    return replace(one, values=tuple(values))
 
 
 def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:

@@ -105,7 +105,7 @@ def parse(text: str) -> Expression:
         ExpressionError: `text` is not an expression, or holds what has no integer value here
             (assignments, the comma operator, floating-point and string constants, pointers).
     """
-    tree = _tree(text)
+    tree = syntax_tree(text)
     names: set[str] = set()
     calls: set[str] = set()
     try:
@@ -115,8 +115,8 @@ def parse(text: str) -> Expression:
     return Expression(text, frozenset(names), frozenset(calls), run)
 
 
-def _tree(text: str) -> Any:
-    """The syntax tree of `text`; its coordinates count from the end of the prefix."""
+def syntax_tree(text: str) -> Any:
+    """pycparser's tree of `text`, with coordinates that count from the end of the prefix."""
     if not text.strip():
         raise ExpressionError("an expression is missing", text)
     flat = text.replace("\\\n", "  ").replace("\r", " ").replace("\n", " ")

@@ -25,8 +25,9 @@ PATIENCE = 0.05
 
 _TRIES = 4
 _DOUBLINGS = 12
-_LEAST = 4
-"""No size gets smaller so that others may be larger, if it was not before."""
+_LEAST, _LEAST_IF_SLOW = 16, 4
+"""No size gets smaller so that others may be larger, if it was not before: kernels go through rows
+in steps of 8 or 16 items."""
 
 _ON_DEVICE = 32
 """Times as large as on the host what decides how many blocks there are is on a GPU, at least."""
@@ -63,7 +64,7 @@ def several_blocks(proposal: Proposal) -> Proposal | None:
     for doublings in range(1, _DOUBLINGS + 1) if names else ():
         tried = _enlarged(proposal, names, 2**doublings)
         if _fewest(tried) > 1:
-            return tried if is_handy(tried) else _lessened(tried, names)
+            return tried if is_handy(tried) else _lessened(tried, names, _LEAST_IF_SLOW)
     return None
 
 
@@ -87,15 +88,15 @@ def _enlarged(proposal: Proposal, names: Collection[str], times: int) -> Proposa
 
     found = replace(proposal, extents=tuple(map(changed, proposal.extents)))
     for _ in range(int(math.log2(times))):
-        found = _lessened(found, names) or found
+        found = _lessened(found, names, _LEAST) or found
     return found
 
 
-def _lessened(proposal: Proposal, names: Collection[str]) -> Proposal | None:
-    """With half of the largest other size; None where all are small."""
+def _lessened(proposal: Proposal, names: Collection[str], least: int) -> Proposal | None:
+    """With half of the largest other size; None where that would be too small."""
     others = [one for one in proposal.extents if one.name not in names and not one.blocks]
     largest = max(others, key=lambda one: one.train, default=None)
-    if largest is None or min(largest.train, largest.held_out) // 2 < _LEAST:
+    if largest is None or min(largest.train, largest.held_out) // 2 < least:
         return None
     less = replace(largest, train=largest.train // 2, held_out=largest.held_out // 2, note=_NOTE)
     extents = tuple(less if one is largest else one for one in proposal.extents)
@@ -107,5 +108,5 @@ def _mended(proposal: Proposal, trouble: Trouble) -> Proposal | None:
         return next((mend.proposal for mend in larger(proposal, trouble)), None)
     if isinstance(trouble, Slow):
         deciding = set(_WORD.findall(" ".join(proposal.launching.grid)))
-        return _lessened(proposal, deciding)
+        return _lessened(proposal, deciding, _LEAST_IF_SLOW)
     return None

@@ -17,6 +17,7 @@ from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.search import Outcome, mended
 from gi_cuda.trial.second import with_second_cases
 from gi_cuda.trial.tight import with_tight_buffers
+from gi_cuda.trial.ungrown import with_buffers_as_they_were
 
 BUDGET = 45.0
 """Seconds in which trials are begun, of all kernels together."""
@@ -35,6 +36,9 @@ TIGHT = 8.0
 
 LARGE = 8.0
 """The same of the sizes for a GPU."""
+
+UNGROWN = 15.0
+"""The same of sizes with which no buffer has to be grown."""
 
 SECOND = 5.0
 """The same of buffers that are too small for other random numbers."""
@@ -73,6 +77,8 @@ class ProposalTrials:
         outcome = with_tight_buffers(outcome, attempts.attempt, until)
         until = time.monotonic() + LARGE
         outcome = with_large_cases(outcome, attempts.attempt, attempts.large, until)
+        until = time.monotonic() + UNGROWN
+        outcome = with_buffers_as_they_were(outcome, attempts.attempt, attempts.large, until)
         return with_second_cases(outcome, attempts.attempt, time.monotonic() + SECOND)
 
     def best(

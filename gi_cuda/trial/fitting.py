@@ -90,6 +90,6 @@ def _candidates(
 def _multiple(first: str, needs: Mapping[str, Need], known: Mapping[str, Mapping[str, int]]) -> str:
     """A multiple of what it was; a number, if it was one."""
     if first.isdigit():
-        return str(max(need.most for need in needs.values()))
+        return str(max(need.least for need in needs.values()))
     ratios = [-(-need.most // parse(first).evaluate(known[case])) for case, need in needs.items()]
     return f"{bracketed(first)} * {max(ratios)}"

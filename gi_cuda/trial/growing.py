@@ -57,9 +57,11 @@ def _grown(
         now = buffer.ahead(proposal.counts)
         past = {c: _Beside(one.least, one.most) for c, one in seen.items()}
         fitting = _fitting(proposal, buffer.grown or now, now, size, past)
-        note = f"grown from `{buffer.grown or now}`: the kernel goes up to there"
+        grown, note = buffer.grown or now, ""
+        if fitting != grown:
+            note = f"grown from `{grown}`: the kernel goes up to there"
         notes = replace(buffer.notes, size=note)
-        buffer = replace(buffer, elements=fitting, grown=buffer.grown or now, notes=notes)
+        buffer = replace(buffer, elements=fitting, grown=grown if note else "", notes=notes)
     if any(beyond.before for beyond in seen.values()):
         # Of the page furthest away, only the first access is known.
         before = {c: _Beside(one.before, one.before + _PAGE) for c, one in seen.items()}
@@ -87,9 +89,13 @@ def _fitting(
     for case, (least, most) in beside.items():
         have = parse(now).evaluate(known[case])
         if least:
-            # The second time, to go by what was seen would be to go step by step.
-            seen = have - (-(most if now != first else least) // size)
-            needs[case] = Need(seen, have - (-most // size))
+            seen, twice = have - (-least // size), have - (-most // size)
+            if now != first:
+                # The second time, to go by what was seen would be to go step by step; unless it
+                # is what it was before it was made smaller.
+                before = int(first) if first.isdigit() else 0
+                seen = before if seen <= before <= twice else twice
+            needs[case] = Need(seen, twice)
         else:
             needs[case] = Need(have, max(have, 1))
     return enough(first, threads(proposal), needs, known)

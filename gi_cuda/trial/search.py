@@ -61,12 +61,15 @@ class Outcome:
         trouble: what went wrong with it; None: it passes.
         done: the mends that helped; where it does not pass, those that were tried.
         reached: what its cases reach; None where that is not known.
+        brief: seconds that a launch takes, where no size makes it longer that it could be timed
+            well; else 0.
     """
 
     proposal: Proposal
     trouble: Trouble | None
     done: tuple[str, ...] = ()
     reached: Reach | None = None
+    brief: float = 0.0
 
     @property
     def passes(self) -> bool:
@@ -86,6 +89,11 @@ class Outcome:
             if self.reached is not None and self.reached.statements < self.reached.of:
                 left, of = self.reached.of - self.reached.statements, self.reached.of
                 yield f"  its cases do not reach {left} of {of} statements: check says which"
+            if self.brief:
+                yield (
+                    f"  a launch takes {1e6 * self.brief:.0f} µs, and nothing was found that makes"
+                    " it longer: what a variant gains may be lost in noise"
+                )
             return
         if isinstance(self.trouble, Refused):
             yield f"it cannot be tried on the host back end: {self.trouble}"
@@ -124,7 +132,8 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
         if isinstance(trouble, Crowded | Alike | Tiny):
             brief, spare = None, spare or _passed(proposal, done)
         elif isinstance(trouble, Brief) and trouble.seconds > shortest:
-            brief, shortest = _passed(proposal, done), 1.5 * trouble.seconds
+            brief = replace(_passed(proposal, done), brief=trouble.seconds)
+            shortest = 1.5 * trouble.seconds
         elif brief is not None:
             continue  # larger sizes do not do, or make no difference
         further = _further(proposal, trouble, seen)

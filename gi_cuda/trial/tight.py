@@ -18,11 +18,8 @@ from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.trial.changes import with_buffer
 from gi_cuda.trial.facts import names, on_host
-from gi_cuda.trial.search import Attempt, Outcome
+from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
 from gi_cuda.trial.troubles import Bearable, Beside, borne_with
-
-PATIENCE = 0.02
-"""Seconds a case may take with smaller buffers."""
 
 _TRIES = 6
 _MOST_COUNTS = 4

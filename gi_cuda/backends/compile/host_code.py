@@ -54,8 +54,10 @@ def _changes(tokens: Tokens) -> Iterator[tuple[int, int, str]]:
             yield from _members(tokens, item)
         elif (body := host_body(tokens, item)) is not None:
             end = tokens.ends[item.end - 1]
-            if "::" in item.words[: item.words.index("(")]:
-                # Only a definition may have such a name.
+            name = item.words[: item.words.index("(")]
+            if "::" in name or len(name) == 1:
+                # Only a definition may have such a name; one without a type is a macro's, of a
+                # library that is not there.
                 yield tokens.starts[item.begin], end, ""
             else:
                 yield tokens.starts[body], end, ";"

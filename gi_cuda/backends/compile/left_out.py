@@ -1,11 +1,13 @@
-"""Headers that a target leaves out, for the headers that include them: empty files in their place.
+"""Headers that a target leaves out, for the headers that include them: other files in their place.
 
 What the source itself includes is left out of the prelude. A header that stays may include one of
-them in turn, and finds an empty file by that name.
+them in turn, and finds a file by that name that is empty, or has no more than what device code may
+rely on that the whole header brings.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
@@ -13,9 +15,30 @@ import xxhash
 
 from gi_cuda.backends.compile.cache import cached
 
+_BLAS = re.compile(r"cu(?:blas|solver)\w*\.h")
+_TORCH = re.compile(r"(?:torch|ATen|c10)/.*")
+_FLOATS = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+_TORCH_FLOATS = (
+    "namespace c10 { using Half = __half; using BFloat16 = __nv_bfloat16; }\n"
+    "namespace at { using c10::Half; using c10::BFloat16; }\n"
+)
+
+
+def stand_in(name: str) -> str:
+    """What stands for a header that is left out: CUDA's small floats, which those of some
+    libraries bring, also under names of their own.
+
+    Args:
+        name: as it is spelled.
+    """
+    if _TORCH.fullmatch(name):
+        return _FLOATS + _TORCH_FLOATS
+    return _FLOATS if _BLAS.fullmatch(name) else ""
+
 
 def empty_headers(names: Collection[str], folder: Path | None = None) -> Path:
-    """A folder in which each of the names is an empty file, to be searched before all others.
+    """A folder in which each of the names is a file with what stands for that header, to be
+    searched before all others.
 
     Args:
         names: headers as they are spelled. Absolute ones are not in it.
@@ -36,7 +59,8 @@ def empty_headers(names: Collection[str], folder: Path | None = None) -> Path:
             for part in PurePosixPath(name).parent.parts:
                 path /= part
                 path.mkdir(exist_ok=True)
-            (path / PurePosixPath(name).name).touch()
+            (path / PurePosixPath(name).name).write_text(stand_in(name), encoding="utf-8")
 
-    key = xxhash.xxh3_128_hexdigest("\0".join(plain).encode("utf-8", "surrogateescape"))
+    known = "\0".join(f"{name}\0{stand_in(name)}" for name in plain)
+    key = xxhash.xxh3_128_hexdigest(known.encode("utf-8", "surrogateescape"))
     return cached(f"without-{key}", make, folder) / inner

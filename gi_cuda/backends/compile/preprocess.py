@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import xxhash
 
+from gi_cuda.backends.compile.left_out import stand_in
 from gi_cuda.backends.compile.reach import Reached, everything
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 from gi_cuda.grammar.macro_values import define_line, said, valued
@@ -67,7 +68,8 @@ def prelude(
         if directive is None or _IN_PLACE.match(source, match.start()):
             continue
         included = _INCLUDED.match(directive)
-        if included is not None and (included[1] or included[2]) in without:
+        if included is not None and (name := included[1] or included[2]) in without:
+            lines.append(stand_in(name))
             continue
         if _KEPT.match(directive):
             changed = _MACRO.findall(directive)

@@ -80,6 +80,21 @@ def test_a_header_is_found_where_the_build_has_it(
     assert said in (tmp_path / "t" / "target.toml").read_text()
 
 
+def test_a_folder_that_hides_headers_of_the_system_is_not_looked_in(tmp_path: Path) -> None:
+    files = {
+        "src/k.cu": f'#include <unistd.h>\n#include "factor.h"\n{KERNEL}',
+        "windows/unistd.h": "int for_another_system(;\n",
+        "common/factor.h": "#define FACTOR 2.0f\n",
+        "src/Makefile": "ifeq ($(OS), Windows_NT)\nFLAGS += -I../windows\nendif\n"
+        "FLAGS += -I../common\n",
+    }
+    tree(tmp_path / "project", files)
+    target, _ = init(tmp_path / "project" / "src" / "k.cu", tmp_path / "t")
+    assert target.build.include == (tmp_path / "project" / "common",)
+    assert target.build.without == ()
+    passes(tmp_path / "t", tmp_path / "scratch")
+
+
 def test_headers_of_which_nothing_is_needed_are_left_out(tmp_path: Path) -> None:
     lines = [
         "#include <GL/gone.h>",
@@ -109,6 +124,23 @@ def test_a_header_that_cannot_be_read_stays_where_operators_of_it_are_used(tmp_p
     tree(tmp_path, files)
     target, _ = init(tmp_path / "k.cu", tmp_path / "t")
     assert target.build.without == ()
+
+
+def test_types_that_a_library_brings_are_there_where_it_is_left_out(tmp_path: Path) -> None:
+    header = (
+        "#include <cublas_v2.h>\n#pragma once\ntypedef __nv_bfloat16 real;\n"
+        "inline void check(cublasStatus_t s) { if (s != CUBLAS_STATUS_SUCCESS) exit(1); }\n"
+        "static cublasHandle_t handle;\n"
+    )
+    kernel = (
+        "__global__ void k(const real *a, real *b, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) b[i] = a[i] * real(2.0f); }\n"
+    )
+    tree(tmp_path, {"k.cu": f'#include "common.h"\n{kernel}', "common.h": header})
+    target, _ = init(tmp_path / "k.cu", tmp_path / "t")
+    assert target.build.without == ("cublas_v2.h",)
+    assert {one.type.name for one in target.buffers} == {"bfloat16"}
+    passes(tmp_path / "t", tmp_path / "scratch")
 
 
 def test_what_is_in_a_comment_is_not_included(tmp_path: Path) -> None:

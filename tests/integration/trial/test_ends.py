@@ -122,6 +122,8 @@ def test_what_no_size_makes_longer_stays_as_it_is(copying: Proposal) -> None:
     assert outcome.passes
     assert outcome.proposal.extents == copying.extents
     assert len(tried) < 4
+    said = " ".join(outcome.lines())
+    assert "a launch takes 1 µs, and nothing was found that makes it longer" in said
 
 
 def test_what_came_furthest_is_kept(copying: Proposal) -> None:

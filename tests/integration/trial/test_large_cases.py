@@ -171,3 +171,81 @@ def test_blocks_that_wait_for_each_other_are_launched_together(tmp_path: Path) -
     (extent,) = proposal.extents
     assert isinstance(extent, Extent)
     assert extent.device <= 1 << 14
+
+
+def test_a_buffer_that_was_made_smaller_becomes_what_it_was(
+    tried: Callable[[str], Outcome],
+) -> None:
+    # On the host few blocks are enough; a GPU has all of the source, which needs no more than that.
+    outcome = tried(
+        "#define N 2048\n"
+        "__global__ void k(const int *a, int *b) {"
+        " int x = threadIdx.x + blockIdx.x * blockDim.x, y = threadIdx.y + blockIdx.y * blockDim.y;"
+        " b[x * N + y] = a[y * N + x]; }\n"
+        "int main() { int *a, *b; cudaMalloc(&a, N * N * sizeof(int));"
+        " cudaMalloc(&b, N * N * sizeof(int)); dim3 block(32, 32), grid(N / 32, N / 32);"
+        " k<<<grid, block>>>(a, b); }\n"
+    )
+    assert outcome.passes, outcome.trouble
+    assert any(one.blocks for one in outcome.proposal.extents)
+    assert [(one.elements, one.notes.size) for one in outcome.proposal.buffers] == [
+        (str(2048 * 2048), "")
+    ] * 2
+
+
+SQUARE = (
+    "__global__ void k(const float *a, float *b, int nx, int ny) {"
+    " int x = threadIdx.x + blockIdx.x * blockDim.x, y = threadIdx.y + blockIdx.y * blockDim.y;"
+    " if (x < nx && y < ny) b[x + y * ny] = a[x + y * ny]; }\n"
+    "int main() { int nx = 4096, ny = NY, n = nx * ny; float *a, *b;"
+    " cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float));"
+    " dim3 block(32, 32), grid((nx + 31) / 32, (ny + 31) / 32);"
+    " k<<<grid, block>>>(a, b, nx, ny); }\n"
+)
+
+
+def test_sizes_are_alike_where_the_kernel_is_made_for_squares(
+    tried: Callable[[str], Outcome],
+) -> None:
+    outcome = tried(SQUARE.replace("NY", "4096"))
+    assert outcome.passes, outcome.trouble
+    proposal = outcome.proposal
+    assert proposal.counts == ("nx",)
+    assert [one.computed for one in proposal.scalars] == [None, "nx"]
+    assert {one.elements for one in proposal.buffers} == {"nx * nx"}
+    assert outcome.done[-1] == "one number for nx, ny"
+
+
+def test_sizes_that_differ_in_the_source_stay_so(tried: Callable[[str], Outcome]) -> None:
+    outcome = tried(SQUARE.replace("NY", "2048"))
+    assert outcome.passes, outcome.trouble
+    assert outcome.proposal.counts == ("nx", "ny")
+    assert all(one.grown for one in outcome.proposal.buffers)
+
+
+def test_sizes_are_whole_blocks_where_the_kernel_checks_no_more(
+    tried: Callable[[str], Outcome],
+) -> None:
+    # With others it would go beyond its buffers, which would have to grow.
+    outcome = tried(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f" {INDEX} i *= 32; if (i < n) for (int j = 0; j < 32; j++) b[i + j] = a[i + j] * n; }}\n"
+        + main("k<<<(n + 4095) / 4096, 128>>>(a, b, n);")
+    )
+    assert outcome.passes, outcome.trouble
+    assert outcome.done[-1] == "sizes that are whole blocks"
+    assert [one.elements for one in outcome.proposal.buffers] == ["n", "n"]
+    (n,) = outcome.proposal.extents
+    assert n.train % 128 == n.held_out % 128 == n.device % 128 == 0
+
+
+def test_what_goes_beyond_its_buffers_whatever_the_sizes_has_larger_ones(
+    tried: Callable[[str], Outcome],
+) -> None:
+    outcome = tried(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f" {INDEX} if (i < n) b[i + 60] = a[i] * n; }}\n"
+        + main("k<<<(n + 127) / 128, 128>>>(a, b, n);")
+    )
+    assert outcome.passes, outcome.trouble
+    assert {b.name: b.elements for b in outcome.proposal.buffers} == {"a": "n", "b": "n + 60"}

@@ -91,6 +91,11 @@ def test_definitions_of_members_on_the_host_go_where_they_stand() -> None:
     assert plain(without_host_code(text)) == "__device__ int Box::at(int i) { return i; }"
 
 
+def test_macros_of_libraries_that_are_not_there_go() -> None:
+    text = 'PYBIND11_MODULE(NAME, m) { m.def("run", &run); }\nint least(int m) { return m; }'
+    assert plain(without_host_code(text)) == "int least(int m) ;"
+
+
 def test_a_type_that_only_the_body_says_keeps_it() -> None:
     text = "auto low() { return 1; }\nauto high() -> int { return 2; }"
     assert plain(without_host_code(text)) == "auto low() { return 1; } auto high() -> int ;"

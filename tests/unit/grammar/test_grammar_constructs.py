@@ -222,6 +222,19 @@ def test_macros_in_the_head_of_a_kernel_do_not_hide_it(head: str) -> None:
     assert {RuleType.STATEMENT, RuleType.RESTRICT} <= {rule.type for rule in grammar.rules}
 
 
+def test_qualifiers_of_parameters_may_be_macros() -> None:
+    text = (
+        "#define RESTRICT __restrict__\n"
+        "__global__ void k(const float *RESTRICT a, float* RESTRICT b[4], int n) {"
+        " if (n < 3) b[0][n] = n * a[n]; }\n"
+    )
+    found = convert(Source("k.cu", text), None)
+    assert [function.name for function in found.functions] == ["k"]
+    types = {rule.type for rule in found.rules}
+    assert RuleType.IF in types
+    assert RuleType.RESTRICT not in types
+
+
 def test_what_a_condition_asks_for_is_no_macro_in_a_head() -> None:
     source = "#if LEVEL == 3 && defined(WIDE)\n__global__ void k(int *p) { p[0] = 1; }\n#endif\n"
     assert [one.name for one in convert(Source("a.cu", source)).functions] == ["k"]

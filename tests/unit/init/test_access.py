@@ -17,6 +17,11 @@ __device__ void both(float *to, int i) { put(to, i); to[0] = get(to, i); }
 __device__ void down(float *to, int i) { if (i) down(to, i - 1); }
 __device__ void by_reference(float &to) { to = 1; }
 #define SWAP(a, b) { float t = a; a = b; b = t; }
+#define FOUR(p) (reinterpret_cast<float4 *>(&(p))[0])
+#define CONST_FOUR(x) (*((const float4 *)(&x)))
+#define TWICE(x) ((x) + (x))
+#define RAISED(x) (++(x))
+#define MORE(x) (RAISED(x) >= 2)
 """
 
 
@@ -47,6 +52,13 @@ __device__ void by_reference(float &to) { to = 1; }
         ("elsewhere(p);", Access.READ | Access.WRITE),
         ("by_reference(p[i]);", Access.READ | Access.WRITE),
         ("SWAP(p[i], p[0]);", Access.READ | Access.WRITE),
+        ("float4 x = FOUR(p[i]);", Access.READ),
+        ("FOUR(p[i]) = FOUR(q[i]);", Access.WRITE),
+        ("FOUR(p[i]).x = 1;", Access.WRITE),
+        ("FOUR(p[i]).x += 1;", Access.READ | Access.WRITE),
+        ("float x = CONST_FOUR(p[4 * i]).y;", Access.READ),
+        ("float x = TWICE(p[i]);", Access.READ),
+        ("int x = MORE(p[i]);", Access.READ | Access.WRITE),
         ("float x = min(p[i], 1.0f);", Access.READ),
         ("atomicAdd(&p[i], 1.0f);", Access.ATOMIC),
         ("atomicAdd(p + i, 1.0f);", Access.ATOMIC),
@@ -74,3 +86,12 @@ def test_comparisons(read: Callable[[str], CudaFile]) -> None:
     code = read("__global__ void k(int n, int m, int s) { if (m <= 3 + s && s * 2 > n) return; }")
     (kernel,) = kernels(code)
     assert [is_compared(code, kernel.definition, name) for name in "nms"] == [True, True, False]
+
+
+def test_comparisons_that_macros_make(read: Callable[[str], CudaFile]) -> None:
+    code = read(
+        "#define LOOP(i, n) for (int i = threadIdx.x; i < (n); i += blockDim.x)\n"
+        "__global__ void k(float *a, int n, int m) { LOOP(at, m) { a[at] = n; } }"
+    )
+    (kernel,) = kernels(code)
+    assert [is_compared(code, kernel.definition, name) for name in "nm"] == [False, True]

@@ -78,6 +78,15 @@ def test_what_is_set_twice_is_not_known(read: Callable[[str], CudaFile]) -> None
     assert launch(read, host.replace("b = 64", "b = b + unknown(N)")).block is None
 
 
+def test_what_is_set_in_a_chain_is_known(read: Callable[[str], CudaFile]) -> None:
+    use = launch(
+        read,
+        "int main() { float *a; int m, n; float s; m = n = 2048; cudaMalloc(&a, m * sizeof(float));"
+        " k<<<m / 64, 64>>>(a, n, s); }",
+    )
+    assert (use.grid, use.values) == (("2048 / 64",), {"n": 2048})
+
+
 def test_allocations_types_and_template_arguments(read: Callable[[str], CudaFile]) -> None:
     code = read(
         "template <typename T, int R, int B> __global__ void k(T *a, int n) { }\n"

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gi_cuda.init.count_names import is_count_name
 from gi_cuda.init.sizes import (
     Extent,
     elements,
     extents,
-    is_count_name,
     is_looped,
     large_enough,
     rounds_down,
@@ -61,6 +61,7 @@ def test_elements_times_their_size_are_the_bytes(
         *(("imageW", True, True), ("radius", True, False), ("iterations", True, False)),
         *(("pitch", False, False), ("which", False, False)),
         *(("ksize", False, False), ("pad_w", True, False), ("num_kernels", False, True)),
+        *(("nthreads", True, True), ("nthreads", False, False), ("group_size", False, False)),
     ],
 )
 def test_names_that_count(name: str, compared: bool, counts: bool) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gi_cuda.grammar import convert
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
-from gi_cuda.init.tuning import Tunable, tunables
+from gi_cuda.init.tuning import Tunable, tunables, within_blocks
 
 
 def proposed(
@@ -102,3 +102,31 @@ def test_a_macro_that_blocks_are_made_of_is_a_parameter(read: Callable[[str], Cu
     assert (found["TX"].active, found["TX"].values) == (True, (8, 16, 32))
     assert (found["TY"].active, found["TY"].values) == (True, (2, 4, 8))
     assert not proposed(code, {})["TX"].active
+
+
+def test_what_hardware_says_is_no_parameter(read: Callable[[str], CudaFile]) -> None:
+    code = read(
+        "#define WARP_SIZE 32\n#define FULL_MASK 0xffffffff\n#define WARPS 4\n"
+        "__global__ void k(int *a) { a[WARP_SIZE] = FULL_MASK + WARPS; }"
+    )
+    assert set(proposed(code, {}, frozenset({"WARP_SIZE"}))) == {"WARPS"}
+
+
+@pytest.mark.parametrize(
+    ("block", "default", "values", "expected"),
+    [
+        (("B",), 256, (64, 128, 256, 512, 1024), (64, 128, 256, 512, 1024)),
+        (("B", "B", "1"), 32, (32, 64, 128), (8, 16, 32)),
+        (("B", "B", "1"), 16, (8, 16, 32), (8, 16, 32)),
+        (("B", "ROWS", "1"), 128, (32, 64, 128, 256, 512), (32, 64, 128)),
+        # It is no matter of this parameter.
+        (("B", "B", "B"), 32, (16, 32), (16, 32)),
+        (("ROWS", "1", "1"), 32, (32, 2048), (32, 2048)),
+    ],
+)
+def test_values_are_those_that_a_block_may_have(
+    block: tuple[str, ...], default: int, values: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    one = Tunable("B", "macro", values, default, "threads per block", active=True)
+    rows = Tunable("ROWS", "macro", (8,), 8, "rows")
+    assert within_blocks([one, rows], [block])[0].values == expected

@@ -30,6 +30,13 @@ _ATTRIBUTES = re.compile(
 )
 """Macros in heads of kernels, as for `__launch_bounds__`: nothing else can stand there."""
 
+_QUALIFIER = re.compile(
+    r"(?<=[\w>])\s*\*\s*(?P<name>(?!(?:const|volatile|new|not|compl|sizeof|alignof)\b)(?!__)[A-Za-z_]\w*)"
+    r"(?=\s+(?!(?:and|or|xor|bitand|bitor|not_eq)\b)[A-Za-z_]\w*\s*(?:\[[^][]*\]\s*)?[,)])"
+)
+"""A macro between the star and the name of a parameter, as for `__restrict__`: between two names
+there is no operator."""
+
 _ELSE = re.compile(r"\s*else\b")
 _CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", re.MULTILINE)
 _CALL_ALONE = re.compile(r"^[ \t]*(?P<name>[^\W\d]\w*)\b", re.MULTILINE)
@@ -126,9 +133,11 @@ def read(text: str, presence: Presence) -> ParserView:
 
 
 def _attributes(bare: str) -> Iterator[Span]:
-    """Macros in the heads of kernels."""
+    """Macros in the heads of kernels, and of their parameters."""
     for match in _ATTRIBUTES.finditer(bare):
         yield match.span("name") if match["name"] else match.span()
+    for match in _QUALIFIER.finditer(bare):
+        yield match.span("name")
 
 
 def _definitions_by_macro(bare: str, presence: Presence) -> list[Span]:

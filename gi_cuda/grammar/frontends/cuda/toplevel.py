@@ -128,7 +128,11 @@ def _restrict_rule(parameters: Node, function: int, findings: Findings) -> None:
             present.append((words[0].start_byte, words[0].end_byte))
         else:
             star = next(c for c in pointer.children if c.type == "*")
-            missing.append((star.end_byte, star.end_byte))
+            # A macro between the two may well be the keyword.
+            name = pointer.child_by_field_name("declarator")
+            between = "" if name is None else findings.text[star.end_byte : name.start_byte]
+            if not between.strip():
+                missing.append((star.end_byte, star.end_byte))
     spelled = {findings.text[start:end] for start, end in present}
     sites = missing or (present if len(spelled) == 1 else [])
     if sites:

@@ -1,0 +1,43 @@
+"""What the name of a number says of it: how much data there is, or how they are gone through."""
+
+from __future__ import annotations
+
+import re
+
+_COUNT = re.compile(
+    r"(?:[nmkNMKwhdWHDlL]|[nN](?:_\w+|[A-Z]\w*|[xyzijkXYZ])|num\w*|Num\w*|size\w*|\w*[sS]ize|len\w*"
+    r"|\w*[lL]en(?:gth)?|count|\w*[a-z_][cC]ount|total\w*|width\w*|\w*[wW]idth|height\w*"
+    r"|\w*[hH]eight|depth|rows?|cols?|columns?|[rc]ows?_?\w*|dim\w*|\w*_(?:n|num|rows|cols)"
+    r"|batch\w*|elements|points|bodies|particles|cells|\w*_(?:total|max)|max_?n|NX|NY|NZ)"
+)
+_NOT_COUNT = re.compile(
+    r"(?i).*(?:step|iter|radius|thresh|seed|offset|shift|stride|pitch|alpha|beta|gamma|index|idx"
+    r"|round|pass|level|order|flag|mode|color|colour|lag|base|start|begin|block|thread|tile|bit|group"
+    r"|type|kind|ratio).*"
+)
+_OF_THREADS = re.compile(r"(?i)(?:n|num|total)_?(?:threads|kernels)")
+_WINDOW = re.compile(
+    r"(?i)(?:\w*_)?(?:pad(?:ding)?|stride|dilation|ksize|(?:kernel|filter)_?(?:size|width|height|[whd]))"
+    r"(?:_?[whdxyz])?"
+)
+"""What says how a window goes over the data, and not how much of them there is."""
+
+
+def is_count_name(name: str, *, compared: bool) -> bool:
+    """Whether a scalar of this name says how much data there is."""
+    if compared and is_of_threads(name):
+        return True
+    if _NOT_COUNT.fullmatch(name) or is_of_window(name):
+        return False
+    return compared or _COUNT.fullmatch(name) is not None
+
+
+def is_of_threads(name: str) -> bool:
+    """Whether a scalar of this name says how many threads have something to do: those of the grid,
+    which together go through all items."""
+    return _OF_THREADS.fullmatch(name) is not None
+
+
+def is_of_window(name: str) -> bool:
+    """Whether a scalar of this name says how a window goes over the data."""
+    return _WINDOW.fullmatch(name) is not None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeAlias
 
-from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling
+from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling, Siblings
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.backends.workers.tasks import Unanswered
@@ -104,7 +104,8 @@ class Batch:
     """Builds and measures trials beside the reference, once.
 
     Those that rehearse are first built confined, and those of them whose answers are right then are
-    built and measured as they are; while the first are measured, the last are still compiled. What
+    built and measured as they are; while the first are measured, the last are still compiled. Those
+    that look faster rehearse on the siblings too, before they are confirmed there as they are. What
     a trial takes is given back when it is over.
 
     Args:
@@ -141,6 +142,7 @@ class Batch:
         self._waiting: dict[int, Trial] = {}
         self._first: FirstRun | None = None
         self._right: list[int] = []
+        self._siblings, self._elsewhere = Siblings(), set[int]()
         self._evidence: Evidence[Held] = Evidence()
         self._run = self._verify = 0.0
         self._spent = Phases()
@@ -181,6 +183,7 @@ class Batch:
             pool.ready_for(self._measuring.base)
 
     def _rehearsals(self, how: Rehearsal) -> Pass:
+        self._siblings = how.siblings
         self._schemata = SchemaBuilder(how.compiler, self._trials, self._lent, how.subject)
         return Pass(
             self._equipment,
@@ -271,7 +274,8 @@ class Batch:
             self._memory.fatal_edits.forget(ident)
             one.scheduler.repeat(ident)
         for one in self._passes:
-            while pool.has_room and (task := one.next(compiling=compiling)):
+            more = one is self._measuring and bool(self._elsewhere)
+            while pool.has_room and (task := one.next(compiling=compiling, expecting=more)):
                 self._evidence.begun(task.key, pool.submit(task))
         base = self._measuring.base
         idle = all(one.idle for one in self._passes)
@@ -337,16 +341,39 @@ class Batch:
         else:
             evidence.died(number)
         for result in one.scheduler.results(number, answer):
-            edits, floor = one.trial(result.ident).edits, one.sampling.floor
-            evaluation = self._memory.judged(result, edits, floor)
-            if evaluation is None and isinstance(result.answer, Measurement):
-                one.scheduler.confirm(result.ident)
-            elif evaluation is None:
-                one.scheduler.repeat(result.ident)
-            elif worked:
-                yield from self._believed([(one, result.ident, evaluation)])
+            held = self._told(one, result)
+            if held is None:
+                continue
+            if worked:
+                yield from self._believed([held])
             else:
-                evidence.hold((one, result.ident, evaluation))
+                evidence.hold(held)
+
+    def _told(self, one: Pass, result: Answered) -> Held | None:
+        """What became of a trial in a pass; None where more is to be done first."""
+        ident = result.ident
+        evaluation = self._memory.judged(result, one.trial(ident).edits, one.sampling.floor)
+        if evaluation is None and isinstance(result.answer, Measurement):
+            self._confirm(ident)
+            return None
+        if evaluation is None:
+            one.scheduler.repeat(ident)
+            return None
+        if one is not self._rehearsing or ident not in self._elsewhere:
+            return one, ident, evaluation
+        self._elsewhere.remove(ident)
+        if evaluation.right or evaluation.survival is Survival.REFUSED:
+            self._measuring.scheduler.confirm(ident)
+            return None
+        return self._measuring, ident, evaluation
+
+    def _confirm(self, ident: int) -> None:
+        """A trial looks faster: have that confirmed, once it is right on the siblings in the code
+        of its rehearsal, if it had one."""
+        if self._rehearsing and self._rehearsing.run_on(ident, self._siblings):
+            self._elsewhere.add(ident)
+        else:
+            self._measuring.scheduler.confirm(ident)
 
     def _proven(self, number: int, answer: object) -> Iterator[Record]:
         """The reference ran by itself; what that says of its device."""

@@ -12,7 +12,7 @@ import xxhash
 
 from gi_cuda.backends.compile.background import BackgroundBuild
 from gi_cuda.backends.leftovers import sweep
-from gi_cuda.backends.protocol.requests import Measure, Program, Sampling
+from gi_cuda.backends.protocol.requests import Measure, Program, Sampling, Siblings
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Pool, Task
 from gi_cuda.evaluate.scheduler import MeasurementScheduler
@@ -278,16 +278,27 @@ class Pass:
     def _program(self, binary: Binary) -> Program:
         return self._equipment.program(self.trial(binary.ident), binary)
 
-    def next(self, *, compiling: bool) -> Task[int] | None:
+    def run_on(self, ident: int, siblings: Siblings) -> bool:
+        """Have a trial run on other cases, as it was built for this pass; whether it can."""
+        binary, base = self._binaries.get(ident), self.base
+        if binary is None or base is None or not siblings.cases:
+            return False
+        program = replace(self._program(binary), cases=siblings.cases)
+        sampling = replace(self.sampling, limit=siblings.limit)
+        self.scheduler.add(ident, Measure(program, base, sampling))
+        return True
+
+    def next(self, *, compiling: bool, expecting: bool = False) -> Task[int] | None:
         """What workers can be given now, if anything.
 
         Args:
             compiling: whether something is, for this pass or another one.
+            expecting: whether there is more to come besides what is compiled for this pass.
         """
         timed = self.sampling.most > 0
         if timed and compiling and self._builder.compiler.disturbs:
             return None
-        return self.scheduler.next(more=self.compiles)
+        return self.scheduler.next(more=self.compiles or expecting)
 
     def done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
         """The records of an individual and of those with its machine code."""

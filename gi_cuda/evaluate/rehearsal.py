@@ -11,7 +11,7 @@ from itertools import combinations
 from math import inf
 from statistics import median
 
-from gi_cuda.backends.protocol.requests import Measure, Sampling
+from gi_cuda.backends.protocol.requests import Measure, Program, Sampling, Siblings
 from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
 from gi_cuda.evaluate.passes import Equipment, Trial
 from gi_cuda.evaluate.schemata import Group, grouped
@@ -30,6 +30,10 @@ DETOUR = 2.0
 
 LEAST_LIMIT = 0.005
 """Seconds a rehearsal may always take."""
+
+DEATHS = 0.1
+"""Deaths of one that looks faster, as it is, on the siblings: some of twenty die, and do so twice
+before that is believed."""
 
 FIRST_LIMIT = 10.0
 """Seconds that the reference's may take, before its time is known."""
@@ -67,6 +71,8 @@ class Rehearsal:
     Attributes:
         compiler: of those that a compiler has for what runs first.
         sampling: how its code is run.
+        siblings: where what looks faster afterwards rehearses as well; nowhere, if the reference is
+            not right there, or a death costs less.
         subject: whose variants they are.
         alone: what that costs and saves for a variant by itself.
         together: the same for one that is in a schema.
@@ -74,6 +80,7 @@ class Rehearsal:
 
     compiler: Compiler
     sampling: Sampling
+    siblings: Siblings
     subject: Subject
     alone: Balance
     together: Balance
@@ -219,15 +226,33 @@ def _tried(
     schemata = subject.parsed.in_schema({})
     # Where compilers take the processor that variants run on, its time varies.
     least = sampling.limit if compiler.disturbs else LEAST_LIMIT
-    limit = max(least, SLACK * (DETOUR if schemata else 1) * max(times))
+    slack = SLACK * (DETOUR if schemata else 1)
+    limit = max(least, slack * max(times))
     how = replace(sampling.untimed(), limit=limit, overlooked=overlooked)
+    others = _siblings(programs, equipment, sampling.siblings, first)
+    if sum(others) > DEATHS * equipment.death:
+        others = []
+    cases = sampling.siblings.cases if others else ()
+    siblings = Siblings(cases, max([least, *(slack * one for one in others)]))
     building = compiling / compiler.jobs
     share = building / (TOGETHER if schemata else 1)
     # By itself it would be the same thing twice where the code is the same.
     again = inf if same else assembling / compiler.jobs + sum(times)
     alone = Balance(equipment.death, again)
     together = Balance(equipment.death, share + sum(times), building - share)
-    return max(share, sum(times)), Rehearsal(compiler, how, subject, alone, together)
+    return max(share, sum(times)), Rehearsal(compiler, how, siblings, subject, alone, together)
+
+
+def _siblings(
+    programs: tuple[Program, Program], equipment: Equipment, siblings: Siblings, sampling: Sampling
+) -> list[float]:
+    """Seconds of the first of two programs on each sibling; none where it is not right there."""
+    if not siblings.cases:
+        return []
+    confined, plain = (replace(one, cases=siblings.cases) for one in programs)
+    answer = equipment.pool.one(Measure(confined, plain, replace(sampling, screen=1, most=1)))
+    right = isinstance(answer, Measurement) and answer.correct
+    return _times(answer.samples) if right else []
 
 
 def _compiling() -> float:

@@ -1,9 +1,9 @@
 """Which variants are measured together, and which of them are measured again.
 
-Variants that share a measurement share the reference's launches. One that takes its worker down
-spoils the measurement of the others, which are then measured without it; it is itself measured
-again, alone in a fresh worker, before anything about it is final. In a rehearsal it is not: there
-many take their workers down, and a mistake costs one individual.
+Variants that share a measurement share the reference's launches, and how it is done. One that takes
+its worker down spoils the measurement of the others, which are then measured without it; it is
+itself measured again, alone in a fresh worker, before anything about it is final. In a rehearsal it
+is not: there many take their workers down, and a mistake costs one individual.
 
 What looks faster is measured again, too: in a fresh worker, together with others like it, and on
 more cases.
@@ -104,7 +104,7 @@ class MeasurementScheduler:
         return number in self._begun
 
     def add(self, ident: int, request: Measure) -> None:
-        """Have a variant measured."""
+        """Have a variant measured; once more, where it was before and something else is asked."""
         self._requests[ident] = request
         self._new.append(ident)
 
@@ -152,8 +152,12 @@ class MeasurementScheduler:
         self._again.append(self._begun.pop(number))
 
     def _first(self, waiting: deque[int], most: int) -> tuple[int, ...]:
-        """Takes the first of some that wait."""
-        return tuple(waiting.popleft() for _ in range(min(most, len(waiting))))
+        """Takes the first of some that wait, and those behind it that are measured as it is."""
+        sampling = self._requests[waiting[0]].sampling
+        alike = [one for one in waiting if self._requests[one].sampling == sampling][:most]
+        for one in alike:
+            waiting.remove(one)
+        return tuple(alike)
 
     def _task(self, group: _Group) -> Task[int]:
         number = next(self._numbers)

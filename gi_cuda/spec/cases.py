@@ -129,13 +129,14 @@ def reseeded(target: Target, names: Sequence[str], seeds: int) -> tuple[Case, ..
 
 def siblings(target: Target, backend: str) -> tuple[Case, ...]:
     """The held-out cases with another seed, which no other case has: what a search may see without
-    having seen the held-out ones. None of cases that have no seed."""
+    having seen the held-out ones, so they are train cases. None of cases that have no seed."""
     held_out = {
         case.name
         for case in target.cases
         if case.role is CaseRole.HELD_OUT and backend in case.backends
     }
-    return _with_seeds(target, held_out, [_last_seed(target)])
+    found = _with_seeds(target, held_out, [_last_seed(target)])
+    return tuple(replace(case, role=CaseRole.TRAIN) for case in found)
 
 
 def _last_seed(target: Target) -> int:

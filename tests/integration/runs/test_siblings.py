@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gi_cuda.evaluate.batch import Batch, PastResults
+from gi_cuda.evaluate.rehearsal import of_all, rehearsal_of
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run, open_run
@@ -65,3 +68,25 @@ def test_a_reference_may_fail_with_other_seeds(tmp_path: Path) -> None:
     data.write_text(data.read_text().replace('"n": n}', '"n": n if seed < 3 else 10**6}'))
     with create_run(load_subject(made, "host"), tmp_path / "run", PLAN) as run:
         assert run.baseline.siblings == ()
+
+
+@pytest.mark.usefixtures("few_processes")
+def test_what_is_faster_rehearses_there_first_where_deaths_are_dear(tmp_path: Path) -> None:
+    """What is wrong there, or dies, is told before it runs there as it is."""
+    subject = load_subject(odd(tmp_path / "odd"), "host")
+    with create_run(subject, tmp_path / "run", PLAN) as run:
+        evaluator = run.evaluator()
+        bounds, reference = evaluator.bounds.sampling, evaluator.unmodified()
+        dear = replace(evaluator.equipment, death=10.0)
+        how = rehearsal_of(subject, dear, reference, bounds)
+        assert how is not None
+        assert how.siblings.cases == (SIBLING,)
+        trials = evaluator.prepare({1: subject.read(WASTE), 2: subject.read(BOTH)})
+        first = of_all(how, trials)
+        found = dict(Batch(dear, reference, trials, bounds, PastResults(), first).run(bool))
+        cheap = rehearsal_of(subject, replace(dear, death=0.0), reference, bounds)
+    assert found[1].selectable
+    assert found[2].message.startswith(f"{SIBLING}: ")
+    assert not found[2].samples  # nothing that is timed was the last to run
+    assert cheap is not None
+    assert not cheap.siblings.cases

@@ -10,6 +10,7 @@ from gi_cuda.backends.compile.namespaces import declared, joined
 from gi_cuda.backends.compile.overloads import outside, seen
 from gi_cuda.backends.compile.process import Finished
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner
+from gi_cuda.backends.cuda.ptx.harmless import SIGNS
 from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.spec.kernel_names import identifier, is_plain, reference
 
@@ -24,16 +25,20 @@ bool gi_loop(unsigned loop, unsigned iterations) {{
 """
 """What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
 
-GUARDS = """
+GUARDS = f"""
 static __attribute__((device, always_inline)) inline
-bool gi_late() { asm volatile ("trap;"); return false; }
+bool gi_late() {{
+  asm volatile ("st.volatile.global.u32 [%0], 1; exit;" :: "l"({SIGNS["late"]}ull));
+  return false;
+}}
 static __attribute__((device, always_inline)) inline
-unsigned gi_zero() { unsigned zero; asm ("mov.u32 %0, 0;" : "=r"(zero)); return zero; }
+unsigned gi_zero() {{ unsigned zero; asm ("mov.u32 %0, 0;" : "=r"(zero)); return zero; }}
 static __attribute__((device, always_inline)) inline constexpr
-unsigned gi_begin() { return __builtin_is_constant_evaluated() ? 0 : gi_zero(); }
+unsigned gi_begin() {{ return __builtin_is_constant_evaluated() ? 0 : gi_zero(); }}
 """
 """What guards call that end a loop (see :mod:`gi_cuda.grammar.frontends.cuda.guard`); preprocessed.
-Confined code goes on to its end instead, and leaves a sign."""
+The thread leaves a sign where the device looks for it, and ends: a trap would take the worker down.
+"""
 
 CHOICE = "\n__attribute__((constant)) unsigned gi_chosen;\n"
 """What schemata read (see :meth:`gi_cuda.grammar.ParsedText.schema`); preprocessed."""

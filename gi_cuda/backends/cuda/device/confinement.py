@@ -1,6 +1,7 @@
 """Launches of confined code: their deadline, and the signs of what they would have done otherwise.
 
-See :mod:`gi_cuda.backends.cuda.ptx.confine`.
+See :mod:`gi_cuda.backends.cuda.ptx.confine`. Code as it is leaves one of these signs, too, where a
+loop's guard ends it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from gi_cuda.results.measurement import Survival
 GRACE = 1.0
 """Seconds past the deadline after which launches are given up: some code was not confined."""
 
+_LATE = "late"
 _FATES: Mapping[str, Fate] = {
-    "late": Fate("late", Survival.HUNG, "over its time limit"),
+    _LATE: Fate(_LATE, Survival.HUNG, "over its time limit, or a loop's"),
     "strayed": Fate("strayed", Survival.CRASHED, "an access far from all memory of its own"),
     "parted": Fate("parted", Survival.HUNG, "a barrier that not all threads of a warp reach"),
     "unnamed": Fate(
@@ -36,12 +38,16 @@ class Confinement:
     Args:
         context: the worker's.
         helpers: module of the tool's own kernels.
+
+    Attributes:
+        checks: for the signs that the last launches may have left.
     """
 
     def __init__(self, context: Context, helpers: Any) -> None:
         self._context = context
         self._begin = context.function(helpers, "gi_begin", 0)
-        self.checks = [MemoryCheck(SIGNS[kind], 4) for kind in _FATES]
+        self._signs = [MemoryCheck(SIGNS[kind], 4) for kind in _FATES]
+        self.checks: Sequence[MemoryCheck] = ()
 
     def begin(self, control: int, limit: float) -> None:
         """From now on confined launches have so many seconds. Does not wait.
@@ -56,6 +62,19 @@ class Confinement:
             raise LaunchRefused("the driver gives no memory where confined code needs it")
         arguments = struct.pack("@PQII", control, int(limit * 1e9), len(SIGNS), POISON)
         self._context.launch(self._begin, (1, 1, 1), (1, 1, 1), arguments)
+        self.checks = self._signs
+
+    def watch(self, control: int) -> None:
+        """From now on launches of code as it is may leave the sign of its guards. Does not wait.
+
+        Args:
+            control: as for :meth:`begin`; anywhere else nothing is looked at, and a guard's sign is
+                an illegal access.
+        """
+        self.checks = ()
+        if control == CONTROL:
+            self._context.drv.memset_d32_async(SIGNS[_LATE], POISON, 1, self._context.stream)
+            self.checks = self._signs[:1]
 
     def fate(self, failing: Sequence[int]) -> Fate | None:
         """What the signs say; ``failing`` are the indices of the checks that fail."""

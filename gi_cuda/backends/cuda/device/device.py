@@ -30,7 +30,7 @@ from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Argument, Buffer, CaseData, Launch, Packed, Target, View
 from gi_cuda.spec.kernel_names import identifier
 
-_PREPARING = 6
+_PREPARING = 7
 """What preparing, timing and looking at a run puts into the stream, at most, besides one piece a
 buffer and a variable."""
 
@@ -260,8 +260,11 @@ class CudaDevice(Solid):
             chosen = loaded.binary.chosen
             if chosen is not None and bound.choice is not None:
                 self._drv.memset_d32_async(bound.choice, chosen, 1, self._context.stream)
+            control = self._buffers.control(plan)
             if bound.confined:
-                self._confinement.begin(self._buffers.control(plan), limit)
+                self._confinement.begin(control, limit)
+            else:
+                self._confinement.watch(control)
             begin.record(self._context.stream)
             self._context.launch_all(calls, limit)
             end.record(self._context.stream)
@@ -341,15 +344,15 @@ class CudaDevice(Solid):
         return damaged, answers is not None and not differing
 
     def fate(self) -> Fate | None:
-        """What would have become of the last launches, were they not confined."""
+        """What would have become of the last launches, were they not confined, or their loops not
+        guarded."""
         return self._fate
 
     def _looked(self, plan: CasePlan, answers: Sequence[MemoryCheck]) -> tuple[list[str], bool]:
-        """What was damaged, and whether one of the answers is not as its check wants it; signs of
-        confined code are noted."""
-        confined = self._last is not None and self._last.confined
+        """What was damaged, and whether one of the answers is not as its check wants it; signs are
+        noted."""
         zones = list(self._buffers.zones(plan, self._known))
-        groups = [answers, self._confinement.checks if confined else [], [z.check for z in zones]]
+        groups = [answers, self._confinement.checks, [z.check for z in zones]]
         failing = self._memory.failing([check for group in groups for check in group])
         found: list[list[int]] = []
         for group in groups:

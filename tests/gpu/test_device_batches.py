@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,11 @@ WRONG = {
     "nothing written": ("", r"out\[0\]"),
 }
 
+GUARDED = (
+    "        for (unsigned gi_guard_0 = gi_begin(); gi_guard_0++ < 99 || gi_late();) out[at]++;\n"
+)
+"""A loop that its guard ends, as in a search."""
+
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
@@ -54,6 +60,7 @@ def programs(tools: Tools) -> dict[str, Program]:
     assert LAST in source
     texts = {"reference": source} | {f"fine {i}": source for i in range(4)}
     texts |= {name: source.replace(LAST, text) for name, (text, _) in {**FATAL, **WRONG}.items()}
+    texts["guarded"] = source.replace(LAST, GUARDED)
     binaries = compile_reference(
         subject, tools.compiler, list(texts.values()), tools.scratch("faults")
     )
@@ -90,6 +97,19 @@ def test_a_storm_of_faults_between_good_variants(
         assert answer.correct == (name in fine), (name, answer.message)
         if name in WRONG:
             assert re.search(WRONG[name][1], answer.message), answer.message
+
+
+def test_what_a_guard_ends_hung_and_takes_no_worker_down(
+    tools: Tools, programs: dict[str, Program]
+) -> None:
+    deaths, sampling = tools.pool.deaths, Sampling(screen=3, most=3)
+    for name, right in (("guarded", False), ("fine 0", True)):
+        program = replace(programs[name], cases=tools.train())
+        answer = tools.pool.one(Measure(program, programs["reference"], sampling))
+        assert isinstance(answer, Measurement)
+        assert answer.survival is (Survival.NORMAL if right else Survival.HUNG)
+        assert answer.correct == right
+    assert tools.pool.deaths == deaths
 
 
 def test_a_struct_of_large_alignment_arrives_whole(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -48,6 +49,22 @@ def next_task(some: MeasurementScheduler, *, more: bool = False) -> Task[int]:
     task = some.next(more=more)
     assert task is not None
     return task
+
+
+def test_those_that_are_measured_in_another_way_are_measured_apart() -> None:
+    some = scheduler(4, range(1, 4))
+    program = Program(Binary(2, Path("1")), {}, ("sibling",))
+    others = Sampling(limit=2.0)
+    task = next_task(some)
+    assert idents(task) == [1, 2, 3]
+    list(some.results(task.key, fine(task)))
+    some.add(2, Measure(program, REFERENCE, others))
+    for ident in (4, 5):
+        some.add(ident, Measure(Program(Binary(ident, Path("1")), {}, ()), REFERENCE, Sampling()))
+    some.add(1, Measure(replace(program, binary=Binary(1, Path("1"))), REFERENCE, others))
+    first, second = next_task(some), next_task(some)
+    assert [idents(first), idents(second)] == [[2, 1], [4, 5]]
+    assert shared(first).sampling.limit == others.limit
 
 
 def test_variants_are_measured_together_and_what_is_left_over_too() -> None:

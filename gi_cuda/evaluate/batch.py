@@ -80,7 +80,7 @@ class PastResults:
         if not isinstance(result.answer, Lost):
             doubtful = needs_confirmation(evaluation.verdict, confirmed=result.confirmed)
             return None if doubtful else evaluation
-        if result.alone:
+        if result.own:
             self.fatal_edits.enter(result.ident, edits)
         if result.final:
             return evaluation

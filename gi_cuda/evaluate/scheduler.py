@@ -18,7 +18,7 @@ from math import ceil
 
 from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement, Siblings
 from gi_cuda.backends.workers.pool import Lost, Task
-from gi_cuda.results.measurement import Measurement
+from gi_cuda.results.measurement import Measurement, Survival
 
 CONFIRMED = 4
 """Times as many variants as share other measurements that share one which confirms what they seemed
@@ -39,14 +39,16 @@ class Answered:
     Attributes:
         ident: its number.
         answer: what became of it.
-        alone: whether it was measured alone, in a fresh worker.
+        own: whether what became of it is its own doing: it was measured alone, in a fresh worker,
+            or the device told of it that it crashed.
         confirmed: whether it looked faster before, in another worker.
-        final: whether that is all that will be done about it: in a rehearsal it always is.
+        final: whether that is all that will be done about it: where it is its own, and in a
+            rehearsal always.
     """
 
     ident: int
     answer: Answer
-    alone: bool
+    own: bool
     final: bool
     confirmed: bool = False
 
@@ -164,9 +166,7 @@ class MeasurementScheduler:
         self._begun[number] = group
         first = self._requests[group.idents[0]]
         variants = tuple(self._requests[ident].variant for ident in group.idents)
-        # Whether it hung or crashed counts only when that is final.
-        final = group.alone or self._rehearsal
-        sampling = first.sampling if final else replace(first.sampling, grace=0.0)
+        sampling = first.sampling
         if not self._looked_faster.issuperset(group.idents):
             sampling = replace(sampling, siblings=Siblings())
         return Task(number, SharedMeasurement(variants, first.reference, sampling), group.fresh)
@@ -176,12 +176,12 @@ class MeasurementScheduler:
     ) -> Iterator[Answered]:
         """What a task's answer says about its variants; what it says nothing about is repeated."""
         group = self._begun.pop(number)
-        final = group.alone or self._rehearsal
         idents = group.idents
 
         def result(ident: int, one: Answer) -> Answered:
+            own = group.alone or _told(one, ident)
             confirmed = ident in self._looked_faster
-            return Answered(ident, one, group.alone, final, confirmed)
+            return Answered(ident, one, own, own or self._rehearsal, confirmed)
 
         if isinstance(answer, tuple):
             for ident, one in zip(idents, answer, strict=True):
@@ -194,3 +194,11 @@ class MeasurementScheduler:
             yield result(answer.suspect, answer)
         else:
             self._again.extend(_Group((ident,), group.fresh) for ident in idents)
+
+
+def _told(answer: Answer, ident: int) -> bool:
+    """Whether the device told that it was this variant that crashed. What hung may have been kept
+    waiting."""
+    return (
+        isinstance(answer, Lost) and answer.survival is Survival.CRASHED and answer.suspect == ident
+    )

@@ -3,7 +3,8 @@
 See :meth:`gi_cuda.grammar.ParsedText.schema`. Compiling one takes about as long as one of its
 variants would. What variants do in a schema is believed where one of them is right, or else what
 the schema is where none of them is chosen. If neither is, the schema may be at fault, and they are
-built by themselves.
+built by themselves. One that is with no others goes without what changes no answers: an unrolled
+loop may take a compiler seconds.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TypeAlias
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.evaluate.passes import LentKernels, Record, Trial, TrialBuilder
+from gi_cuda.grammar import Expansion, ParsedText
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.subject import Subject
 
@@ -94,8 +96,18 @@ class SchemaBuilder(TrialBuilder):
         self.gather(groups)
 
     def gather(self, groups: Iterable[Group]) -> None:
-        """Take further trials that are one text."""
-        self._wanted |= {member: group for group in groups for member in group if len(group) > 1}
+        """Take further trials that are one text. One by itself is, too, without what changes no
+        answers, if it has any of that."""
+        for group in groups:
+            if len(group) > 1 or self._is_lighter(group[0]):
+                self._wanted |= dict.fromkeys(group, group)
+
+    def _is_lighter(self, ident: int) -> bool:
+        trial = self.trials[ident]
+        if trial.genotype is None or isinstance(trial.phenotype, BuildFailure):
+            return False
+        expansions = self._subject.expansions(trial.genotype)
+        return len(self._subject.parsed.telling(expansions)) < len(expansions)
 
     def forget(self, ident: int) -> None:
         """A trial is over; with the last one of a schema that is, too."""
@@ -118,9 +130,8 @@ class SchemaBuilder(TrialBuilder):
         again = [i for i in idents if i in self.trials and i not in self._wanted]
         groups = list(dict.fromkeys(self._wanted.pop(i) for i in idents if i in self._wanted))
         while groups or again:
-            alone = [*again, *(group[0] for group in groups if len(group) == 1)]
-            begun = {next(self._numbers): group for group in groups if len(group) > 1}
-            found = [*(self.trials[ident].phenotype for ident in alone), *self._texts(begun)]
+            begun = {next(self._numbers): group for group in groups}
+            found = [*(self.trials[ident].phenotype for ident in again), *self._texts(begun)]
             groups, again = [], []
             for built in self.compiled(found, folder / str(next(self._numbers))):
                 group = begun.get(built.ident)
@@ -132,7 +143,9 @@ class SchemaBuilder(TrialBuilder):
                     yield from (built.member(one, at) for at, one in enumerate(group, 1))
                 else:
                     middle = len(group) // 2
-                    groups += [group[:middle], group[middle:]]
+                    halves = group[:middle], group[middle:]
+                    groups += [half for half in halves if len(half) > 1]
+                    again += [half[0] for half in halves if len(half) == 1]
 
     def _texts(self, groups: Mapping[int, Group]) -> Iterable[Phenotype | BuildFailure]:
         """The schemata of groups, under their numbers."""
@@ -141,7 +154,8 @@ class SchemaBuilder(TrialBuilder):
             genotypes = [self.trials[member].genotype for member in group]
             expansions = [subject.expansions(one) for one in genotypes if one is not None]
             configuration = self.trials[group[0]].configuration
-            one = as_candidate(subject, subject.parsed.schema(expansions), configuration)
+            text = _text(subject.parsed, expansions)
+            one = as_candidate(subject, text, configuration)
             one = replace(one, options=self.compiler.deciding(one.options))
             variants.append(one.variant(ident))
         return self.compiler.preprocess(variants).values() if variants else ()
@@ -150,7 +164,7 @@ class SchemaBuilder(TrialBuilder):
         """What can be believed once a trial has been judged, and what is to be built next: a schema
         that is in doubt, or the trials of one that is at fault."""
         schema = self._schemata.get(ident)
-        if schema is None or schema.proven:
+        if schema is None or schema.proven or len(schema.group) == 1:
             return [(ident, evaluation)], []
         if ident not in schema.group:
             if evaluation.right:
@@ -161,6 +175,14 @@ class SchemaBuilder(TrialBuilder):
         if evaluation.right:
             return schema.believed(), []
         return [], [schema.binary.ident] if len(schema.waiting) == len(schema.group) else []
+
+
+def _text(parsed: ParsedText, variants: Sequence[Mapping[str, Expansion]]) -> str:
+    """What some variants are in one; a single one without guards and what changes no answers."""
+    if len(variants) > 1:
+        return parsed.schema(variants)
+    (expansions,) = variants
+    return parsed.render(parsed.telling(expansions), None)
 
 
 @dataclass(slots=True)

@@ -214,9 +214,14 @@ class ParsedText(ABC):
         thing."""
         return False
 
+    def telling(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:
+        """Those that may change what a variant answers. Others change how fast it is, and may take
+        long to compile, as an unrolled loop does."""
+        return expansions
+
     def schema(self, variants: Sequence[Mapping[str, Expansion]]) -> str:
         """One text that is each of the variants, by the number from 1 that ``gi_chosen`` holds when
-        it runs; with any other number it is :attr:`text`. Loops have no guards.
+        it runs; with any other number it is what all have in common. Loops have no guards.
 
         Args:
             variants: of each what becomes of rules by their names, and that can be in a schema.

@@ -103,9 +103,10 @@ def test_what_a_guard_ends_hung_and_takes_no_worker_down(
     tools: Tools, programs: dict[str, Program]
 ) -> None:
     deaths, sampling = tools.pool.deaths, Sampling(screen=3, most=3)
+    reference = replace(programs["reference"], cases=tools.train())
     for name, right in (("guarded", False), ("fine 0", True)):
         program = replace(programs[name], cases=tools.train())
-        answer = tools.pool.one(Measure(program, programs["reference"], sampling))
+        answer = tools.pool.one(Measure(program, reference, sampling))
         assert isinstance(answer, Measurement)
         assert answer.survival is (Survival.NORMAL if right else Survival.HUNG)
         assert answer.correct == right

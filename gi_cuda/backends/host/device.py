@@ -110,9 +110,6 @@ class HostDevice:
     def close(self) -> None:
         """Nothing is held that does not go with the process."""
 
-    def allow(self, grace: float) -> None:
-        """Crashes are reported at once here."""
-
     def turn(self) -> AbstractContextManager[None]:
         """Nothing is shared: every worker runs on a processor of its own."""
         return nullcontext()

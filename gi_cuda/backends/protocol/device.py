@@ -101,9 +101,6 @@ class Device(Protocol):
     def close(self) -> None:
         """Free what the device holds. Only for processes that go on, or end by themselves."""
 
-    def allow(self, grace: float) -> None:
-        """Give launches that are over their limit so many seconds to turn out to have crashed."""
-
     def turn(self) -> AbstractContextManager[None]:
         """Inside, no other worker of the pool uses what this device shares with theirs.
 
@@ -141,8 +138,8 @@ class Device(Protocol):
 
         Whatever earlier runs left in variables of the source is gone.
 
-        Past ``limit`` seconds the process ends as hung; confined launches end by themselves then,
-        and that is their fate.
+        Well past ``limit`` seconds the process ends as hung; confined launches end by themselves
+        then, and that is their fate.
         """
 
     def scheduled(

@@ -85,8 +85,6 @@ class Sampling:
         limit: seconds of device (or CPU) time after which a launch sequence counts as hung.
         schedules: under which answers are verified once more; under all of them those of a variant
             that looks faster.
-        grace: seconds past the limit in which it may still be reported as crashed. The driver of a
-            GPU takes up to 0.15 s to report an illegal access, and until then it looks like a hang.
         overlooked: signs of harm (:class:`~gi_cuda.backends.protocol.device.Fate`) that do not
             count, since the reference shows them as well.
         siblings: where what is faster must be right besides.
@@ -97,7 +95,6 @@ class Sampling:
     most: int = 31
     floor: float = LEAST_FLOOR
     limit: float = 1.0
-    grace: float = 0.15
     schedules: Schedules = field(default_factory=dict)
     overlooked: frozenset[str] = frozenset()
     siblings: Siblings = Siblings()

@@ -37,7 +37,6 @@ def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
     Raises:
         LaunchRefused: the device does not take it.
     """
-    case_runner.device.allow(request.sampling.grace)
     runner = _Runner(case_runner, request.variant, request.sampling)
     try:
         if runner.verified() and request.sampling.most:
@@ -53,7 +52,6 @@ def measure_together(
     case_runner: CaseRunner, shared: SharedMeasurement
 ) -> tuple[Measurement | Refused, ...]:
     """Measure several variants together: their timed launches share those of the reference."""
-    case_runner.device.allow(shared.sampling.grace)
     answers: dict[int, Measurement | Refused] = {}
     fit: list[tuple[int, _Runner]] = []
     entered: list[_Runner] = []

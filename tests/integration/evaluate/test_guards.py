@@ -8,6 +8,7 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.cuda.backend import cuda_compiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.ptx.confine import confined_module
+from gi_cuda.backends.cuda.ptx.harmless import SIGNS
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Delete, Genotype
@@ -37,7 +38,7 @@ def test_what_only_a_guard_ends_hangs(tmp_path: Path) -> None:
     assert [found[ident].survival for ident in sorted(found)] == [Survival.HUNG] * 2
 
 
-def test_a_device_is_stopped_and_confined_code_goes_on(toolkit: Toolkit, tmp_path: Path) -> None:
+def test_on_a_device_a_thread_ends_and_leaves_a_sign(toolkit: Toolkit, tmp_path: Path) -> None:
     subject = load_subject(TARGET, "cuda")
     compiler = cuda_compiler(subject, 1, toolkit, "sm_90")
     limits = {loop.ident: 100 for loop in subject.grammar.loops}
@@ -49,5 +50,7 @@ def test_a_device_is_stopped_and_confined_code_goes_on(toolkit: Toolkit, tmp_pat
         assert isinstance(binary, CudaBinary), binary
     (text,) = (tmp_path / "plain").glob("*.ptx")
     made = text.read_text()
-    assert "trap;" in made
-    assert "trap;" not in confined_module(made)
+    assert "trap;" not in made  # it would take the worker down
+    sign = f"{SIGNS['late']}"
+    assert sign in made
+    assert sign in confined_module(made)

@@ -11,7 +11,13 @@ import pytest
 from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.requests import Record, Sampling
-from gi_cuda.backends.protocol.variants import Binary, Phenotype, Variant
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BuildFailure,
+    Built,
+    Phenotype,
+    Variant,
+)
 from gi_cuda.evaluate.batch import Batch, PastResults
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
@@ -187,3 +193,34 @@ def test_in_which_nothing_is_right_it_is_itself_put_to_the_test(
     alone = list(builder.built(group, tmp_path))
     assert all(isinstance(one, Binary) and one.chosen is None for one in alone)
     assert builder.judged(group[0], WRONG) == ([(group[0], WRONG)], [])
+
+
+class Seen(SchemaBuilder):
+    """Keeps what is compiled."""
+
+    texts: Sequence[str] = ()
+
+    def compiled(self, found: Sequence[Phenotype | BuildFailure], folder: Path) -> Iterator[Built]:
+        self.texts = [one.text for one in found if isinstance(one, Phenotype)]
+        return super().compiled(found, folder)
+
+
+def test_one_by_itself_goes_without_what_changes_no_answers(
+    evaluator: Evaluator, tmp_path: Path
+) -> None:
+    """An unrolled loop may take the compiler of confined code seconds."""
+    subject, compiler = evaluator.subject, evaluator.equipment.compiler
+    pragma = next(one for one in subject.grammar.mutable if one.startswith("pragma"))
+    texts = [f"<_kernel.cu_22> <{pragma}><pragma_K4>", "<_kernel.cu_22>"]
+    batch = evaluator.prepare({n: subject.read(one) for n, one in enumerate(texts, 1)})
+    everything = {REFERENCE: evaluator.unmodified(), **batch}
+    builder = Seen(compiler, everything, LentKernels(), subject, [(1,), (2,)])
+    for ident in batch:
+        (built,) = builder.built([ident], tmp_path / str(ident))
+        assert isinstance(built, Binary)
+        assert built.ident == ident
+        assert not any("unroll" in text for text in builder.texts)
+        assert builder.judged(ident, WRONG) == ([(ident, WRONG)], [])
+    plain = Seen(compiler, everything, LentKernels(), subject)
+    list(plain.built([1], tmp_path / "plain"))
+    assert any("unroll" in text for text in plain.texts)

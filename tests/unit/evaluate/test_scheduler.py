@@ -118,7 +118,7 @@ def test_what_looks_faster_is_measured_again_in_a_fresh_worker_with_others_like_
     assert idents(again) == [1, 4]
     results = list(some.results(again.key, fine(again)))
     assert all(one.confirmed for one in results)
-    assert not any(one.alone for one in results)
+    assert not any(one.own for one in results)
     assert some.idle
 
 
@@ -146,17 +146,17 @@ def test_where_nobody_knows_which_one_it_was_each_is_measured_by_itself() -> Non
         assert [idents(next_task(some)) for _ in range(3)] == [[1], [2], [3]]
 
 
-def test_whether_it_hung_or_crashed_is_waited_for_only_when_it_counts() -> None:
-    some = scheduler(1, [1])
-    assert shared(next_task(some)).sampling.grace == 0
-    some.repeat(1)
-    assert shared(next_task(some)).sampling.grace > 0
+def test_a_crash_that_the_device_tells_of_is_final_and_a_hang_may_have_been_a_wait() -> None:
+    for survival, final in ((Survival.CRASHED, True), (Survival.HUNG, False)):
+        some = scheduler(3, range(1, 4))
+        lost = Lost(survival, "an illegal memory access", suspect=2)
+        (result,) = some.results(next_task(some).key, lost)
+        assert (result.ident, result.own, result.final) == (2, final, final)
 
 
 def test_what_takes_its_worker_down_in_a_rehearsal_does_so_once() -> None:
     some = scheduler(3, range(1, 4), rehearsal=True)
     task = next_task(some)
-    assert shared(task).sampling.grace > 0
     lost = Lost(Survival.CRASHED, "an illegal instruction", suspect=2)
     (result,) = some.results(task.key, lost)
     assert (result.ident, result.answer, result.final) == (2, lost, True)

@@ -11,7 +11,7 @@ import pytest
 from gi_cuda.genome.edits import EDIT_KINDS, expansions
 from gi_cuda.grammar import ALL_TYPES, EDIT_SETS, Expansion, Grammar, Source, convert, read_source
 from gi_cuda.grammar.frontends.cuda.reading import is_balanced
-from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema
+from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema, telling
 
 SOURCES = sorted((Path(__file__).parents[2] / "sources").glob("*.cu"))
 DELETED = Expansion(body="")
@@ -77,9 +77,28 @@ def test_what_a_deletion_is(body: str, place: str, expected: str) -> None:
     assert of(body, {place: DELETED}) == expected
 
 
+def test_what_all_variants_have_is_not_chosen() -> None:
+    body = "  p[0] = n;\n  if (n > 3) p[1] = 2;\n  p[2] = 3;"
+    common = {"_k.cu_2": DELETED, "IF_k.cu_3": DELETED}
+    found = of(body, common, {**common, "_k.cu_4": DELETED})
+    assert found == (
+        "  {  }\n  if (((bool)(0))) p[1] = 2;\n  { if (gi_chosen == 2u) {  } else { p[2] = 3; } }"
+    )
+
+
+def test_what_may_hold_places_of_others_is_always_chosen() -> None:
+    body = "  if (n) p[0] = 1; else p[1] = n;"
+    both = [{"ELSE_k.cu_2": DELETED}] * 2
+    assert "gi_chosen == 1u || gi_chosen == 2u" in of(body, *both)
+
+
 def test_what_changes_no_answer_is_left_out() -> None:
     body = "  for (int i = 0; i < n; i++) p[i] = 1;"
-    assert of(body, {"pragma_k.cu_2": Expansion(body="pragma_K4")}) == body
+    unrolled = {"pragma_k.cu_2": Expansion(body="pragma_K4")}
+    assert of(body, unrolled) == body
+    head = "__global__ void k(int *p, int n) {\n"
+    grammar = convert(Source("k.cu", f"{head}{body}\n}}\n"), types=ALL_TYPES)
+    assert telling(grammar, {**unrolled, "_k.cu_2": DELETED}) == {"_k.cu_2": DELETED}
 
 
 def test_a_header_that_declares_cannot_be_chosen() -> None:

@@ -69,12 +69,20 @@ WORTH = 32
 """Fewest variants with the same options for which it pays to find out which part of the headers
 they need."""
 
-CONFINED = tuple(Way((level, "-maxrregcount=64"), confined=True) for level in ("-O0", "-O1"))
-"""Ways to code that runs once and is thrown away: the first is assembled in half the time, the
-second runs in half the time. With so many registers a block of any size can be launched, whatever
-its kernel says of that."""
+_ANY_BLOCK = "-maxrregcount=64"
+"""With so many registers a block of any size can be launched, whatever its kernel says of that."""
 
-SLOW = Way(("-O0", "-maxrregcount=64"))
+CONFINED = (
+    Way(("-O1", _ANY_BLOCK), confined=True, translated=("-O1",)),
+    Way(("-O0", _ANY_BLOCK), confined=True),
+    Way(("-O1", _ANY_BLOCK), confined=True),
+)
+"""Ways to code that runs once and is thrown away. Of the last two, which share their PTX with code
+as it is, the first is assembled in half the time, the other runs in half the time. A schema of
+variants with many edits takes the first one a quarter of the time: it copies no loop for each of
+the variants that may be chosen in it."""
+
+SLOW = Way(("-O0", _ANY_BLOCK))
 """The way to code that does the same at another pace."""
 
 TRANSLATED = 256
@@ -160,7 +168,7 @@ class NvccCompiler(SourceCompiler):
 
     def rehearsing(self) -> tuple[NvccCompiler, ...]:
         """This compiler, making code of what it is given that does no harm. What it translates to
-        PTX need not be translated again for a while."""
+        PTX as this one would need not be translated again for a while."""
         if not self.prepared(()):
             return ()
         return tuple(replace(self, way=way, sizes=FIRST_SIZES) for way in CONFINED)
@@ -168,7 +176,7 @@ class NvccCompiler(SourceCompiler):
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
         # Those who assemble what was translated so far go on with it.
-        translated = dict(self._translated)
+        translated = {} if self.way.translated else dict(self._translated)
         names = pointed_at(self.kernels, self.symbols)
         batch = _Batch(self, Twins(self.shares), names, translated)
         if self.way.confined:
@@ -318,11 +326,12 @@ class _Batch:
     def _staged(self, ready: ShardSetup, shard: Sequence[Phenotype], path: Path) -> Finished:
         ptx = path.with_suffix(".ptx")
         text = shard_text("", shard, self.compiler.namespaces, ready.forward)
-        finished = compile_to_ptx(ready, text, ptx, COMPILE_LIMIT)
+        way = self.compiler.way
+        finished = compile_to_ptx(ready, text, ptx, COMPILE_LIMIT, way.translated)
         if not finished.ok:
             return brought_home(finished, self.compiler.file_name)
         module = read_module(read_text(ptx))
-        if module is not None and self.compiler.way.confined:
+        if module is not None and way.confined and not way.translated:
             self.compiler.keep(shard, module)
         return self._assemble(ready, shard, module or read_text(ptx), path)
 

@@ -164,11 +164,17 @@ class Twin:
         return replace(other, ident=self.ident)
 
 
-def compile_to_ptx(prepared: ShardSetup, text: str, ptx: Path, limit: float) -> Finished:
-    """Compile what follows the prelude; the prelude must be in the PTX's folder."""
+def compile_to_ptx(
+    prepared: ShardSetup, text: str, ptx: Path, limit: float, words: Sequence[str] = ()
+) -> Finished:
+    """Compile what follows the prelude; the prelude must be in the PTX's folder.
+
+    Args:
+        words: options of the compiler besides its own.
+    """
     source = ptx.with_suffix(".ii")
     write_text(source, f'#include "{prepared.place(ptx.parent)}"\n{text}')
-    command = prepared.stages.compile.command(source, ptx)
+    command = prepared.stages.compile.and_also(*words).command(source, ptx)
     # A compiler that fails leaves its own file behind; so it goes with the shard's.
     environment = {**prepared.stages.environment, "TMPDIR": str(ptx.parent)}
     return run(command, limit=limit, environment=environment)
@@ -198,20 +204,23 @@ def same_code(
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How PTX becomes machine code.
+    """How a text becomes machine code.
 
     Attributes:
         words: options of the assembler.
         confined: whether the code is made to do no harm.
+        translated: options, besides its own, of the compiler to PTX.
     """
 
     words: tuple[str, ...] = ()
     confined: bool = False
+    translated: tuple[str, ...] = ()
 
     @property
     def told(self) -> tuple[str, ...]:
         """What tells it from others."""
-        return (*self.words, *(["confined"] if self.confined else []))
+        translated = (f"translated {one}" for one in self.translated)
+        return (*self.words, *(["confined"] if self.confined else []), *translated)
 
     def write(self, path: Path, text: str) -> None:
         """Write what the assembler is given of a module's text."""

@@ -17,7 +17,6 @@ from typing import Any, NoReturn
 from gi_cuda.backends.cuda.device import cooperative
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, last_words
 from gi_cuda.errors import UserError
 
@@ -38,6 +37,11 @@ driver blocks the caller, and a hang could no longer be told."""
 
 _LARGE_SHARED = 48 * 1024
 """Dynamic shared memory beyond which a kernel must ask for it, bytes."""
+
+REPORT = 0.15
+"""Seconds past its limit in which a launch may still turn out to have crashed: the driver takes as
+long to report an illegal access, and until then it looks like a hang. Or it may end, if something
+else had kept the device."""
 
 PATIENCE = 10.0
 """Seconds that copies and the tool's own kernels may take."""
@@ -82,8 +86,8 @@ class Context:
         slot: this process's among those that share the device.
 
     Attributes:
-        grace: seconds past its limit in which a launch may still turn out to have crashed.
         suspect: number of the variant whose launch is being waited for; it comes with last words.
+        several: whether launches of several are under way, so that a crash may be any one's.
 
     Raises:
         UserError: there is no PyCUDA, no driver, no device, or it gives no context.
@@ -93,7 +97,7 @@ class Context:
         self.drv = pycuda()
         self.slot = slot
         self.suspect: int | None = None
-        self.grace = Sampling().grace
+        self.several = False
         # One stream needs no more, and a context is then there in half the time.
         os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "1")
         try:
@@ -274,7 +278,7 @@ class Context:
         self._marks.extend(ahead)
 
     def wait(self, event: Any, limit: float) -> None:
-        """Wait for an event; past ``limit`` seconds this process ends as hung.
+        """Wait for an event; well past ``limit`` seconds this process ends as hung.
 
         As long as another process is being cleared away, nothing is over its limit.
         """
@@ -289,23 +293,10 @@ class Context:
                 self.crashed(str(error))
             if spent > limit and self.slot.lock.disturbed():
                 begun = time.perf_counter()
-            elif spent > limit:
-                self._overdue(event, limit)
+            elif spent > limit + REPORT:
+                self.hung(limit)
             if spent > SPIN:
                 time.sleep(NAP)
-
-    def _overdue(self, event: Any, limit: float) -> NoReturn:
-        """End this process for a launch that is over its limit: as crashed, if that comes out."""
-        self.slot.lock.leave(self.slot.number)
-        begun = time.perf_counter()
-        while time.perf_counter() - begun < self.grace:
-            try:
-                if event.query():
-                    break
-            except self.drv.Error as error:
-                self.crashed(str(error))
-            time.sleep(1e-3)
-        self.hung(f"over its time limit of {limit:g} s")
 
     def settle(self) -> None:
         """Wait for everything in the stream; only the tool's own work is in it."""
@@ -321,12 +312,15 @@ class Context:
         except self.drv.Error as error:
             self.crashed(str(error))
 
-    def hung(self, message: str) -> NoReturn:
-        """End this process: what runs on the device cannot be stopped otherwise."""
-        self._die(message, HUNG_STATUS)
+    def hung(self, limit: float) -> NoReturn:
+        """End this process: what runs on the device cannot be stopped otherwise, or would be in the
+        way."""
+        self._die(f"over its time limit of {limit:g} s", HUNG_STATUS)
 
     def crashed(self, message: str) -> NoReturn:
         """End this process: the context is spoilt."""
+        if self.several:
+            self.suspect = None
         self._die(message, CRASHED_STATUS)
 
     def _die(self, message: str, status: int) -> NoReturn:

@@ -76,10 +76,6 @@ class CudaDevice(Solid):
         del self._buffers, self._kept, self._answers, self._memory, self._scrub, self._flush
         self._context.close()
 
-    def allow(self, grace: float) -> None:
-        """Wait so long for reports of crashes from launches that are over their limit."""
-        self._context.grace = grace
-
     def turn(self) -> AbstractContextManager[None]:
         """Inside, no other worker uses the device."""
         return self._context.slot.lock.turn()
@@ -230,6 +226,24 @@ class CudaDevice(Solid):
     def _timed(
         self, runs: Sequence[TimedRun], limit: float, before: Callable[[CasePlan], None]
     ) -> list[Timed]:
+        """Runs in turn; once more, where one took longer than its limit: others may have kept the
+        device, as a worker that opens it does. If that happens again, this process ends as hung."""
+
+        def late(done: Sequence[Timed]) -> list[int]:
+            pairs = zip((one.loaded.binary for one in runs), done, strict=True)
+            return [one.ident for one, at in pairs if at.seconds > limit and not one.confined]
+
+        done = self._in_turn(runs, limit, before)
+        if late(done):
+            done = self._in_turn(runs, limit, self.prepare)
+            for ident in late(done):
+                self._context.suspect = ident
+                self._context.hung(limit)
+        return done
+
+    def _in_turn(
+        self, runs: Sequence[TimedRun], limit: float, before: Callable[[CasePlan], None]
+    ) -> list[Timed]:
         while len(self._events) < len(runs):
             self._events.append((self._context.event(), self._context.event()))
         events = self._events[: len(runs)]
@@ -239,6 +253,7 @@ class CudaDevice(Solid):
         self._answers.forget_others()
         looks = self._memory.looks([self._expected(one) for one in runs])
         ahead: deque[tuple[Any, int, CudaBinary]] = deque()
+        self._context.several = len({one.loaded.binary.ident for one in runs}) > 1
 
         def wait_for_oldest() -> None:
             end, _, binary = ahead.popleft()
@@ -273,7 +288,7 @@ class CudaDevice(Solid):
             ahead.append((end, work, loaded.binary))
         while ahead:
             wait_for_oldest()
-        self._context.suspect = None
+        self._context.suspect, self._context.several = None, False
         return [
             Timed(end.time_since(begin) * 1e-3, not differing)
             for differing, (begin, end) in zip(looks.failing(), events, strict=True)

@@ -127,7 +127,8 @@ class PtxCompiler:
 
     def rehearsing(self) -> tuple[PtxCompiler, ...]:
         """This compiler, making code that does no harm."""
-        return tuple(replace(self, nvcc=replace(self.nvcc, way=way)) for way in CONFINED)
+        ways = (way for way in CONFINED if not way.translated)
+        return tuple(replace(self, nvcc=replace(self.nvcc, way=way)) for way in ways)
 
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""

@@ -12,7 +12,7 @@ from gi_cuda.grammar.frontends.cuda.marks import counted, marked, marked_where_t
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
-from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema
+from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema, telling
 from gi_cuda.grammar.frontends.cuda.several import read_files
 from gi_cuda.grammar.frontends.cuda.untested import untested
 from gi_cuda.grammar.grammar import Grammar
@@ -86,6 +86,10 @@ class CudaText(ParsedText):
     def in_schema(self, expansions: Mapping[str, Expansion]) -> bool:
         """Whether a variant can be one of a schema."""
         return in_schema(self.grammar, expansions)
+
+    def telling(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:
+        """Those that may change what a variant answers."""
+        return telling(self.grammar, expansions)
 
     def schema(self, variants: Sequence[Mapping[str, Expansion]]) -> str:
         """A source that is each of the variants, by the number in ``gi_chosen``."""

@@ -23,6 +23,8 @@ _SILENT = frozenset({RuleType.PRAGMA, RuleType.RESTRICT, RuleType.BOUNDS})
 """Rules that say how fast a program is, not what it answers."""
 _NO_PLACE = _SILENT | {RuleType.ELSE, RuleType.SEAM}
 """Rules in which nothing is chosen as a whole."""
+_AROUND = frozenset({RuleType.ELSE, RuleType.LOOP})
+"""Rules around which something is put, since others may be chosen within."""
 _HEADERS = frozenset({RuleType.FOR1, RuleType.FOR3})
 
 
@@ -37,10 +39,15 @@ def in_schema(grammar: Grammar, expansions: Mapping[str, Expansion]) -> bool:
     )
 
 
-def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str:
-    """A text that is each of the variants, by number from 1, and with any other number itself.
+def telling(grammar: Grammar, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:
+    """Those of a variant's expansions that may change what it answers."""
+    return {name: one for name, one in expansions.items() if grammar.rule(name).type not in _SILENT}
 
-    Loops have no guards.
+
+def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str:
+    """A text that is each of the variants, by number from 1, and with any other number what they
+    have in common: what all of several have at a place is not chosen, for that takes a compiler
+    longer than what makes one of them. Loops have no guards.
 
     Raises:
         KeyError: a rule or donor that the grammar does not have.
@@ -53,7 +60,12 @@ def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str
             places.setdefault(name, {}).setdefault(written, []).append(number)
     splices: list[Splice] = []
     for name, alternatives in places.items():
-        splices += _chosen(text, grammar.rule(name), alternatives)
+        place, (first, *others) = grammar.rule(name), alternatives
+        common = not others and len(alternatives[first]) == len(variants) > 1
+        if common and place.type not in _AROUND:
+            splices.append(replacing(place.start, place.end, _instead(place, first)))
+        else:
+            splices += _chosen(text, place, alternatives)
     return splice(text, splices)
 
 
@@ -64,9 +76,8 @@ def _by_place(
     outermost rule that they are a part of, since in a whole statement each type is what it is in
     the variant. An ``else`` is none, for that may hold all the rest of a function."""
     found: dict[str, dict[str, Expansion]] = {}
-    for name, expansion in expansions.items():
-        if grammar.rule(name).type not in _SILENT:
-            found.setdefault(_place(grammar, name), {})[name] = expansion
+    for name, expansion in telling(grammar, expansions).items():
+        found.setdefault(_place(grammar, name), {})[name] = expansion
     return found
 
 
@@ -111,6 +122,13 @@ def _chosen(text: str, place: Rule, alternatives: Mapping[str, list[int]]) -> It
     else:
         tested = "".join(f"({test}) ? {_value(place, one)} : " for one, test in tests.items())
         yield replacing(start, end, f"({tested}{_value(place, text[start:end])})")
+
+
+def _instead(place: Rule, written: str) -> str:
+    """What stands at a place where all variants have the same."""
+    if place.type is RuleType.STATEMENT:
+        return f"{{ {written} }}"
+    return f"({_value(place, written)})"
 
 
 def _value(place: Rule, written: str) -> str:

@@ -31,6 +31,10 @@ class MachineError(UserError):
     """The machine has not what is needed, as room on a disk; once it has, all goes on."""
 
 
+class NoRoom(UserError):
+    """A device has no memory left for who opens it, beside what others hold there now."""
+
+
 _ROOM = "make room, and go on"
 _ELSEWHERE = "name another place, or make this one writable"
 _WORDS = {

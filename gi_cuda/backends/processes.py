@@ -8,13 +8,14 @@ for it.
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -331,6 +332,23 @@ def undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
         for pending in came:
             before[signal.Signals(pending)](pending, None)
+
+
+def wait_for_end(pids: Iterable[int], seconds: float) -> None:
+    """Wait, so long at most, until processes have ended, and given back what they held."""
+    deadline, watched = time.monotonic() + seconds, select.poll()
+    left: set[int] = set()
+    for pid in pids:
+        with suppress(OSError):  # it is gone already
+            left.add(descriptor := os.pidfd_open(pid))
+            watched.register(descriptor, select.POLLIN)
+    while left and (rest := deadline - time.monotonic()) > 0:
+        for descriptor, _ in watched.poll(1e3 * rest):
+            watched.unregister(descriptor)
+            os.close(descriptor)
+            left.remove(descriptor)
+    for descriptor in left:
+        os.close(descriptor)
 
 
 def say_left_behind(pid: int) -> None:

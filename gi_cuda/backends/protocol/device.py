@@ -31,13 +31,20 @@ class LaunchRefused(Exception):
         where: file and line, where that is known.
         hint: what to do about it, where that is known.
         masked: whether it is that the mask of a warp function leaves out its caller.
+        room: whether it is that the device has no memory left for it, beside what others hold.
     """
 
     def __init__(
-        self, message: str, *, where: str = "", hint: str = "", masked: bool = False
+        self,
+        message: str,
+        *,
+        where: str = "",
+        hint: str = "",
+        masked: bool = False,
+        room: bool = False,
     ) -> None:
         super().__init__(message)
-        self.where, self.hint, self.masked = where, hint, masked
+        self.where, self.hint, self.masked, self.room = where, hint, masked, room
 
 
 class LaunchHung(Exception):

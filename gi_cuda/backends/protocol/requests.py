@@ -417,12 +417,14 @@ class Refused:
         where: file and line, where that is known.
         hint: what to do about it, where that is known.
         masked: whether it is that the mask of a warp function leaves out its caller.
+        room: whether it is that the device has no memory left for it, beside what others hold.
     """
 
     message: str
     where: str = ""
     hint: str = ""
     masked: bool = False
+    room: bool = False
 
 
 Outputs = Mapping[str, np.ndarray]

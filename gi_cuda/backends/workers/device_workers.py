@@ -5,27 +5,31 @@ known which one a dead worker was at.
 
 Opening a device disturbs what is being measured on it, so spares are made before there is anything
 to measure (:meth:`DeviceWorkers.restock`), and beside a measurement only when there is none left.
+
+Each worker holds a context and the buffers of all cases. A device that has no room for so many, or
+on which others take it, has fewer.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any, Generic
 
-from gi_cuda.backends.processes import say_left_behind
-from gi_cuda.backends.protocol.requests import GetReady, Program
+from gi_cuda.backends.processes import GOING, say_left_behind, wait_for_end
+from gi_cuda.backends.protocol.requests import GetReady, Program, Refused
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.workers.fork_server import Exit, ForkServer
 from gi_cuda.backends.workers.tasks import Key, Lost, Task
-from gi_cuda.errors import DeviceLost, MachineError, UserError
+from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError
 from gi_cuda.results.measurement import Survival
 
 PATIENCE = 600.0
@@ -50,6 +54,7 @@ class _Worker(Generic[Key]):
         used: grows with each use of any worker; 0: it was never asked anything.
         alone: whether it is at a request that is to have a worker for itself.
         exit: how it ended, once the fork server has said so.
+        again: what it is asked a second time, since it lacked room for it.
     """
 
     pid: int
@@ -59,6 +64,7 @@ class _Worker(Generic[Key]):
     used: int = 0
     alone: bool = False
     exit: Exit | None = None
+    again: Task[Key] | None = None
 
     @property
     def busy(self) -> bool:
@@ -115,7 +121,7 @@ class DeviceWorkers(Generic[Key]):
         self._alone: deque[Task[Key]] = deque()
         self._uses = count(1)
         self.deaths = self._restocked = 0
-        self.answered = False
+        self.answered = self._tight = False
         self._warm_up: GetReady | None = None
 
     def close(self) -> None:
@@ -203,10 +209,12 @@ class DeviceWorkers(Generic[Key]):
     def dispatch(self) -> None:
         """Send what waits, until every worker has as much as it may be sent ahead."""
         while True:
-            if len(self._busy()) > 1 and not self._fresh():
+            if len(self._busy()) > 1 and not self._fresh() and not self._tight:
                 # Not beside a single request: opening the device would disturb what it times.
                 self._warm(self._fork())
             while self._alone and len(self._busy()) < self._number + self._extra:
+                if self._tight:
+                    self._end_idle()
                 worker = next(iter(self._fresh()), None) or self._fork()
                 worker.alone = True
                 self._send(worker, self._alone)
@@ -271,12 +279,21 @@ class DeviceWorkers(Generic[Key]):
             self._give_back(worker)
             return
         if isinstance(answer, UserError):
-            self._waiting.extendleft(reversed(worker.sent))
+            self._put_back(worker.sent)
             self._forget(worker)
+            if isinstance(answer, NoRoom) and self._make_do(answer):
+                return
             told = isinstance(answer, MachineError) or not self.answered
             raise answer if told else DeviceLost(answer.what)
         self.answered = True
-        task = worker.sent.popleft()
+        task = worker.sent[0]
+        if _lacks_room(answer) and worker.again is not task and self._end_idle():
+            worker.again = task
+            worker.sent.rotate(-1)
+            with suppress(BrokenPipeError, ConnectionResetError):  # that comes out on receiving
+                worker.connection.send(task.request)
+            return
+        worker.sent.popleft()
         worker.deadline = time.monotonic() + PATIENCE
         worker.used = next(self._uses)
         used = [one for one in self._idle() if not one.fresh and one is not worker]
@@ -285,10 +302,37 @@ class DeviceWorkers(Generic[Key]):
         worker.alone = False
         yield task.key, answer
 
+    def _put_back(self, tasks: Iterable[Task[Key]]) -> None:
+        """Tasks that nobody is at wait again, before all others."""
+        for task in reversed(list(tasks)):
+            (self._alone if task.alone else self._waiting).appendleft(task)
+
     def _give_back(self, worker: _Worker[Key]) -> None:
         """What a worker was sent ahead goes to others."""
         while len(worker.sent) > 1:
-            self._waiting.appendleft(worker.sent.pop())
+            self._put_back([worker.sent.pop()])
+
+    def _make_do(self, error: NoRoom) -> bool:
+        """Go on with fewer workers from now on, and end those that are idle; whether that leaves
+        the device more room."""
+        if not self._tight:
+            said = f"{self.device.words or 'the device'} has no room for so many workers"
+            print(f"gi-cuda: {said} ({error.what}); going on with fewer", file=sys.stderr)
+        more = bool(self._extra or self._reserve or not self._tight)
+        self._tight, self._extra, self._reserve = True, 0, 0
+        if self._end_idle():
+            return True
+        more |= self._number > 1
+        self._number = max(1, self._number - 1)
+        return more and bool(self._workers)
+
+    def _end_idle(self) -> bool:
+        """End the workers that wait, so that what they hold is free; whether there were any."""
+        idle = self._idle()
+        for worker in idle:
+            self._end(worker)
+        wait_for_end([worker.pid for worker in idle], GOING)
+        return bool(idle)
 
     def ended(self, gone: Exit) -> None:
         """A worker ended, of these or of others."""
@@ -331,3 +375,9 @@ class DeviceWorkers(Generic[Key]):
     def _forget(self, worker: _Worker[Key]) -> None:
         worker.connection.close()
         del self._workers[worker.pid]
+
+
+def _lacks_room(answer: object) -> bool:
+    """Whether a worker, or a part of what it was asked, was refused for lack of memory."""
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    return any(isinstance(one, Refused) and one.room for one in parts)

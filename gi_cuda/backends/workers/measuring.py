@@ -65,7 +65,7 @@ def measure_together(
                 else:
                     answers[place] = runner.measurement()
             except LaunchRefused as error:
-                answers[place] = Refused(str(error))
+                answers[place] = Refused(str(error), room=error.room)
         timed = fit if shared.sampling.most else []
         if timed:
             _time(case_runner, [runner for _, runner in timed], shared.reference, shared.sampling)

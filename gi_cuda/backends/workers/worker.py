@@ -42,7 +42,7 @@ from gi_cuda.backends.workers.exploring import explore
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
 from gi_cuda.backends.workers.substituting import agrees_with, depends_on
-from gi_cuda.errors import UserError, is_memory, machine_error
+from gi_cuda.errors import NoRoom, UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, Target, find_case, load_case
 from gi_cuda.spec.own_code import check_code
 
@@ -118,7 +118,7 @@ class WorkerContext:
         except (OSError, MemoryError) as error:
             return partial(_regret, machine_error(error))
         except LaunchRefused as error:
-            trouble = UserError(
+            trouble = (NoRoom if error.room else UserError)(
                 f"the device cannot be used: {error}",
                 hint="does another program hold its memory? See `gi-cuda doctor`",
             )
@@ -158,7 +158,7 @@ def _answer(runner: CaseRunner, words: int, request: object) -> object:
     try:
         return _HANDLERS[type(request)](runner, request)
     except LaunchRefused as error:
-        return Refused(str(error), error.where, error.hint, error.masked)
+        return Refused(str(error), error.where, error.hint, error.masked, error.room)
     except LaunchHung as error:
         _die(words, str(error), HUNG_STATUS)
     except LaunchCrashed as error:

@@ -6,14 +6,15 @@ import os
 import signal
 from dataclasses import replace
 from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
+from gi_cuda.backends.protocol.requests import Measure, Program, Record, Refused, Sampling
 from gi_cuda.backends.workers import device_workers, fork_server
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
-from gi_cuda.errors import DeviceLost, MachineError, UserError, WorkerFault
+from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError, WorkerFault
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools, open_tools
@@ -241,6 +242,69 @@ def test_a_device_that_cannot_be_opened_any_more_is_lost(
         pool.submit(Task(1, measure(programs, "fine 1")))
         with pytest.raises(DeviceLost, match="sees no device"):
             pool.wait()
+        before.close()
+
+
+def stand_in(pool: Pool[int]) -> tuple[Connection, Connection]:
+    """The other end of what the worker is asked that is next; the second one is to be kept open."""
+    ours, theirs = Pipe()
+    idle = [one for one in pool._devices[0]._workers.values() if not one.sent]
+    worker = max(idle, key=lambda one: one.used)
+    before, worker.connection = worker.connection, ours
+    return theirs, before
+
+
+def test_where_a_device_has_no_room_for_all_workers_there_are_fewer(
+    tmp_path: Path,
+    scale: Subject,
+    programs: dict[str, Program],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """As on a GPU whose memory others take; nothing is lost, and nobody is to blame."""
+    fine = measure(programs, "fine 0")
+    with open_tools(scale, tmp_path, workers=2, jobs=1) as tools:
+        pool = tools.pool
+        pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+        list(pool.map([(n, fine) for n in range(4)]))
+        theirs, before = stand_in(pool)
+        theirs.send(NoRoom("the device gives no context: out of memory"))
+        answers = dict(pool.map([(n, fine) for n in range(4)]))
+        assert all(isinstance(one, Measurement) for one in answers.values())
+        assert sorted(answers) == list(range(4))
+        assert len(pool._devices[0]._workers) <= 2  # and no spare one
+        said = capfd.readouterr().err
+        assert said.count("has no room for so many workers") == 1
+        assert isinstance(pool.one(fine), Measurement)  # in a fresh worker, once others are ended
+        theirs, other = stand_in(pool)
+        theirs.send(NoRoom("the device gives no context: out of memory"))
+        pool.submit(Task(1, fine))
+        with pytest.raises(DeviceLost, match="out of memory"):  # nobody is left to make do with
+            pool.wait()
+        before.close()
+        other.close()
+
+
+def test_what_was_refused_for_lack_of_memory_is_asked_once_more_when_others_have_ended(
+    tmp_path: Path, scale: Subject, programs: dict[str, Program]
+) -> None:
+    fine, full = measure(programs, "fine 0"), Refused("the device has no 184 MiB", room=True)
+    with open_tools(scale, tmp_path, workers=2, jobs=1) as tools:
+        pool = tools.pool
+        pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+        list(pool.map([(n, fine) for n in range(4)]))
+        workers = pool._devices[0]._workers
+        assert len([one for one in workers.values() if not one.sent]) > 1
+        last = max(workers.values(), key=lambda one: one.used)
+        ours, theirs = Pipe()
+        before, last.connection = last.connection, ours
+        pool.submit(Task(1, fine))
+        theirs.send(full)
+        assert theirs.recv() == fine
+        assert pool.wait() == []
+        assert theirs.recv() == fine
+        assert list(workers) == [last.pid]
+        theirs.send(full)
+        assert pool.wait() == [(1, full)]
         before.close()
 
 

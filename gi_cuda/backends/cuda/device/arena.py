@@ -120,7 +120,9 @@ class Arena:
             self._cushioned = begin.value
             self._cushion_to(begin.value + BEFORE)
         except _Refusal as refusal:
-            raise LaunchRefused(f"the device makes no room for buffers: {refusal}") from None
+            raise LaunchRefused(
+                f"the device makes no room for buffers: {refusal}", room=True
+            ) from None
         self.filling = begin.value
         self._free = self._end = self._cushioned
 
@@ -146,7 +148,8 @@ class Arena:
             free, total = self._context.drv.mem_get_info()
             raise LaunchRefused(
                 f"the device has no {size / 2**20:.1f} MiB for {what}:"
-                f" {free / 2**20:.0f} of {total / 2**20:.0f} MiB are free ({refusal})"
+                f" {free / 2**20:.0f} of {total / 2**20:.0f} MiB are free ({refusal})",
+                room=True,
             ) from None
         address = self._free
         self._free += -(-size // _ALIGNMENT) * _ALIGNMENT

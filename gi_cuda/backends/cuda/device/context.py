@@ -18,7 +18,7 @@ from gi_cuda.backends.cuda.device import cooperative
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, last_words
-from gi_cuda.errors import UserError
+from gi_cuda.errors import NoRoom, UserError
 
 MODULES = 12
 """Cubins kept loaded. Variants of one shard come one after another, those of several in between."""
@@ -105,7 +105,8 @@ class Context:
             self.device = self.drv.Device(0)
             self._context = self.device.make_context()
         except self.drv.Error as error:
-            raise UserError(
+            full = isinstance(error, self.drv.MemoryError)
+            raise (NoRoom if full else UserError)(
                 f"the device gives no context: {error}", hint="see `gi-cuda doctor`"
             ) from None
         slot.lock.share(f"gpu-{self.device.pci_bus_id()}")
@@ -209,7 +210,8 @@ class Context:
             free, total = self.drv.mem_get_info()
             raise LaunchRefused(
                 f"the device has no {size / 2**20:.1f} MiB for {what}:"
-                f" {free / 2**20:.0f} of {total / 2**20:.0f} MiB are free ({error})"
+                f" {free / 2**20:.0f} of {total / 2**20:.0f} MiB are free ({error})",
+                room=True,
             ) from None
 
     # -- launches ----------------------------------------------------------------------------

@@ -354,6 +354,7 @@ class Batch:
         ident = result.ident
         evaluation = self._memory.judged(result, one.trial(ident).edits, one.sampling.floor)
         if evaluation is None and isinstance(result.answer, Measurement):
+            assert one is self._measuring, "nothing is timed in a rehearsal"
             self._confirm(ident)
             return None
         if evaluation is None:

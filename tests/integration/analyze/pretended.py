@@ -17,6 +17,7 @@ from gi_cuda.backends.protocol.requests import (
     Program,
     Record,
     Recorded,
+    Sampling,
     SharedMeasurement,
     SpoilOutputs,
     Spoilt,
@@ -74,10 +75,10 @@ class PretendedPool(Generic[Key]):
             case CountLoops(program, loops):
                 assert "gi_loop_most" in program.binary.variables  # type: ignore[attr-defined]
                 return LoopCounts((7,) * loops)
-            case SharedMeasurement(variants, reference):
-                return tuple(_measured(variant, reference) for variant in variants)
-            case Measure(variant, reference):
-                return _measured(variant, reference)
+            case SharedMeasurement(variants, reference, sampling):
+                return tuple(_measured(variant, reference, sampling) for variant in variants)
+            case Measure(variant, reference, sampling):
+                return _measured(variant, reference, sampling)
         raise AssertionError(request)
 
     def map(self, requests: Iterable[tuple[Key, object]]) -> Iterator[tuple[Key, Any]]:
@@ -101,9 +102,10 @@ class PretendedPool(Generic[Key]):
         self._answers.clear()
 
 
-def _measured(variant: Program, reference: Program) -> Measurement:
+def _measured(variant: Program, reference: Program, sampling: Sampling) -> Measurement:
     times = [one.binary.resources["code"] / 1e6 for one in (variant, reference)]
-    samples = tuple(Sample(case, *times) for case in variant.cases for _ in range(9))
+    pairs = range(9 if sampling.most else 0)
+    samples = tuple(Sample(case, *times) for case in variant.cases for _ in pairs)
     return Measurement(variant.binary.ident, Survival.NORMAL, 0.0, "", samples, 0.01, 0.01)
 
 

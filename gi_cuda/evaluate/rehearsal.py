@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import resource
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf
@@ -229,23 +229,17 @@ def _tried(
     if confined is None or plain is None:
         return None
     programs = equipment.program(reference, confined), equipment.program(reference, plain)
-    for overlooked in _OVERLOOKED:
-        first = Sampling(screen=_RUNS, most=_RUNS, limit=FIRST_LIMIT, overlooked=overlooked)
-        answer = equipment.pool.one(Measure(*programs, first))
-        if not isinstance(answer, Measurement):
-            return None
-        if answer.correct:
-            break
-    else:
+    ran = _ran(*programs, equipment, sampling.siblings)
+    if ran is None:
         return None
-    times = _times(answer.samples)
+    times = ran.of(equipment.cases)
     schemata = subject.parsed.in_schema({})
     # Where compilers take the processor that variants run on, its time varies.
     least = sampling.limit if compiler.disturbs else LEAST_LIMIT
     slack = SLACK * (DETOUR if schemata else 1)
     limit = max(least, slack * max(times))
-    how = replace(sampling.untimed(), limit=limit, overlooked=overlooked)
-    others = _siblings(programs, equipment, sampling.siblings, first)
+    how = replace(sampling.untimed(), limit=limit, overlooked=ran.overlooked)
+    others = ran.of(sampling.siblings.cases)
     if sum(others) > DEATHS * equipment.death:
         others = []
     cases = sampling.siblings.cases if others else ()
@@ -260,16 +254,39 @@ def _tried(
     return GROWN * share + sum(times), Rehearsal(compiler, how, siblings, subject, alone, together)
 
 
-def _siblings(
-    programs: tuple[Program, Program], equipment: Equipment, siblings: Siblings, sampling: Sampling
-) -> list[float]:
-    """Seconds of the first of two programs on each sibling; none where it is not right there."""
-    if not siblings.cases:
-        return []
-    confined, plain = (replace(one, cases=siblings.cases) for one in programs)
-    answer = equipment.pool.one(Measure(confined, plain, replace(sampling, screen=1, most=1)))
-    right = isinstance(answer, Measurement) and answer.correct
-    return _times(answer.samples) if right else []
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """How the reference ran in its rehearsal, where it was right.
+
+    Attributes:
+        times: seconds on each case that it ran on.
+        overlooked: signs of harm that it leaves all the same.
+    """
+
+    times: Mapping[str, float]
+    overlooked: frozenset[str]
+
+    def of(self, cases: Iterable[str]) -> list[float]:
+        """The seconds on some cases, as far as it ran on them."""
+        return [self.times[case] for case in cases if case in self.times]
+
+
+def _ran(
+    confined: Program, plain: Program, equipment: Equipment, siblings: Siblings
+) -> _Ran | None:
+    """Run the reference as a rehearsal would, on the siblings too, if it is right there; None where
+    it is not right at all."""
+    everything = [(*confined.cases, *siblings.cases), confined.cases]
+    for overlooked in _OVERLOOKED:
+        first = Sampling(screen=_RUNS, most=_RUNS, limit=FIRST_LIMIT, overlooked=overlooked)
+        for cases in dict.fromkeys(everything):
+            one, other = (replace(program, cases=cases) for program in (confined, plain))
+            answer = equipment.pool.one(Measure(one, other, first))
+            if isinstance(answer, Measurement) and answer.correct:
+                return _Ran(_times(answer.samples), overlooked)
+            if not isinstance(answer, Measurement) and cases == confined.cases:
+                return None
+    return None
 
 
 def _compiling() -> float:
@@ -284,9 +301,9 @@ def _built(compiler: Compiler, equipment: Equipment, reference: Trial, name: str
     return built if isinstance(built, Binary) else None
 
 
-def _times(samples: tuple[Sample, ...]) -> list[float]:
+def _times(samples: tuple[Sample, ...]) -> dict[str, float]:
     """Seconds of a variant on each case."""
     times: dict[str, list[float]] = defaultdict(list)
     for one in samples:
         times[one.case].append(one.variant)
-    return [median(found) for found in times.values()]
+    return {case: median(found) for case, found in times.items()}

@@ -16,10 +16,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gi_cuda.backends.protocol.requests import Sampling
-from gi_cuda.evaluate.batch import Batch, PastResults
+from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.passes import REFERENCE, Trial
+from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.evaluate.rehearsal import FirstRun, of_all, rehearsal_of
 from gi_cuda.evaluate.sampling import draw
 from gi_cuda.grammar import EDIT_SETS, LEVELS

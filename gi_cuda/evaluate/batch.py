@@ -7,8 +7,8 @@ decides at once: what goes to the workers next, what is measured again, which re
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 from typing import TypeAlias
 
@@ -18,7 +18,6 @@ from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.backends.workers.tasks import Unanswered
 from gi_cuda.errors import DeviceLost
 from gi_cuda.evaluate.evidence import Evidence
-from gi_cuda.evaluate.fatal_edits import FatalEdits
 from gi_cuda.evaluate.passes import (
     REFERENCE,
     Equipment,
@@ -28,18 +27,13 @@ from gi_cuda.evaluate.passes import (
     Trial,
     TrialBuilder,
 )
+from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.evaluate.rehearsal import FirstRun, Rehearsal
-from gi_cuda.evaluate.scheduler import Answer, Answered
+from gi_cuda.evaluate.scheduler import Answered
 from gi_cuda.evaluate.schemata import SchemaBuilder
-from gi_cuda.genome import Edit
-from gi_cuda.results.evaluation import Evaluation, Judge, lost, measured, not_built
+from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
-from gi_cuda.results.verdict import (
-    needs_confirmation,
-    verdict_of_confirmation,
-    verdict_on_pairs,
-)
 
 WORTH_BUILDING, WORTH_STARTING = 2.0, 0.5
 """Right rehearsals, for each compiler process, after which they are built as they are; the second
@@ -53,51 +47,6 @@ PROOF_SLACK = 10.0
 
 Held: TypeAlias = tuple[Pass, int, Evaluation]
 """What became of an individual in a pass."""
-
-
-@dataclass(slots=True)
-class PastResults:
-    """What earlier measurements say about later ones.
-
-    Attributes:
-        codes: individual and record by machine code, of all that was measured.
-        rehearsed: the same of rehearsals.
-        fatal_edits: edits that took workers down.
-    """
-
-    codes: dict[bytes, Record] = field(default_factory=dict)
-    rehearsed: dict[bytes, Record] = field(default_factory=dict)
-    fatal_edits: FatalEdits = field(default_factory=FatalEdits)
-
-    def judged(self, result: Answered, edits: Sequence[Edit], floor: float) -> Evaluation | None:
-        """What a result says of an individual; None where that is to happen once more, in a fresh
-        worker, before it is believed.
-
-        A worker's death over an edit that is known for it has happened before.
-        """
-        judge = verdict_of_confirmation if result.confirmed else verdict_on_pairs
-        evaluation = _evaluation(result.answer, floor, judge)
-        if not isinstance(result.answer, Lost):
-            doubtful = needs_confirmation(evaluation.verdict, confirmed=result.confirmed)
-            return None if doubtful else evaluation
-        if result.own:
-            self.fatal_edits.enter(result.ident, edits)
-        if result.final:
-            return evaluation
-        precedent = self.fatal_edits.of(edits)
-        if precedent is None:
-            return None
-        said = f"as individual {precedent} by a like edit: {evaluation.message}"
-        return replace(evaluation, message=said)
-
-
-def _evaluation(answer: Answer, floor: float, judge: Judge) -> Evaluation:
-    match answer:
-        case Lost(survival, message):
-            return lost(survival, message)
-        case Refused(message):
-            return lost(Survival.REFUSED, message)
-    return measured(answer, floor, judge)
 
 
 class Batch:

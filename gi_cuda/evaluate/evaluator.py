@@ -7,9 +7,10 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 
 from gi_cuda.backends.protocol.requests import Sampling
-from gi_cuda.evaluate.batch import Batch, PastResults
+from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.passes import REFERENCE, Equipment, Record, Trial
+from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.evaluate.rehearsal import FirstRun, Rehearsal, Rehearsals, rehearsal_of
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases

@@ -19,13 +19,13 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.fork_server import ForkServer
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import Baseline
-from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.blind_oracle import BlindOracle
 from gi_cuda.evaluate.certification import Certification
 from gi_cuda.evaluate.dependence import Dependence
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.passes import Equipment
+from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.races_elsewhere import Elsewhere
 from gi_cuda.evaluate.replicates import Replicates

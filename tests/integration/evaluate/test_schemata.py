@@ -18,10 +18,11 @@ from gi_cuda.backends.protocol.variants import (
     Phenotype,
     Variant,
 )
-from gi_cuda.evaluate.batch import Batch, PastResults
+from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.passes import REFERENCE, LentKernels, Trial
+from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.evaluate.rehearsal import FirstRun, of_all, rehearsal_of
 from gi_cuda.evaluate.sampling import draw
 from gi_cuda.evaluate.schemata import SchemaBuilder, grouped

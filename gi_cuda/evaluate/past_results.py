@@ -1,0 +1,65 @@
+"""What a search has measured, for whoever is measured next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from gi_cuda.backends.protocol.requests import Refused
+from gi_cuda.backends.workers.pool import Lost
+from gi_cuda.evaluate.fatal_edits import FatalEdits
+from gi_cuda.evaluate.passes import Record
+from gi_cuda.evaluate.scheduler import Answer, Answered
+from gi_cuda.genome import Edit
+from gi_cuda.results.evaluation import Evaluation, Judge, lost, measured
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.verdict import (
+    needs_confirmation,
+    verdict_of_confirmation,
+    verdict_on_pairs,
+)
+
+
+@dataclass(slots=True)
+class PastResults:
+    """What earlier measurements say about later ones.
+
+    Attributes:
+        codes: individual and record by machine code, of all that was measured.
+        rehearsed: the same of rehearsals.
+        fatal_edits: edits that took workers down.
+    """
+
+    codes: dict[bytes, Record] = field(default_factory=dict)
+    rehearsed: dict[bytes, Record] = field(default_factory=dict)
+    fatal_edits: FatalEdits = field(default_factory=FatalEdits)
+
+    def judged(self, result: Answered, edits: Sequence[Edit], floor: float) -> Evaluation | None:
+        """What a result says of an individual; None where that is to happen once more, in a fresh
+        worker, before it is believed.
+
+        A worker's death over an edit that is known for it has happened before.
+        """
+        judge = verdict_of_confirmation if result.confirmed else verdict_on_pairs
+        evaluation = _evaluation(result.answer, floor, judge)
+        if not isinstance(result.answer, Lost):
+            doubtful = needs_confirmation(evaluation.verdict, confirmed=result.confirmed)
+            return None if doubtful else evaluation
+        if result.own:
+            self.fatal_edits.enter(result.ident, edits)
+        if result.final:
+            return evaluation
+        precedent = self.fatal_edits.of(edits)
+        if precedent is None:
+            return None
+        said = f"as individual {precedent} by a like edit: {evaluation.message}"
+        return replace(evaluation, message=said)
+
+
+def _evaluation(answer: Answer, floor: float, judge: Judge) -> Evaluation:
+    match answer:
+        case Lost(survival, message):
+            return lost(survival, message)
+        case Refused(message):
+            return lost(Survival.REFUSED, message)
+    return measured(answer, floor, judge)

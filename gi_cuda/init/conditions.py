@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gi_cuda.backends.compile.left_out import empty_headers
+from gi_cuda.backends.compile.left_out import stand_ins
 from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.grammar import LineIndex, Source
@@ -69,7 +69,7 @@ def _preprocessed(
     path: Path, text: str, compilation: Compilation, missing: Collection[str], how: str
 ) -> str:
     """What the host back end's preprocessor makes of a source; "" where it fails."""
-    folders = [empty_headers(missing), *compilation.include, path.resolve().parent]
+    folders = [stand_ins(missing), *compilation.include, path.resolve().parent]
     command = [find_compiler(), "-x", "c++", "-E", how, f"-std={compilation.standard}"]
     command += [*(f"-I{folder}" for folder in folders), "-isystem", str(INCLUDE), *NVCC_MACROS]
     command += [f"-D{name}={value}" for name, value in compilation.define.items()]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gi_cuda.backends.compile.left_out import empty_headers
+from gi_cuda.backends.compile.left_out import stand_ins
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import run
@@ -60,7 +60,7 @@ def compiler_of(
 ) -> HostCompiler:
     """The host back end's compiler for what kernels reach; as of :func:`diagnose`."""
     source = program.grammar.source
-    folders = [empty_headers(without), *compilation.include, path.resolve().parent]
+    folders = [stand_ins(without), *compilation.include, path.resolve().parent]
     return HostCompiler(
         file_name=source.name,
         front=prelude(source.text, compilation.define, without),

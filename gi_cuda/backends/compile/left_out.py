@@ -36,7 +36,7 @@ def stand_in(name: str) -> str:
     return _FLOATS if _BLAS.fullmatch(name) else ""
 
 
-def empty_headers(names: Collection[str], folder: Path | None = None) -> Path:
+def stand_ins(names: Collection[str], folder: Path | None = None) -> Path:
     """A folder in which each of the names is a file with what stands for that header, to be
     searched before all others.
 

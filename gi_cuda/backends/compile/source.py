@@ -16,7 +16,7 @@ from gi_cuda.backends.compile.identity import (
     without_places,
 )
 from gi_cuda.backends.compile.late import says_late
-from gi_cuda.backends.compile.left_out import empty_headers
+from gi_cuda.backends.compile.left_out import stand_ins
 from gi_cuda.backends.compile.lending import KERNEL, SYMBOL, lender
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.overloads import said_as_functions
@@ -96,7 +96,7 @@ class SourceCompiler(ABC):
         without = target.build.without
         folders = [*target.build.include, target.source.parent]
         if without:
-            folders.insert(0, empty_headers(without))
+            folders.insert(0, stand_ins(without))
         return cls(
             file_name=source.name,
             front=prelude(source.text, _around(subject), without),

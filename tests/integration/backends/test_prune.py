@@ -331,7 +331,9 @@ def test_where_nothing_compiles_nothing_is_known(compiler: NvccCompiler, cache: 
     whole = compiler.prepared(())
     assert len(group) == 3
     assert whole is not None
-    assert headers_in_reach(compiler, whole, group) is None
+    identity = compiler.identity(())
+    assert identity is not None
+    assert headers_in_reach(whole, group, compiler.names, (), identity) is None
     assert (list(cache.iterdir()) if cache.exists() else []) == before
 
 

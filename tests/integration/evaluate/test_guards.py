@@ -53,4 +53,6 @@ def test_on_a_device_a_thread_ends_and_leaves_a_sign(toolkit: Toolkit, tmp_path:
     assert "trap;" not in made  # it would take the worker down
     sign = f"{SIGNS['late']}"
     assert sign in made
-    assert sign in confined_module(made)
+    confined = confined_module(made)
+    assert sign in confined
+    assert "trap;" not in confined

@@ -45,7 +45,13 @@ def passes(folder: Path, scratch: Path) -> None:
     subject = load_subject(folder, "host")
     with open_tools(subject, scratch, workers=1, jobs=1) as tools:
         arguments = (subject, tools.compiler, tools.pool)
-        baseline = establish(*arguments, tools.scratch("baseline"), tools.reference)
+        try:
+            baseline = establish(*arguments, tools.scratch("baseline"), tools.reference)
+        except UserError as error:
+            if "differ in speed" not in error.what:
+                raise
+            # A launch takes some microseconds, and what disturbed it is over by now.
+            baseline = establish(*arguments, tools.scratch("again"), tools.reference)
         assert set(baseline.penalties.values()) == {0}
         caught = try_broken(*arguments, tools.scratch("broken"), baseline)
     assert caught.penalty

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
+from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
@@ -230,7 +231,10 @@ class NvccCompiler(SourceCompiler):
         self._seen[options] += len(group)
         if options not in self._reached and self.names and self._seen[options] >= WORTH:
             whole = self.prepared(options)
-            front = whole and headers_in_reach(self, whole, group)
+            names = self.names | identifiers(self._exports())
+            # How PTX becomes machine code makes no difference.
+            identity = replace(self, way=AS_IT_IS).identity(options)
+            front = whole and headers_in_reach(whole, group, names, self.namespaces, identity)
             if whole is None or front is not None:
                 self._reached[options] = replace(whole, front=front) if whole and front else None
         return self._reached.get(options)

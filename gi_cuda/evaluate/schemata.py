@@ -9,6 +9,7 @@ loop may take a compiler seconds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -18,12 +19,15 @@ from typing import TypeAlias
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.evaluate.passes import LentKernels, Record, Trial, TrialBuilder
+from gi_cuda.genome import Edit
 from gi_cuda.grammar import Expansion, ParsedText
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.subject import Subject
 
 SMALLEST, LARGEST = 4, 32
-"""Variants in a schema, where so many go together: as many as leave something to each compiler."""
+"""Variants in a schema, where so many go together: as many as leave something to each compiler.
+There are at most as many edits, besides those that all have: what takes a compiler less by itself
+than in a schema are variants of many edits."""
 
 FIRST = 10**9
 """The number of the first schema; individuals never come to so many."""
@@ -38,8 +42,9 @@ def grouped(
 ) -> list[Group]:
     """Trials in groups that can be one text; what cannot be with others is a group of its own.
 
-    Neighbours in a group change the same kernels, so that what they leave to the reference is left
-    out of their text as well.
+    What descends from the same one comes together, so that the edits that all have need not be
+    chosen; of these, what changes the same kernels, so that what they leave to the reference is
+    left out of their text as well.
 
     Args:
         subject: whose variants they are.
@@ -47,7 +52,8 @@ def grouped(
         compiler: of schemata.
         beside: other trials that there are at the same time, so that compilers have more to do.
     """
-    alike: dict[object, list[tuple[int, int]]] = {}
+    usual = _usual(trials.values())
+    alike: dict[object, list[tuple[list[str], int, int]]] = {}
     groups: list[Group] = []
     for ident, trial in trials.items():
         expansions = None if trial.genotype is None else subject.expansions(trial.genotype)
@@ -61,14 +67,36 @@ def grouped(
         macros = frozenset(subject.macros(trial.configuration).items())
         options = compiler.deciding(subject.options(trial.configuration))
         first = min((subject.order[name] for name in expansions), default=0)
-        alike.setdefault((macros, options), []).append((first, ident))
+        descent = sorted(str(edit) for edit in trial.edits if edit in usual)
+        alike.setdefault((macros, options), []).append((descent, first, ident))
     size = (sum(map(len, alike.values())) + beside) // compiler.jobs
     size = min(max(size, SMALLEST), LARGEST)
     for found in alike.values():
-        members = tuple(ident for _, ident in sorted(found))
+        members = [ident for *_, ident in sorted(found)]
         share = -(-len(members) // -(-len(members) // size))
-        groups += [members[at : at + share] for at in range(0, len(members), share)]
+        groups += _cut(members, {ident: frozenset(trials[ident].edits) for ident in members}, share)
     return groups
+
+
+def _cut(members: Iterable[int], edits: Mapping[int, frozenset[Edit]], size: int) -> list[Group]:
+    """Neighbours in groups, of so many at most, and of so many edits."""
+    groups: list[list[int]] = []
+    every = shared = frozenset[Edit]()
+    for ident in members:
+        own = edits[ident]
+        if groups and len(groups[-1]) < size and len((every | own) - (shared & own)) <= LARGEST:
+            groups[-1].append(ident)
+            every, shared = every | own, shared & own
+        else:
+            groups.append([ident])
+            every = shared = own
+    return [tuple(group) for group in groups]
+
+
+def _usual(trials: Iterable[Trial]) -> set[Edit]:
+    """The edits that enough trials have to fill a schema."""
+    counts = Counter(edit for trial in trials for edit in set(trial.edits))
+    return {edit for edit, count in counts.items() if count >= SMALLEST}
 
 
 class SchemaBuilder(TrialBuilder):

@@ -9,12 +9,19 @@ selection (Fialho et al., "Analyzing bandit-based adaptive operator selection me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Generic, TypeVar
 
+import numpy as np
+
 A = TypeVar("A", bound=Hashable)
+
+
+def chance(rng: Random) -> np.random.RandomState:
+    """Numbers for many arms at once, as the generator decides: the same with every numpy."""
+    return np.random.RandomState(np.random.PCG64(rng.getrandbits(64)))
 
 
 @dataclass(slots=True)
@@ -28,18 +35,26 @@ class Bandit(Generic[A]):
     prior: tuple[float, float] = (1.0, 1.0)
     _seen: dict[A, tuple[float, float]] = field(default_factory=dict)
 
+    def copy(self) -> Bandit[A]:
+        """The same, to learn by itself from now on."""
+        return Bandit(self.prior, dict(self._seen))
+
     def learn(self, arm: A, reward: float) -> None:
         """An arm was drawn and gave a reward of 0 to 1."""
         won, lost = self._seen.get(arm, self.prior)
         self._seen[arm] = won + reward, lost + 1 - reward
 
-    def draw(
-        self, arms: Sequence[A], rng: Random, worth: Callable[[A], float] = lambda arm: 1.0
-    ) -> A:
-        """The arm that seems best under values drawn from what is known of each.
+    def mean(self, arm: A) -> float:
+        """What an arm is expected to give."""
+        won, lost = self._seen.get(arm, self.prior)
+        return won / (won + lost)
 
-        Args:
-            worth: what a success of each is worth beside those of others.
-        """
-        sampled = [rng.betavariate(*self._seen.get(arm, self.prior)) * worth(arm) for arm in arms]
-        return arms[sampled.index(max(sampled))]
+    def sampled(self, arms: Sequence[A], rng: Random) -> np.ndarray:
+        """What each arm may give, drawn from what is known of it."""
+        seen = np.array([self._seen.get(arm, self.prior) for arm in arms])
+        return chance(rng).beta(seen[:, 0], seen[:, 1])
+
+    def ranked(self, arms: Sequence[A], rng: Random) -> list[A]:
+        """The arms, those first that seem best under values drawn from what is known of each."""
+        order = np.argsort(-self.sampled(arms, rng), kind="stable")
+        return [arms[int(at)] for at in order]

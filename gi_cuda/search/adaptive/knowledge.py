@@ -5,22 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from gi_cuda.genome import Edit, Genotype, changes_of
 from gi_cuda.genome.genotype import Change
+from gi_cuda.genome.space import Setting
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.verdict import is_level, is_step
 from gi_cuda.search.adaptive.bandit import Bandit
+from gi_cuda.search.adaptive.effects import Effects
+from gi_cuda.search.adaptive.untried import Untried
 from gi_cuda.search.recipes import Member, Origin, Variation
 
-Arm = tuple[RuleType, type[Edit]]
+Arm: TypeAlias = tuple[RuleType, type[Edit]]
 """A kind of edit at rules of one type."""
+
+Pool: TypeAlias = dict[str, list[Change]]
+"""Changes by place."""
 
 HARMLESS = 0.3
 """The reward of a change that costs nothing, where one that gains has 1."""
 
 KEPT = 200
 """How many of the best are kept at hand."""
+
+
+def place_of(change: Change) -> str:
+    """The rule that an edit is made at, or the parameter that has another value."""
+    return change.name if isinstance(change, Setting) else change.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +67,81 @@ class Knowledge:
         variation: how genotypes vary.
         origin: what the search began with.
         tried: changes that were judged alone, or that were harmless beside others.
-        harmless: changes that something was not slower with, in the order in which that was found.
+        harmless: changes that something was not slower with: all of them under None, and those of
+            each kind; each by place.
         gains: changes that something was faster with, and how many times the time they left.
         kinds, rules: how often edits were harmless or gained, by kind and by rule.
+        effects: what changes do beside those of the best one, and beside others.
         sizes: how often so many harmless changes were harmless together.
         most: so many at once may be tried: at first eight, then twice as many as were harmless
             together.
+        untried: the edits that nothing was tried with.
         elite: the best that are certainly faster than the reference, best first.
+        best: the one with the fewest changes of those that are as fast as the fastest one.
+        rival: the best of those that share nothing with the best; what the search began with, if
+            there is none.
     """
 
     variation: Variation
     origin: Tried = field(init=False)
     tried: set[Change] = field(default_factory=set)
-    harmless: dict[Change, None] = field(default_factory=dict)
+    harmless: dict[type[Change] | None, Pool] = field(default_factory=lambda: {None: {}})
     gains: dict[Change, float] = field(default_factory=dict)
     kinds: Bandit[Arm] = field(default_factory=Bandit)
     rules: Bandit[str] = field(default_factory=Bandit)
+    effects: tuple[Effects, Effects] = field(default_factory=lambda: (Effects(), Effects()))
     sizes: Bandit[int] = field(default_factory=Bandit)
     most: int = 8
+    untried: Untried = field(init=False)
     elite: list[Tried] = field(default_factory=list)
+    best: Tried = field(init=False)
+    rival: Tried = field(init=False)
     _right: dict[int, Tried] = field(default_factory=dict)
+    _harmless: set[Change] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         original = self.variation.original
         self.origin = Tried(0, original, frozenset(changes_of(original)), 1.0, 1.0)
+        self.best = self.rival = self.origin
+        self.untried = Untried(self.variation, self.tried)
 
     def take(self, members: Sequence[Member]) -> None:
         """Learn from a generation."""
         for member in members:
             self._learn(member)
         self.elite = sorted(self.elite, key=lambda one: (one.ratio, one.ident))[:KEPT]
+        if self.elite:
+            before, self.best = self.best, self._best()
+            self.rival = self._rival()
+            if before is self.origin:
+                self.effects = (self.effects[1].copy(), self.effects[1])
+            elif not self._is_of(before, self.best):
+                self.effects = self.effects[::-1]
+
+    def beside(self, base: Tried) -> Effects:
+        """What changes do where they are added to something: what breaks the best one may be all
+        right elsewhere."""
+        return self.effects[not self._is_of(base, self.best)]
+
+    def _is_of(self, one: Tried, other: Tried) -> bool:
+        """Whether two have changes in common."""
+        return not one.changes.isdisjoint(other.changes - self.origin.changes)
+
+    def _best(self) -> Tried:
+        fastest = self.elite[0].ratio
+        level = [one for one in self.elite if is_level(one.ratio, fastest)]
+        return min(level, key=lambda one: (len(one.changes), one.ratio, one.ident))
+
+    def _rival(self) -> Tried:
+        apart = (one for one in self.elite if not self._is_of(one, self.best))
+        return next(apart, self.origin)
 
     def _learn(self, member: Member) -> None:
         base = self._right.get(member.parents[0], self.origin) if member.parents else self.origin
-        changes = frozenset(changes_of(member.genotype))
-        added, removed = changes - base.changes, base.changes - changes
+        made = changes_of(member.genotype)
+        changes = frozenset(made)
+        added = [change for change in made if change not in base.changes]
+        removed = base.changes - changes
         level = member.right and is_level(member.median, base.median)
         step = member.selectable and is_step(member.ratio, base.ratio)
         if member.right:
@@ -101,40 +153,39 @@ class Knowledge:
             size = _ladder(len(added))
             self.sizes.learn(size, float(level))
             self.most = max(self.most, 2 * size if level else 0)
+        if added and not removed:
+            self._weigh(added, member, base)
         if len(added) == 1 and not removed:
             (change,) = added
             gain = base.ratio / member.ratio if step else None
             self._judge(change, level=level, gain=gain, alone=base is self.origin)
 
+    def _weigh(self, added: Sequence[Change], member: Member, base: Tried) -> None:
+        """Learn of changes that were added to something at once."""
+        alone = base is self.origin and len(added) == 1
+        for effects in self.effects if alone else (self.beside(base),):
+            if member.right:
+                effects.gained(added, base.median, member.median)
+                if not alone:
+                    effects.went_together(added)
+            elif self._harmless.issuperset(added):  # what breaks alone is put together with nothing
+                effects.broke(added)
+
     def _judge(self, change: Change, *, level: bool, gain: float | None, alone: bool) -> None:
         """Learn of a change that was added to something; what breaks there may not break alone."""
         if gain is not None:
             self.gains[change] = max(gain, self.gains.get(change, 1.0))
-        if level or gain is not None:
-            self.harmless[change] = None
-        if alone or change in self.harmless:
+        if (level or gain is not None) and change not in self._harmless:
+            self._harmless.add(change)
+            for pool in (None, type(change)):
+                self.harmless.setdefault(pool, {}).setdefault(place_of(change), []).append(change)
+        if alone or change in self._harmless:
             self.tried.add(change)
         if alone and isinstance(change, Edit):
             reward = 1.0 if gain is not None else HARMLESS if level else 0.0
             self.rules.learn(change.place, reward)
             rule = self.variation.subject.grammar.rule(change.place)
             self.kinds.learn((rule.type, type(change)), reward)
-
-    @property
-    def best(self) -> Tried:
-        """The one with the fewest changes of those that are as fast as the fastest one."""
-        if not self.elite:
-            return self.origin
-        fastest = min(one.ratio for one in self.elite)
-        level = [one for one in self.elite if is_level(one.ratio, fastest)]
-        return min(level, key=lambda one: (len(one.changes), one.ratio, one.ident))
-
-    @property
-    def rival(self) -> Tried:
-        """The best of those that share nothing with the best; what the search began with, if there
-        is none."""
-        taken = self.best.changes - self.origin.changes
-        return next((one for one in self.elite if not one.changes & taken), self.origin)
 
 
 def _ladder(size: int) -> int:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeAlias
 
 from gi_cuda.genome import Delete, Genotype, with_changes
 from gi_cuda.genome.genotype import Change
 from gi_cuda.genome.space import Configuration, Setting
 from gi_cuda.grammar import Operation
-from gi_cuda.search.adaptive.knowledge import Knowledge, Tried
+from gi_cuda.search.adaptive.knowledge import Knowledge, Tried, place_of
 from gi_cuda.search.recipes import Fresh, Given, Keys, Origin, Recipe, Variation
-
-
-def place_of(change: Change) -> str:
-    """The rule that an edit is made at, or the parameter that has another value."""
-    return change.name if isinstance(change, Setting) else change.place
 
 
 def without(genotype: Genotype, changes: Iterable[Change]) -> Genotype | None:
@@ -59,6 +55,10 @@ def singles(variation: Variation) -> list[Genotype]:
     ]
 
 
+Choice: TypeAlias = Callable[[Knowledge, Tried, Sequence[Change], Random], Sequence[Change]]
+"""Takes harmless changes to be added to something, of some that are offered, one a place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Maker:
     """Makes recipes for genotypes that are given.
@@ -95,19 +95,20 @@ def gaining(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """As many harmless changes at once as go together: what gains only together is found so.
+    """Many harmless changes at once: what gains only together is found so.
 
-    One a place; of all kinds, or of one: deletions above all gain together. How many is a bandit's
-    choice: a success is worth the pairs that it has tried.
+    One a place; of all kinds, or of one: deletions above all gain together.
 
     Attributes:
-        knowledge: says what is harmless, and how many went together.
+        knowledge: says what is harmless, and what that does beside others.
         base: what they are added to.
+        chosen: which of those that are offered: :func:`fitting` or :func:`paying`.
         depth: of the random mutant that takes its place if none comes out new.
     """
 
     knowledge: Knowledge
     base: Tried
+    chosen: Choice
     depth: int
     origin: Origin = field(default=Origin.UNION, init=False)
 
@@ -116,24 +117,38 @@ class Together:
         return self.base.parents
 
     def make(self, variation: Variation, known: Keys, rng: Random) -> Genotype | None:
-        pool = list(self.knowledge.harmless)
-        kinds = sorted({type(one) for one in pool}, key=lambda kind: kind.__name__)
-        if kinds and rng.random() < 0.5:
-            kind = rng.choice(kinds)
-            pool = [one for one in pool if isinstance(one, kind)]
-        rng.shuffle(pool)
+        pools = self.knowledge.harmless
+        kinds = sorted((kind for kind in pools if kind), key=lambda kind: kind.__name__)
+        kind = rng.choice(kinds) if kinds and rng.random() < 0.5 else None
         taken = {place_of(one) for one in self.base.changes}
-        by_place = {place_of(one): one for one in pool if place_of(one) not in taken}
-        most = min(len(by_place), self.knowledge.most)
-        sizes = [2**power for power in range(1, most.bit_length())]
-        if not sizes:
-            return None
-        size = self.knowledge.sizes.draw(sizes, rng, lambda one: one * (one - 1) / 2)
-        chosen = rng.sample(list(by_place.values()), size)
-        return with_changes(self.base.genotype, chosen)
+        some = [rng.choice(ones) for place, ones in pools[kind].items() if place not in taken]
+        changes = self.chosen(self.knowledge, self.base, some, rng) if some else ()
+        return with_changes(self.base.genotype, changes) if changes else None
 
     def fallback(self) -> Recipe | None:
         return Fresh(self.depth)
+
+
+def fitting(
+    knowledge: Knowledge, base: Tried, some: Sequence[Change], rng: Random
+) -> Sequence[Change]:
+    """As many as go together, by chance. How many is a bandit's choice: a success is worth the
+    pairs that it has tried."""
+    most = min(len(some), knowledge.most)
+    sizes = [2**power for power in range(1, most.bit_length())]
+    if not sizes:
+        return ()
+    worth = knowledge.sizes.sampled(sizes, rng) * [one * (one - 1) / 2 for one in sizes]
+    size = sizes[int(worth.argmax())]
+    fit = knowledge.beside(base).fitting(some, size, rng)
+    return rng.sample(fit, min(size, len(fit)))
+
+
+def paying(
+    knowledge: Knowledge, base: Tried, some: Sequence[Change], rng: Random
+) -> Sequence[Change]:
+    """Those that seem to gain most together."""
+    return knowledge.beside(base).paying(some, rng)
 
 
 def _unions(maker: Maker, sets: Iterable[Iterable[Change]]) -> list[Recipe]:

@@ -14,9 +14,18 @@ from functools import partial
 from random import Random
 
 from gi_cuda.genome import Rates
-from gi_cuda.search.adaptive.guided import Drawing, Guided
+from gi_cuda.search.adaptive.guided import Guided
 from gi_cuda.search.adaptive.knowledge import Knowledge
-from gi_cuda.search.adaptive.parts import Maker, Together, gaining, near, singles
+from gi_cuda.search.adaptive.parts import (
+    Choice,
+    Maker,
+    Together,
+    fitting,
+    gaining,
+    near,
+    paying,
+    singles,
+)
 from gi_cuda.search.history import History
 from gi_cuda.search.preset import Preset, Settings
 from gi_cuda.search.recipes import Given, Mutants, Origin, Recipe
@@ -32,6 +41,7 @@ class Shares:
         gaining: for unions of what gained.
         near: for what is near the best.
         together: for harmless changes, many at once.
+        paying: for those of them that seem to gain most together.
         rival: the chance that something starts from the best that shares nothing with the best.
         guided: the chance that a mutant is one of what the search began with, by an edit that a
             bandit chooses among those that were never tried.
@@ -42,6 +52,7 @@ class Shares:
     gaining: float
     near: float
     together: float
+    paying: float
     rival: float
     guided: float
     pairs: float
@@ -58,31 +69,39 @@ class Adaptive:
         """One recipe for every place in the next cohort."""
         knowledge = history.lessons(Knowledge)
         size, shares = self.settings.cohort, self.shares
-        filling, drawing = _Filling(history), Drawing(knowledge)
+        filling = _Filling(history)
         for part, share in ((gaining, shares.gaining), (near, shares.near)):
             places = math.ceil(size * share)
             rivals = int(places * shares.rival)
             for base, count in ((knowledge.best, places - rivals), (knowledge.rival, rivals)):
-                maker = Maker(base, self._mutant(knowledge, drawing, rng))
+                maker = Maker(base, self._mutant(knowledge, rng))
                 filling.add(part(knowledge, maker, count, rng), count)
-        otherwise = self._mutant(knowledge, drawing, rng)
+        otherwise = self._mutant(knowledge, rng)
         filling.add(_sweep(history, otherwise), int(size * shares.sweep))
         rest = max(0, size - len(filling.recipes))
-        unions = int(rest * shares.together)
-        return [
-            *filling.recipes[:size],
-            *(self._union(knowledge, rng) for _ in range(unions)),
-            *(self._mutant(knowledge, drawing, rng) for _ in range(rest - unions)),
+        unions = [
+            self._union(knowledge, choice, rng)
+            for choice, share in self._choices.items()
+            for _ in range(int(rest * share))
         ]
+        mutants = [self._mutant(knowledge, rng) for _ in range(rest - len(unions))]
+        return [*filling.recipes[:size], *unions, *mutants]
 
-    def _union(self, knowledge: Knowledge, rng: Random) -> Recipe:
+    @property
+    def _choices(self) -> dict[Choice, float]:
+        """How unions are put together, and the share of each way."""
+        return {fitting: self.shares.together, paying: self.shares.paying}
+
+    def _union(self, knowledge: Knowledge, choice: Choice, rng: Random) -> Recipe:
         base = knowledge.rival if rng.random() < self.shares.rival else knowledge.best
-        return Together(knowledge, base, self.settings.depth)
+        return Together(knowledge, base, choice, self.settings.depth)
 
-    def _mutant(self, knowledge: Knowledge, drawing: Drawing, rng: Random) -> Recipe:
+    def _mutant(self, knowledge: Knowledge, rng: Random) -> Recipe:
         if rng.random() < self.shares.guided:
-            otherwise = self._union(knowledge, rng) if self.shares.together else Mutants((), 2)
-            return Guided(drawing, knowledge.origin, otherwise, self.shares.pairs)
+            choices, shares = zip(*self._choices.items(), strict=True)
+            some = rng.choices(choices, shares) if any(shares) else ()
+            otherwise = self._union(knowledge, some[0], rng) if some else Mutants((), 2)
+            return Guided(knowledge, otherwise, self.shares.pairs)
         parent = knowledge.rival if rng.random() < self.shares.rival else knowledge.best
         return Mutants((parent,) if parent.ident else (), 1)
 
@@ -122,7 +141,9 @@ SETTINGS = Settings(
     population=256, generations=200, elite_fraction=0.5, tries=10, rounds=12, depth=12, cohorts=4
 )
 RATES = Rates(configuration=0.05, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
-SHARES = Shares(sweep=1.0, gaining=0.1, near=0.05, together=0.15, rival=0.25, guided=0.9, pairs=0.0)
+SHARES = Shares(
+    sweep=1.0, gaining=0.1, near=0.05, together=0.15, paying=0.15, rival=0.25, guided=0.9, pairs=0.0
+)
 
 PRESET = Preset(
     "adaptive",

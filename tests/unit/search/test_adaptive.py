@@ -12,20 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.genome import Delete, Genotype, changes_of, with_changes
+from gi_cuda.genome import Delete, Edit, Genotype, changes_of, with_changes
 from gi_cuda.genome.space import Setting
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Member, Origin
 from gi_cuda.search.adaptive.bandit import Bandit
-from gi_cuda.search.adaptive.guided import Drawing, Guided
-from gi_cuda.search.adaptive.knowledge import Knowledge
+from gi_cuda.search.adaptive.effects import Effects
+from gi_cuda.search.adaptive.guided import Guided, drawn
+from gi_cuda.search.adaptive.knowledge import Knowledge, place_of
 from gi_cuda.search.adaptive.parts import (
     Maker,
     Together,
+    fitting,
     gaining,
     near,
     neighbours,
-    place_of,
     singles,
     without,
 )
@@ -73,7 +74,7 @@ def test_a_bandit_draws_what_pays_ever_more_often_and_forgets_nobody() -> None:
     bandit, rng = Bandit[str](), random.Random(1)
     drawn = []
     for _ in range(1500):
-        arm = bandit.draw(list(chances), rng)
+        arm = bandit.ranked(list(chances), rng)[0]
         bandit.learn(arm, float(rng.random() < chances[arm]))
         drawn.append(arm)
     assert set(drawn) == set(chances)
@@ -81,13 +82,65 @@ def test_a_bandit_draws_what_pays_ever_more_often_and_forgets_nobody() -> None:
     assert late.count("good") > 0.9 * len(late)
 
 
-def test_what_a_success_is_worth_counts() -> None:
-    bandit, rng = Bandit[int](), random.Random(1)
-    for _ in range(100):
-        bandit.learn(2, 1.0)
-        bandit.learn(16, 0.5)
-    drawn = [bandit.draw([2, 16], rng, lambda size: size * (size - 1) / 2) for _ in range(50)]
-    assert drawn == [16] * 50
+def test_the_generator_decides_what_a_bandit_draws() -> None:
+    bandit, arms = Bandit[int](), list(range(50))
+    ranked = [bandit.ranked(arms, random.Random(seed)) for seed in (1, 1, 2)]
+    assert ranked[0] == ranked[1] != ranked[2]
+    assert sorted(ranked[0]) == arms
+
+
+# -- what changes do beside others -----------------------------------------------------------------
+
+
+SOME = [Delete(f"_kernel.cu_{number}") for number in range(40)]
+GAINING, COSTING, BREAKING, IDLE = SOME[:3], SOME[3:6], SOME[6:8], SOME[8:]
+
+
+@pytest.fixture(scope="module")
+def measured() -> Effects:
+    """What was learned of 400 unions of eight of these changes each."""
+    effects, rng = Effects(), random.Random(1)
+    gains = dict.fromkeys(GAINING, 0.02) | dict.fromkeys(COSTING, -0.02)
+    for _ in range(400):
+        some = rng.sample(SOME, 8)
+        if not set(BREAKING).isdisjoint(some):
+            effects.broke(some)
+            continue
+        effects.went_together(some)
+        ratio = 0.5 - sum(gains.get(one, 0.0) for one in some)
+        effects.gained(some, 0.5, ratio * (1 + rng.gauss(0, 0.003)))
+    return effects
+
+
+def test_what_changes_do_is_learned_from_unions(measured: Effects) -> None:
+    for some, gain in ((GAINING, 0.02), (COSTING, -0.02), (IDLE, 0.0)):
+        assert all(abs(measured.gain(one)[0] - gain) < 0.004 for one in some)
+    unknown = Effects().gain(IDLE[0])
+    assert all(measured.gain(one)[1] < unknown[1] / 10 for one in IDLE)
+    assert all(measured.gain(one) == unknown for one in BREAKING), "it was never right"
+    breaks = measured.breaks.mean
+    assert min(map(breaks, BREAKING)) > 0.4
+    assert max(breaks(one) for one in SOME if one not in BREAKING) < 0.1
+
+
+def test_what_pays_is_taken_and_what_costs_or_breaks_is_not(measured: Effects) -> None:
+    rng = random.Random(2)
+    taken = [set(measured.paying(SOME, rng)) for _ in range(20)]
+    assert all(set(GAINING) <= some for some in taken)
+    assert all(some.isdisjoint(COSTING) for some in taken)
+    assert sum(not some.isdisjoint(BREAKING) for some in taken) < 4
+    fit = [set(measured.fitting(SOME, 8, rng)) for _ in range(20)]
+    assert all(some.isdisjoint(COSTING) and some.isdisjoint(BREAKING) for some in fit)
+    assert all({*GAINING, *IDLE} <= some for some in fit)
+    assert measured.fitting(SOME, 8, random.Random(3)) == measured.fitting(
+        SOME, 8, random.Random(3)
+    )
+
+
+def test_of_what_nothing_is_known_many_are_tried_together() -> None:
+    sizes = [len(Effects().paying(SOME, random.Random(seed))) for seed in range(9)]
+    assert min(sizes) >= 4
+    assert max(sizes) < len(SOME)
 
 
 # -- the sweep -------------------------------------------------------------------------------------
@@ -157,7 +210,7 @@ def test_what_is_known_of_changes(variation: Variation, deletions: list[Delete])
         ]
     )
     assert known.gains == {a: pytest.approx(1 / 0.9)}
-    assert list(known.harmless) == [a, b]
+    assert known.harmless == {pool: {a.place: [a], b.place: [b]} for pool in (None, Delete)}
     assert known.tried == {a, b, c}, "what is wrong beside others may be right alone"
     assert known.best.ident == 1, "of two as fast the shorter one"
     assert known.rival.ident == 0
@@ -203,7 +256,8 @@ def test_harmless_changes_are_tried_together_ever_more_at_once(
     known = Knowledge(variation)
     harmless = [Genotype(variation.original.configuration, (one,)) for one in deletions]
     known.take([judged(n, one, Verdict.SAME) for n, one in enumerate(harmless, start=1)])
-    recipe, rng, number, sizes = Together(known, known.best, 1), random.Random(1), 100, []
+    recipe = Together(known, known.best, fitting, 1)
+    rng, number, sizes = random.Random(1), 100, list[int]()
     for _ in range(6):
         made = [recipe.make(variation, set(), rng) for _ in range(5)]
         sizes.append(max(len(changes_of(one)) for one in made if one))
@@ -215,33 +269,68 @@ def test_harmless_changes_are_tried_together_ever_more_at_once(
     assert sizes[-1] > 2
 
 
+def test_what_breaks_the_best_may_go_with_what_has_nothing_of_it(
+    variation: Variation, deletions: list[Delete]
+) -> None:
+    best, other, *some = deletions[:6]
+    configuration = variation.original.configuration
+    known = Knowledge(variation)
+    alone = [
+        judged(2 + n, Genotype(configuration, (one,)), Verdict.SAME) for n, one in enumerate(some)
+    ]
+    known.take([judged(1, Genotype(configuration, (best,)), Verdict.FASTER, 0.5), *alone])
+    known.take([judged(10, Genotype(configuration, (best, *some)), None, parents=(1,))])
+    broken = known.beside(known.best).breaks.mean(some[0])
+    assert broken > known.beside(known.rival).breaks.mean(some[0])
+    known.take([judged(11, Genotype(configuration, (other,)), Verdict.FASTER, 0.4)])
+    assert (known.best.ident, known.rival.ident) == (11, 1)
+    assert known.beside(known.rival).breaks.mean(some[0]) == broken, "it goes with what it is of"
+
+
 def test_an_edit_is_drawn_once_and_none_that_was_tried(variation: Variation) -> None:
-    known, rng = Knowledge(variation), random.Random(1)
-    drawing, seen = Drawing(known), []
-    while (edit := drawing.draw(variation.original, set(), rng)) is not None:
+    original = variation.original
+    known, rng, keys, seen = Knowledge(variation), random.Random(1), set[bytes](), list[Edit]()
+    while (edit := drawn(known, keys, rng)) is not None:
         seen.append(edit)
+        keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
     assert len(seen) > 20
     assert len(set(seen)) == len(seen)
     half = seen[: len(seen) // 2]
-    known.take(
-        [
-            judged(n, Genotype(variation.original.configuration, (one,)), None)
-            for n, one in enumerate(half, start=1)
-        ]
-    )
-    drawing, again = Drawing(known), set()
-    while (edit := drawing.draw(variation.original, set(), rng)) is not None:
+    members = [
+        judged(n, Genotype(original.configuration, (one,)), None)
+        for n, one in enumerate(half, start=1)
+    ]
+    known = Knowledge(variation)
+    known.take(members)
+    keys, again = set(), set()
+    while (edit := drawn(known, keys, rng)) is not None:
         again.add(edit)
+        keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
     assert again == set(seen) - set(half)
-    exhausted = Guided(drawing, known.origin, Fresh(1))
+    exhausted = Guided(known, Fresh(1))
     assert exhausted.fallback() == Fresh(1)
+
+
+def test_what_is_drawn_next_does_not_depend_on_what_was_looked_at_before(
+    variation: Variation,
+) -> None:
+    """A search that is resumed has looked at nothing yet."""
+    original = variation.original
+    begun, keys = Knowledge(variation), set[bytes]()
+    for seed in range(60):
+        edit = drawn(begun, keys, random.Random(seed))
+        assert edit is not None
+        keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
+    resumed = Knowledge(variation)
+    for seed in range(1000, 1020):
+        assert drawn(begun, keys, random.Random(seed)) == drawn(resumed, keys, random.Random(seed))
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_mutants_may_be_moves_and_swaps(variation: Variation, share: float) -> None:
     known, rng = Knowledge(variation), random.Random(1)
     rates = replace(variation.rates, configuration=0.0)
-    drawing = Guided(Drawing(known), known.origin, Fresh(1), share)
+    drawing = Guided(known, Fresh(1), share)
     for _ in range(20):
         mutant = drawing.make(replace(variation, rates=rates), set(), rng)
         assert mutant is not None
@@ -316,7 +405,9 @@ def test_the_seed_decides(preset: str, simulated: Make, evolution: Evolve, tmp_p
 def test_parts_can_be_switched_off(simulated: Make, evolution: Evolve, tmp_path: Path) -> None:
     with Store(tmp_path / "run.db", create=True) as store:
         search = evolution(store, simulated(), "adaptive")
-        shares = replace(adaptive.SHARES, sweep=0.0, gaining=0.0, near=0.0, together=0.0)
+        shares = replace(
+            adaptive.SHARES, sweep=0.0, gaining=0.0, near=0.0, together=0.0, paying=0.0
+        )
         search.strategy = adaptive.Adaptive(search.settings, shares)
         list(search.run())
         origins = {one.origin for one in store.individuals()}

@@ -1,0 +1,67 @@
+"""Edits that nothing was tried with yet."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from random import Random
+
+from gi_cuda.genome import Genotype
+from gi_cuda.genome.edits import EDIT_KINDS, Edit, repeats
+from gi_cuda.genome.genotype import Change
+from gi_cuda.grammar import Selection
+from gi_cuda.search.recipes import Keys, Variation
+
+
+class Untried:
+    """What is left to be tried at each rule, each kind of edit in an order that is drawn once.
+
+    So what comes next depends on what was tried and on nothing else, and is found without looking
+    at all of it again.
+
+    Args:
+        variation: how genotypes vary.
+        tried: what was tried; it grows.
+    """
+
+    def __init__(self, variation: Variation, tried: Container[Change]) -> None:
+        self._variation = variation
+        self._tried = tried
+        self._kinds: dict[Selection, dict[str, list[type[Edit]]]] = {}
+        self._left: dict[tuple[Selection, str, type[Edit]], list[Edit]] = {}
+
+    def kinds(self, view: Selection) -> dict[str, list[type[Edit]]]:
+        """The kinds of edits that are offered at each rule, whether anything is left of them or
+        not."""
+        if view not in self._kinds:
+            offered = {
+                place: [kind for kind in EDIT_KINDS if kind.operation in view.operations(place)]
+                for place in view.mutable
+            }
+            self._kinds[view] = {place: kinds for place, kinds in offered.items() if kinds}
+        return self._kinds[view]
+
+    def next(self, view: Selection, place: str, kind: type[Edit], known: Keys) -> Edit | None:
+        """The next edit of a kind at a rule; None: all were tried.
+
+        Args:
+            known: genotypic tabu keys.
+        """
+        left = self._left.get((view, place, kind))
+        if left is None:
+            left = kind.every(place, self._variation.subject.offered, view)
+            Random(f"{place}/{kind.__name__}").shuffle(left)
+            self._left[view, place, kind] = left
+        while left and not self._is_new(left[-1], known):
+            left.pop()
+        return left[-1] if left else None
+
+    def _is_new(self, edit: Edit, known: Keys) -> bool:
+        """Whether nothing was tried with an edit. What was dropped as a duplicate when it was tried
+        alone has no effect."""
+        if edit in self._tried:
+            return False
+        original = self._variation.original
+        if repeats(original.edits, edit):
+            return False
+        alone = Genotype(original.configuration, (*original.edits, edit))
+        return self._variation.subject.key(alone) not in known

@@ -142,7 +142,7 @@ SETTINGS = Settings(
 )
 RATES = Rates(configuration=0.05, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
 SHARES = Shares(
-    sweep=1.0, gaining=0.1, near=0.05, together=0.15, paying=0.15, rival=0.25, guided=0.9, pairs=0.0
+    sweep=1.0, gaining=0.1, near=0.05, together=0.15, paying=0.1, rival=0.25, guided=0.9, pairs=0.0
 )
 
 PRESET = Preset(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sqlite3
-import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -23,6 +21,7 @@ from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 from tests.command import AtWork, Done, begin, gi_cuda, quietly
 from tests.processes import MARK, family, outlive
+from tests.traced import Tracer, may_trace
 
 PATIENCE = 60.0
 """Seconds after which a test gives up; a compiler that hangs is given 300 by the tool itself."""
@@ -222,43 +221,29 @@ def test_a_fork_server_that_does_not_answer_is_ended(
     outlive(mark)
 
 
-_PTRACE_SEIZE = 0x4206
-_HELD_AT_EXIT = 0x40
-
-
+@pytest.mark.skipif(not may_trace(), reason="this system lets nobody trace")
 def test_a_worker_that_cannot_be_killed_is_left_behind_and_named(
     scale: Subject, tmp_path: Path, surroundings: dict[str, str]
 ) -> None:
     """One that is traced and held at its exit is as dead to SIGKILL as one stuck in a driver."""
     words = ["evolve", scale.target.folder, "--run", "r", "--population", 4, "--generations", 500]
-    mark, held, release = surroundings[MARK], threading.Event(), threading.Event()
+    mark = surroundings[MARK]
     stuck: list[int] = []
 
-    def hold() -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        for worker in workers(mark):
-            if libc.ptrace(_PTRACE_SEIZE, worker, None, _HELD_AT_EXIT) == 0:
-                stuck.append(worker)
-        held.set()
-        release.wait()  # the end of the tracing thread lets go of them
-
     def search() -> Done:
-        with begin(*words, cwd=tmp_path, **surroundings) as started:
+        with begin(*words, cwd=tmp_path, **surroundings) as started, Tracer() as tracer:
             if not says(started, "generation 0"):
                 return started.end()
-            tracer = threading.Thread(target=hold)
-            tracer.start()
-            try:
-                held.wait()
-                if not stuck:
-                    pytest.skip("this system lets nobody trace")
-                return ended(started, signal.SIGTERM)
-            finally:
-                release.set()
-                tracer.join()
+            # A variant may just have taken down all that there are.
+            while not [one for one in workers(mark) if tracer.trace(one)] and not started.ended(0):
+                pass
+            done = ended(started, signal.SIGTERM)
+            stuck[:] = tracer.held()
+            return done
 
     done = quietly(search)
     assert done.returncode == 130, done.stderr
+    assert stuck
     for worker in stuck:
         assert f"process {worker} (" in done.stderr
     assert "left behind" in done.stderr

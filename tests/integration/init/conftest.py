@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.command import with_little_data
 
 
-@pytest.fixture(autouse=True)
-def little_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cases for a GPU that take a processor no time: they are looked at in ``trial``."""
-    with_little_data(monkeypatch.setattr)
+@pytest.fixture(scope="package", autouse=True)
+def little_data() -> Iterator[None]:
+    """Cases for a GPU that take a processor no time: they are looked at in ``trial``. It is there
+    before targets that several tests share are made."""
+    with pytest.MonkeyPatch.context() as patch:
+        with_little_data(patch.setattr)
+        yield

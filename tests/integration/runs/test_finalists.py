@@ -19,8 +19,7 @@ from gi_cuda.runs.run import Run
 from gi_cuda.store import Tabued
 from gi_cuda.subject import load_subject
 from tests.integration.runs.even import EVEN, GUARD, NEVER, ODD, PLAN, WASTE, target
-
-RACES = Path(__file__).parents[2] / "cheats" / "races"
+from tests.integration.runs.racing import small_races
 
 
 def individual(run: Run, ident: int, genotype: str, ratio: float, key: bytes | None = None) -> None:
@@ -100,7 +99,9 @@ def test_of_what_was_told_wrong_the_change_that_all_have_goes(
     tmp_path: Path, few_processes: None
 ) -> None:
     """Threads race, with answers that are right all the same."""
-    with create_run(load_subject(RACES, "host"), tmp_path / "run", PLAN) as run:
+    with create_run(
+        load_subject(small_races(tmp_path / "races"), "host"), tmp_path / "run", PLAN
+    ) as run:
         individual(run, 1, "CHEAT=5 WASTE=0", 0.2)
         individual(run, 2, "CHEAT=5 WASTE=0 <_kernel.cu_46>", 0.2)
         winner = select_winner(run)
@@ -112,7 +113,9 @@ def test_of_what_was_told_wrong_the_change_that_all_have_goes(
 def test_of_one_that_was_told_wrong_the_part_that_is_not_stays(
     tmp_path: Path, few_processes: None
 ) -> None:
-    with create_run(load_subject(RACES, "host"), tmp_path / "run", PLAN) as run:
+    with create_run(
+        load_subject(small_races(tmp_path / "races"), "host"), tmp_path / "run", PLAN
+    ) as run:
         individual(run, 1, "CHEAT=5 WASTE=0 <_kernel.cu_46>", 0.2)
         racing = run.subject.read("CHEAT=5 WASTE=0 <_kernel.cu_46>")
         (made,) = repaired(run, [(1, racing)], (), [1])

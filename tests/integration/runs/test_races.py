@@ -35,8 +35,8 @@ from gi_cuda.spec import CaseRole, load_target
 from gi_cuda.subject import load_subject
 from gi_cuda.upstream.steps import in_one, steps
 from gi_cuda.upstream.submission import submit
+from tests.integration.runs.racing import RACES, small_races
 
-RACES = Path(__file__).parents[2] / "cheats" / "races"
 CHEATS = {
     1: "the barriers of a tile",
     2: "the second barrier of two",
@@ -53,8 +53,8 @@ IN_EVERY_ORDER = (5, 6, 7)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    plan = Plan("barracuda", SETTINGS, 1, 1, 2)
-    with create_run(load_subject(RACES, "host"), tmp_path_factory.mktemp("r") / "run", plan) as one:
+    folder, plan = tmp_path_factory.mktemp("r"), Plan("barracuda", SETTINGS, 1, 1, 2)
+    with create_run(load_subject(small_races(folder / "t"), "host"), folder / "run", plan) as one:
         yield one
 
 
@@ -164,7 +164,7 @@ def test_without_a_detector_no_barrier_or_fence_may_change(
 
 
 def test_smaller_cases_are_watched_where_they_reach_as_much(run: Run, tmp_path: Path) -> None:
-    target = Path(shutil.copytree(RACES, tmp_path / "t"))
+    target = small_races(tmp_path / "t")
     with (target / "target.toml").open("a") as file:
         for name, n in (("few", 300), ("none", 0), ("one", 64)):
             file.write(f'\n[[case]]\nname = "{name}"\nrole = "held-out"\nbackends = ["cuda"]\n')
@@ -234,7 +234,7 @@ def test_what_changes_an_order(before: str, after: str, *, changes: bool) -> Non
 def test_runs_of_the_reference_differ_as_orders_do(tmp_path: Path) -> None:
     """The deviation that the sigma oracle allows is that over orders of threads; what is right in
     all of them is as narrow as it was."""
-    target = Path(shutil.copytree(RACES, tmp_path / "t"))
+    target = small_races(tmp_path / "t")
     file = target / "target.toml"
     text = file.read_text()
     file.write_text(text.replace('kind = "exact"', 'kind = "sigma"\nk = 6\nabsolute = 1e-9'))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -91,8 +92,25 @@ def words_in(lines: Sequence[str]) -> set[str]:
     return {word for line in lines for word in re.findall(r"[^\W\d_]{4,}", line)}
 
 
+@pytest.fixture(scope="module")
+def wide(place: Path) -> Callable[[tuple[object, ...]], set[str]]:
+    """The words that a command says where there is room for all of them."""
+
+    @cache
+    def said(words: tuple[object, ...]) -> set[str]:
+        lines, _ = typed(words, 1000, place)
+        return words_in(lines)
+
+    return said
+
+
 @pytest.mark.parametrize(("words", "columns"), COMMANDS)
-def test_a_new_user_reads_it(words: tuple[object, ...], columns: int, place: Path) -> None:
+def test_a_new_user_reads_it(
+    words: tuple[object, ...],
+    columns: int,
+    place: Path,
+    wide: Callable[[tuple[object, ...]], set[str]],
+) -> None:
     lines, beside = typed(words, columns, place)
     beyond = [one for one in lines if len(one) > columns and not UNBROKEN.search(one)]
     assert not beyond, "\n".join(beyond)
@@ -101,5 +119,4 @@ def test_a_new_user_reads_it(words: tuple[object, ...], columns: int, place: Pat
         (step,) = [one for one in (lines, beside) if any(line.startswith("next: ") for line in one)]
         assert step[-2].startswith(("  gi-cuda ", "  git "))
     if words in LOOKING:
-        wide, _ = typed(words, 1000, place)
-        assert words_in(lines) <= words_in(wide)
+        assert words_in(lines) <= wide(words)

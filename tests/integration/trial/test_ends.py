@@ -13,12 +13,19 @@ from gi_cuda.evaluate.baseline import establish, try_broken
 from gi_cuda.init import Proposal, files, from_options, propose, write_folder
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
-from gi_cuda.trial import Outcome, mended
+from gi_cuda.trial import Outcome, mended, running
 from gi_cuda.trial.troubles import Brief, Crowded, Roles, Slow, Trouble, Varying
 
 from .conftest import INDEX, LAUNCH, host, roles, sizes
 
 
+@pytest.fixture
+def soon_hung(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What never ends has less time to: to that it makes no difference."""
+    monkeypatch.setattr(running, "_LIMIT", 0.25)
+
+
+@pytest.mark.usefixtures("soon_hung")
 def test_what_cannot_be_mended_stays_and_is_said(trial: Callable[[str], Outcome]) -> None:
     text = (
         "__global__ void k(float *a, int n) {"
@@ -48,6 +55,7 @@ def test_what_was_mended_passes_a_check(trial: Callable[[str], Outcome], tmp_pat
         assert try_broken(*arguments, tools.scratch("broken"), baseline).penalty
 
 
+@pytest.mark.usefixtures("soon_hung")
 def test_init_goes_on_to_a_kernel_that_passes(tmp_path: Path) -> None:
     source = tmp_path / "several.cu"
     source.write_text(

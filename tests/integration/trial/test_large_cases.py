@@ -178,7 +178,7 @@ def test_a_buffer_that_was_made_smaller_becomes_what_it_was(
 ) -> None:
     # On the host few blocks are enough; a GPU has all of the source, which needs no more than that.
     outcome = tried(
-        "#define N 2048\n"
+        "#define N 1024\n"
         "__global__ void k(const int *a, int *b) {"
         " int x = threadIdx.x + blockIdx.x * blockDim.x, y = threadIdx.y + blockIdx.y * blockDim.y;"
         " b[x * N + y] = a[y * N + x]; }\n"
@@ -189,7 +189,7 @@ def test_a_buffer_that_was_made_smaller_becomes_what_it_was(
     assert outcome.passes, outcome.trouble
     assert any(one.blocks for one in outcome.proposal.extents)
     assert [(one.elements, one.notes.size) for one in outcome.proposal.buffers] == [
-        (str(2048 * 2048), "")
+        (str(1024 * 1024), "")
     ] * 2
 
 
@@ -197,7 +197,7 @@ SQUARE = (
     "__global__ void k(const float *a, float *b, int nx, int ny) {"
     " int x = threadIdx.x + blockIdx.x * blockDim.x, y = threadIdx.y + blockIdx.y * blockDim.y;"
     " if (x < nx && y < ny) b[x + y * ny] = a[x + y * ny]; }\n"
-    "int main() { int nx = 4096, ny = NY, n = nx * ny; float *a, *b;"
+    "int main() { int nx = 1024, ny = NY, n = nx * ny; float *a, *b;"
     " cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float));"
     " dim3 block(32, 32), grid((nx + 31) / 32, (ny + 31) / 32);"
     " k<<<grid, block>>>(a, b, nx, ny); }\n"
@@ -207,7 +207,7 @@ SQUARE = (
 def test_sizes_are_alike_where_the_kernel_is_made_for_squares(
     tried: Callable[[str], Outcome],
 ) -> None:
-    outcome = tried(SQUARE.replace("NY", "4096"))
+    outcome = tried(SQUARE.replace("NY", "1024"))
     assert outcome.passes, outcome.trouble
     proposal = outcome.proposal
     assert proposal.counts == ("nx",)
@@ -217,7 +217,7 @@ def test_sizes_are_alike_where_the_kernel_is_made_for_squares(
 
 
 def test_sizes_that_differ_in_the_source_stay_so(tried: Callable[[str], Outcome]) -> None:
-    outcome = tried(SQUARE.replace("NY", "2048"))
+    outcome = tried(SQUARE.replace("NY", "512"))
     assert outcome.passes, outcome.trouble
     assert outcome.proposal.counts == ("nx", "ny")
     assert all(one.grown for one in outcome.proposal.buffers)

@@ -9,10 +9,10 @@ import pytest
 from tests.command import with_little_data
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def little_data() -> Iterator[None]:
     """Cases for a GPU that take a processor no time: they are looked at in ``trial``. It is there
-    before targets that several tests share are made."""
+    before targets that tests of a module share are made."""
     with pytest.MonkeyPatch.context() as patch:
         with_little_data(patch.setattr)
         yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar, cast
+from typing import ParamSpec, Protocol, TypeVar, cast
 
 from gi_cuda.search.recipes import Keys, Member, Variation
 
@@ -19,6 +19,7 @@ class Lessons(Protocol):
 
 
 L = TypeVar("L", bound=Lessons)
+P = ParamSpec("P")
 
 
 class History:
@@ -52,14 +53,15 @@ class History:
         """What came since the last cohort was bred; where that is a generation, all of it."""
         return self._read(self.bred - 1) if self.bred else ()
 
-    def lessons(self, make: Callable[[Variation], L]) -> L:
+    def lessons(self, make: Callable[P, L], *about: P.args, **named: P.kwargs) -> L:
         """What was learned from all that came, which is taken once.
 
         Args:
             make: what learns, before it has learned anything; there is one for each.
+            about, named: what that is made of.
         """
         found, taken = self._lessons.get(make, (None, 0))
-        lessons = make(self.variation) if found is None else cast(L, found)
+        lessons = make(*about, **named) if found is None else cast(L, found)
         for number in range(taken, self.bred):
             lessons.take(self._read(number))
         self._lessons[make] = (lessons, self.bred)

@@ -51,7 +51,7 @@ class Bandit(Generic[A]):
 
     def sampled(self, arms: Sequence[A], rng: Random) -> np.ndarray:
         """What each arm may give, drawn from what is known of it."""
-        seen = np.array([self._seen.get(arm, self.prior) for arm in arms])
+        seen = np.array([self._seen.get(arm, self.prior) for arm in arms]).reshape(-1, 2)
         return chance(rng).beta(seen[:, 0], seen[:, 1])
 
     def ranked(self, arms: Sequence[A], rng: Random) -> list[A]:

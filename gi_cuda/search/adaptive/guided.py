@@ -20,10 +20,8 @@ def drawn(knowledge: Knowledge, known: Keys, rng: Random) -> Edit | None:
         known: genotypic tabu keys.
     """
     untried, grammar = knowledge.untried, knowledge.variation.subject.offered
-    view = grammar.under(knowledge.origin.genotype.configuration.macros)
-    offered = untried.kinds(view)
-    for place in knowledge.rules.ranked(list(offered), rng) if offered else ():
-        found = {kind: untried.next(view, place, kind, known) for kind in offered[place]}
+    for place in knowledge.rules.ranked(list(untried.kinds), rng):
+        found = {kind: untried.next(place, kind, known) for kind in untried.kinds[place]}
         arms = [(grammar.rule(place).type, kind) for kind, edit in found.items() if edit]
         if arms:
             return found[knowledge.kinds.ranked(arms, rng)[0][1]]

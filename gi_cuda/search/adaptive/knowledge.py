@@ -20,9 +20,6 @@ from gi_cuda.search.recipes import Member, Origin, Variation
 Arm: TypeAlias = tuple[RuleType, type[Edit]]
 """A kind of edit at rules of one type."""
 
-Pool: TypeAlias = dict[str, list[Change]]
-"""Changes by place."""
-
 HARMLESS = 0.3
 """The reward of a change that costs nothing, where one that gains has 1."""
 
@@ -65,13 +62,14 @@ class Knowledge:
 
     Attributes:
         variation: how genotypes vary.
+        seed: of the search.
         origin: what the search began with.
         tried: changes that were judged alone, or that were harmless beside others.
-        harmless: changes that something was not slower with: all of them under None, and those of
-            each kind; each by place.
+        harmless: changes that something was not slower with, by place, in the order in which that
+            was found.
         gains: changes that something was faster with, and how many times the time they left.
         kinds, rules: how often edits were harmless or gained, by kind and by rule.
-        effects: what changes do beside those of the best one, and beside others.
+        beside_best, elsewhere: what changes do beside some of the best one's, and beside none.
         sizes: how often so many harmless changes were harmless together.
         most: so many at once may be tried: at first eight, then twice as many as were harmless
             together.
@@ -83,13 +81,15 @@ class Knowledge:
     """
 
     variation: Variation
+    seed: int
     origin: Tried = field(init=False)
     tried: set[Change] = field(default_factory=set)
-    harmless: dict[type[Change] | None, Pool] = field(default_factory=lambda: {None: {}})
+    harmless: dict[str, list[Change]] = field(default_factory=dict)
     gains: dict[Change, float] = field(default_factory=dict)
     kinds: Bandit[Arm] = field(default_factory=Bandit)
     rules: Bandit[str] = field(default_factory=Bandit)
-    effects: tuple[Effects, Effects] = field(default_factory=lambda: (Effects(), Effects()))
+    beside_best: Effects = field(default_factory=Effects)
+    elsewhere: Effects = field(default_factory=Effects)
     sizes: Bandit[int] = field(default_factory=Bandit)
     most: int = 8
     untried: Untried = field(init=False)
@@ -97,13 +97,12 @@ class Knowledge:
     best: Tried = field(init=False)
     rival: Tried = field(init=False)
     _right: dict[int, Tried] = field(default_factory=dict)
-    _harmless: set[Change] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         original = self.variation.original
         self.origin = Tried(0, original, frozenset(changes_of(original)), 1.0, 1.0)
         self.best = self.rival = self.origin
-        self.untried = Untried(self.variation, self.tried)
+        self.untried = Untried(self.variation, self.seed, self.tried)
 
     def take(self, members: Sequence[Member]) -> None:
         """Learn from a generation."""
@@ -114,14 +113,14 @@ class Knowledge:
             before, self.best = self.best, self._best()
             self.rival = self._rival()
             if before is self.origin:
-                self.effects = (self.effects[1].copy(), self.effects[1])
+                self.beside_best = self.elsewhere.copy()
             elif not self._is_of(before, self.best):
-                self.effects = self.effects[::-1]
+                self.beside_best, self.elsewhere = self.elsewhere, self.beside_best
 
     def beside(self, base: Tried) -> Effects:
         """What changes do where they are added to something: what breaks the best one may be all
         right elsewhere."""
-        return self.effects[not self._is_of(base, self.best)]
+        return self.beside_best if self._is_of(base, self.best) else self.elsewhere
 
     def _is_of(self, one: Tried, other: Tried) -> bool:
         """Whether two have changes in common."""
@@ -163,23 +162,24 @@ class Knowledge:
     def _weigh(self, added: Sequence[Change], member: Member, base: Tried) -> None:
         """Learn of changes that were added to something at once."""
         alone = base is self.origin and len(added) == 1
-        for effects in self.effects if alone else (self.beside(base),):
+        for effects in (self.beside_best, self.elsewhere) if alone else (self.beside(base),):
             if member.right:
                 effects.gained(added, base.median, member.median)
                 if not alone:
                     effects.went_together(added)
-            elif self._harmless.issuperset(added):  # what breaks alone is put together with nothing
+            elif all(map(self._is_harmless, added)):  # what breaks alone says nothing of others
                 effects.broke(added)
+
+    def _is_harmless(self, change: Change) -> bool:
+        return change in self.harmless.get(place_of(change), ())
 
     def _judge(self, change: Change, *, level: bool, gain: float | None, alone: bool) -> None:
         """Learn of a change that was added to something; what breaks there may not break alone."""
         if gain is not None:
             self.gains[change] = max(gain, self.gains.get(change, 1.0))
-        if (level or gain is not None) and change not in self._harmless:
-            self._harmless.add(change)
-            for pool in (None, type(change)):
-                self.harmless.setdefault(pool, {}).setdefault(place_of(change), []).append(change)
-        if alone or change in self._harmless:
+        if (level or gain is not None) and not self._is_harmless(change):
+            self.harmless.setdefault(place_of(change), []).append(change)
+        if alone or self._is_harmless(change):
             self.tried.add(change)
         if alone and isinstance(change, Edit):
             reward = 1.0 if gain is not None else HARMLESS if level else 0.0

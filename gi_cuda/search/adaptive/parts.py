@@ -117,11 +117,14 @@ class Together:
         return self.base.parents
 
     def make(self, variation: Variation, known: Keys, rng: Random) -> Genotype | None:
-        pools = self.knowledge.harmless
-        kinds = sorted((kind for kind in pools if kind), key=lambda kind: kind.__name__)
-        kind = rng.choice(kinds) if kinds and rng.random() < 0.5 else None
+        pool = self.knowledge.harmless
+        kinds = {type(one) for ones in pool.values() for one in ones}
+        if kinds and rng.random() < 0.5:
+            kind = rng.choice(sorted(kinds, key=lambda kind: kind.__name__))
+            alike = {at: [one for one in ones if type(one) is kind] for at, ones in pool.items()}
+            pool = {at: ones for at, ones in alike.items() if ones}
         taken = {place_of(one) for one in self.base.changes}
-        some = [rng.choice(ones) for place, ones in pools[kind].items() if place not in taken]
+        some = [rng.choice(ones) for place, ones in pool.items() if place not in taken]
         changes = self.chosen(self.knowledge, self.base, some, rng) if some else ()
         return with_changes(self.base.genotype, changes) if changes else None
 

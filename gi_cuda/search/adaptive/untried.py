@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from functools import cached_property
 from random import Random
 
 from gi_cuda.genome import Genotype
@@ -19,38 +20,43 @@ class Untried:
     at all of it again.
 
     Args:
-        variation: how genotypes vary.
+        variation: how genotypes vary; edits are those that what a search begins with is offered.
+        seed: decides the orders.
         tried: what was tried; it grows.
     """
 
-    def __init__(self, variation: Variation, tried: Container[Change]) -> None:
+    def __init__(self, variation: Variation, seed: int, tried: Container[Change]) -> None:
         self._variation = variation
+        self._seed = seed
         self._tried = tried
-        self._kinds: dict[Selection, dict[str, list[type[Edit]]]] = {}
-        self._left: dict[tuple[Selection, str, type[Edit]], list[Edit]] = {}
+        self._left: dict[tuple[str, type[Edit]], list[Edit]] = {}
 
-    def kinds(self, view: Selection) -> dict[str, list[type[Edit]]]:
+    @cached_property
+    def _view(self) -> Selection:
+        original = self._variation.original
+        return self._variation.subject.offered.under(original.configuration.macros)
+
+    @cached_property
+    def kinds(self) -> dict[str, list[type[Edit]]]:
         """The kinds of edits that are offered at each rule, whether anything is left of them or
         not."""
-        if view not in self._kinds:
-            offered = {
-                place: [kind for kind in EDIT_KINDS if kind.operation in view.operations(place)]
-                for place in view.mutable
-            }
-            self._kinds[view] = {place: kinds for place, kinds in offered.items() if kinds}
-        return self._kinds[view]
+        offered = {
+            place: [kind for kind in EDIT_KINDS if kind.operation in self._view.operations(place)]
+            for place in self._view.mutable
+        }
+        return {place: kinds for place, kinds in offered.items() if kinds}
 
-    def next(self, view: Selection, place: str, kind: type[Edit], known: Keys) -> Edit | None:
+    def next(self, place: str, kind: type[Edit], known: Keys) -> Edit | None:
         """The next edit of a kind at a rule; None: all were tried.
 
         Args:
             known: genotypic tabu keys.
         """
-        left = self._left.get((view, place, kind))
+        left = self._left.get((place, kind))
         if left is None:
-            left = kind.every(place, self._variation.subject.offered, view)
-            Random(f"{place}/{kind.__name__}").shuffle(left)
-            self._left[view, place, kind] = left
+            left = kind.every(place, self._variation.subject.offered, self._view)
+            Random(f"{self._seed}/{place}/{kind.__name__}").shuffle(left)
+            self._left[place, kind] = left
         while left and not self._is_new(left[-1], known):
             left.pop()
         return left[-1] if left else None

@@ -67,7 +67,7 @@ class Adaptive:
 
     def recipes(self, history: History, rng: Random) -> list[Recipe]:
         """One recipe for every place in the next cohort."""
-        knowledge = history.lessons(Knowledge)
+        knowledge = history.lessons(Knowledge, history.variation, history.seed)
         size, shares = self.settings.cohort, self.shares
         filling = _Filling(history)
         for part, share in ((gaining, shares.gaining), (near, shares.near)):
@@ -98,9 +98,11 @@ class Adaptive:
 
     def _mutant(self, knowledge: Knowledge, rng: Random) -> Recipe:
         if rng.random() < self.shares.guided:
-            choices, shares = zip(*self._choices.items(), strict=True)
-            some = rng.choices(choices, shares) if any(shares) else ()
-            otherwise = self._union(knowledge, some[0], rng) if some else Mutants((), 2)
+            choices = self._choices
+            otherwise: Recipe = Mutants((), 2)
+            if any(choices.values()):
+                (choice,) = rng.choices([*choices], [*choices.values()])
+                otherwise = self._union(knowledge, choice, rng)
             return Guided(knowledge, otherwise, self.shares.pairs)
         parent = knowledge.rival if rng.random() < self.shares.rival else knowledge.best
         return Mutants((parent,) if parent.ident else (), 1)

@@ -28,7 +28,6 @@ class Population:
     latest right ones fill it, and the best of all time.
     """
 
-    variation: Variation
     elites: list[Member] = field(default_factory=list)
     right: list[Member] = field(default_factory=list)
 

@@ -42,7 +42,6 @@ MUTATIONS = 12
 class Everyone:
     """All individuals that are right. A score is how many times as fast as the reference one is."""
 
-    variation: Variation
     members: list[Member] = field(default_factory=list)
     best: Member | None = None
 

@@ -25,7 +25,8 @@ from gi_cuda.evaluate.passes import REFERENCE, LentKernels, Trial
 from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.evaluate.rehearsal import FirstRun, of_all, rehearsal_of
 from gi_cuda.evaluate.sampling import draw
-from gi_cuda.evaluate.schemata import SchemaBuilder, grouped
+from gi_cuda.evaluate.schemata import LARGEST, SchemaBuilder, grouped
+from gi_cuda.genome import Delete, Edit, Genotype
 from gi_cuda.grammar import Expansion
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.results.evaluation import Evaluation
@@ -204,6 +205,43 @@ class Seen(SchemaBuilder):
     def compiled(self, found: Sequence[Phenotype | BuildFailure], folder: Path) -> Iterator[Built]:
         self.texts = [one.text for one in found if isinstance(one, Phenotype)]
         return super().compiled(found, folder)
+
+
+def edits_of(batch: Mapping[int, Trial], group: Sequence[int]) -> list[frozenset[Edit]]:
+    return [frozenset(batch[ident].edits) for ident in group]
+
+
+def test_variants_of_many_edits_are_few_in_a_text(evaluator: Evaluator) -> None:
+    """A compiler takes longer for all of them at once than for each by itself."""
+    subject, compiler = evaluator.subject, evaluator.equipment.compiler
+    batch = evaluator.prepare(dict(enumerate(draw(subject, 40, 9, seed=3), 1)))
+    groups = grouped(subject, batch, compiler)
+    assert sorted(one for group in groups for one in group) == sorted(batch)
+    own = [
+        len(frozenset.union(*edits) - frozenset.intersection(*edits))
+        for edits in (edits_of(batch, group) for group in groups if len(group) > 1)
+    ]
+    assert own
+    assert max(own) <= LARGEST
+    few = evaluator.prepare(dict(enumerate(draw(subject, 40, 1, seed=3), 1)))
+    assert max(map(len, groups)) < max(map(len, grouped(subject, few, compiler)))
+
+
+def test_those_of_one_descent_are_neighbours(evaluator: Evaluator) -> None:
+    """What all of a text have is not chosen as it runs."""
+    subject = evaluator.subject
+    pair = [Delete("_kernel.cu_22"), Delete("_kernel.cu_24")]
+    drawn = [one for one in draw(subject, 24, 1, seed=7) if not set(one.edits) & set(pair)]
+    made = [
+        Genotype(one.configuration, (*pair, *one.edits)) if n % 2 else one
+        for n, one in enumerate(drawn, 1)
+    ]
+    batch = evaluator.prepare(dict(enumerate(made, 1)))
+    groups = grouped(subject, batch, evaluator.equipment.compiler)
+    order = [one for group in groups if len(group) > 1 for one in group]
+    akin = [set(pair) <= set(batch[one].edits) for one in order]
+    assert akin == sorted(akin)
+    assert 1 < sum(akin) < len(akin)
 
 
 def test_one_by_itself_goes_without_what_changes_no_answers(

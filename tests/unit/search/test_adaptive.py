@@ -16,8 +16,6 @@ from gi_cuda.genome import Delete, Edit, Genotype, changes_of, with_changes
 from gi_cuda.genome.space import Setting
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Member, Origin
-from gi_cuda.search.adaptive.bandit import Bandit
-from gi_cuda.search.adaptive.effects import Effects
 from gi_cuda.search.adaptive.guided import Guided, drawn
 from gi_cuda.search.adaptive.knowledge import Knowledge, place_of
 from gi_cuda.search.adaptive.parts import (
@@ -30,6 +28,7 @@ from gi_cuda.search.adaptive.parts import (
     singles,
     without,
 )
+from gi_cuda.search.adaptive.untried import Untried
 from gi_cuda.search.loop import End, Evolution
 from gi_cuda.search.recipes import Fresh, Given, Variation
 from gi_cuda.search.strategies import adaptive
@@ -64,83 +63,6 @@ def judged(
     found = ratio if right else float("inf")
     faster = verdict is Verdict.FASTER
     return Member(ident, genotype, found, faster, right, found, 0.0, parents, origin)
-
-
-# -- the bandit ------------------------------------------------------------------------------------
-
-
-def test_a_bandit_draws_what_pays_ever_more_often_and_forgets_nobody() -> None:
-    chances = {"good": 0.6, "bad": 0.2, "worse": 0.05}
-    bandit, rng = Bandit[str](), random.Random(1)
-    drawn = []
-    for _ in range(1500):
-        arm = bandit.ranked(list(chances), rng)[0]
-        bandit.learn(arm, float(rng.random() < chances[arm]))
-        drawn.append(arm)
-    assert set(drawn) == set(chances)
-    late = drawn[500:]
-    assert late.count("good") > 0.9 * len(late)
-
-
-def test_the_generator_decides_what_a_bandit_draws() -> None:
-    bandit, arms = Bandit[int](), list(range(50))
-    ranked = [bandit.ranked(arms, random.Random(seed)) for seed in (1, 1, 2)]
-    assert ranked[0] == ranked[1] != ranked[2]
-    assert sorted(ranked[0]) == arms
-
-
-# -- what changes do beside others -----------------------------------------------------------------
-
-
-SOME = [Delete(f"_kernel.cu_{number}") for number in range(40)]
-GAINING, COSTING, BREAKING, IDLE = SOME[:3], SOME[3:6], SOME[6:8], SOME[8:]
-
-
-@pytest.fixture(scope="module")
-def measured() -> Effects:
-    """What was learned of 400 unions of eight of these changes each."""
-    effects, rng = Effects(), random.Random(1)
-    gains = dict.fromkeys(GAINING, 0.02) | dict.fromkeys(COSTING, -0.02)
-    for _ in range(400):
-        some = rng.sample(SOME, 8)
-        if not set(BREAKING).isdisjoint(some):
-            effects.broke(some)
-            continue
-        effects.went_together(some)
-        ratio = 0.5 - sum(gains.get(one, 0.0) for one in some)
-        effects.gained(some, 0.5, ratio * (1 + rng.gauss(0, 0.003)))
-    return effects
-
-
-def test_what_changes_do_is_learned_from_unions(measured: Effects) -> None:
-    for some, gain in ((GAINING, 0.02), (COSTING, -0.02), (IDLE, 0.0)):
-        assert all(abs(measured.gain(one)[0] - gain) < 0.004 for one in some)
-    unknown = Effects().gain(IDLE[0])
-    assert all(measured.gain(one)[1] < unknown[1] / 10 for one in IDLE)
-    assert all(measured.gain(one) == unknown for one in BREAKING), "it was never right"
-    breaks = measured.breaks.mean
-    assert min(map(breaks, BREAKING)) > 0.4
-    assert max(breaks(one) for one in SOME if one not in BREAKING) < 0.1
-
-
-def test_what_pays_is_taken_and_what_costs_or_breaks_is_not(measured: Effects) -> None:
-    rng = random.Random(2)
-    taken = [set(measured.paying(SOME, rng)) for _ in range(20)]
-    assert all(set(GAINING) <= some for some in taken)
-    assert all(some.isdisjoint(COSTING) for some in taken)
-    assert sum(not some.isdisjoint(BREAKING) for some in taken) < 4
-    fit = [set(measured.fitting(SOME, 8, rng)) for _ in range(20)]
-    assert all(some.isdisjoint(COSTING) and some.isdisjoint(BREAKING) for some in fit)
-    assert all({*GAINING, *IDLE} <= some for some in fit)
-    assert measured.fitting(SOME, 8, random.Random(3)) == measured.fitting(
-        SOME, 8, random.Random(3)
-    )
-
-
-def test_of_what_nothing_is_known_many_are_tried_together() -> None:
-    sizes = [len(Effects().paying(SOME, random.Random(seed))) for seed in range(9)]
-    assert min(sizes) >= 4
-    assert max(sizes) < len(SOME)
 
 
 # -- the sweep -------------------------------------------------------------------------------------
@@ -195,7 +117,7 @@ def test_what_is_known_of_changes(variation: Variation, deletions: list[Delete])
     def having(*edits: Delete) -> Genotype:
         return Genotype(original.configuration, edits)
 
-    known = Knowledge(variation)
+    known = Knowledge(variation, 1)
     known.take(
         [
             judged(1, having(a), Verdict.FASTER, 0.9),
@@ -210,7 +132,7 @@ def test_what_is_known_of_changes(variation: Variation, deletions: list[Delete])
         ]
     )
     assert known.gains == {a: pytest.approx(1 / 0.9)}
-    assert known.harmless == {pool: {a.place: [a], b.place: [b]} for pool in (None, Delete)}
+    assert known.harmless == {a.place: [a], b.place: [b]}
     assert known.tried == {a, b, c}, "what is wrong beside others may be right alone"
     assert known.best.ident == 1, "of two as fast the shorter one"
     assert known.rival.ident == 0
@@ -220,7 +142,7 @@ def test_what_is_known_of_changes(variation: Variation, deletions: list[Delete])
 
 def test_what_gained_is_put_together(variation: Variation, deletions: list[Delete]) -> None:
     some = deletions[:4]
-    known = Knowledge(variation)
+    known = Knowledge(variation, 1)
     known.take(
         [
             judged(number, Genotype(variation.original.configuration, (one,)), Verdict.FASTER, 0.8)
@@ -239,7 +161,7 @@ def test_what_is_near_has_one_change_less_or_another_value(
     variation: Variation, deletions: list[Delete]
 ) -> None:
     whole = Genotype(variation.original.configuration, tuple(deletions[:3]))
-    known = Knowledge(variation)
+    known = Knowledge(variation, 1)
     known.take([judged(1, whole, Verdict.FASTER, 0.8)])
     found = near(known, Maker(known.best, Fresh(1)), 8, random.Random(1))
     made = [one for one in found if isinstance(one, Given)]
@@ -253,7 +175,7 @@ def test_what_is_near_has_one_change_less_or_another_value(
 def test_harmless_changes_are_tried_together_ever_more_at_once(
     variation: Variation, deletions: list[Delete]
 ) -> None:
-    known = Knowledge(variation)
+    known = Knowledge(variation, 1)
     harmless = [Genotype(variation.original.configuration, (one,)) for one in deletions]
     known.take([judged(n, one, Verdict.SAME) for n, one in enumerate(harmless, start=1)])
     recipe = Together(known, known.best, fitting, 1)
@@ -274,7 +196,7 @@ def test_what_breaks_the_best_may_go_with_what_has_nothing_of_it(
 ) -> None:
     best, other, *some = deletions[:6]
     configuration = variation.original.configuration
-    known = Knowledge(variation)
+    known = Knowledge(variation, 1)
     alone = [
         judged(2 + n, Genotype(configuration, (one,)), Verdict.SAME) for n, one in enumerate(some)
     ]
@@ -289,7 +211,7 @@ def test_what_breaks_the_best_may_go_with_what_has_nothing_of_it(
 
 def test_an_edit_is_drawn_once_and_none_that_was_tried(variation: Variation) -> None:
     original = variation.original
-    known, rng, keys, seen = Knowledge(variation), random.Random(1), set[bytes](), list[Edit]()
+    known, rng, keys, seen = Knowledge(variation, 1), random.Random(1), set[bytes](), list[Edit]()
     while (edit := drawn(known, keys, rng)) is not None:
         seen.append(edit)
         keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
@@ -300,7 +222,7 @@ def test_an_edit_is_drawn_once_and_none_that_was_tried(variation: Variation) -> 
         judged(n, Genotype(original.configuration, (one,)), None)
         for n, one in enumerate(half, start=1)
     ]
-    known = Knowledge(variation)
+    known = Knowledge(variation, 1)
     known.take(members)
     keys, again = set(), set()
     while (edit := drawn(known, keys, rng)) is not None:
@@ -316,19 +238,28 @@ def test_what_is_drawn_next_does_not_depend_on_what_was_looked_at_before(
 ) -> None:
     """A search that is resumed has looked at nothing yet."""
     original = variation.original
-    begun, keys = Knowledge(variation), set[bytes]()
+    begun, keys = Knowledge(variation, 1), set[bytes]()
     for seed in range(60):
         edit = drawn(begun, keys, random.Random(seed))
         assert edit is not None
         keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
-    resumed = Knowledge(variation)
+    resumed = Knowledge(variation, 1)
     for seed in range(1000, 1020):
         assert drawn(begun, keys, random.Random(seed)) == drawn(resumed, keys, random.Random(seed))
 
 
+def test_searches_with_other_seeds_try_edits_in_other_orders(variation: Variation) -> None:
+    one, same, other = (Knowledge(variation, seed).untried for seed in (1, 1, 2))
+
+    def first(untried: Untried) -> list[Edit | None]:
+        return [untried.next(place, kind, ()) for place in one.kinds for kind in one.kinds[place]]
+
+    assert first(one) == first(same) != first(other)
+
+
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_mutants_may_be_moves_and_swaps(variation: Variation, share: float) -> None:
-    known, rng = Knowledge(variation), random.Random(1)
+    known, rng = Knowledge(variation, 1), random.Random(1)
     rates = replace(variation.rates, configuration=0.0)
     drawing = Guided(known, Fresh(1), share)
     for _ in range(20):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Program,
+    Record,
+    Sampling,
+    SharedMeasurement,
+)
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import compile_reference, establish
 from gi_cuda.results.measurement import Measurement, Survival
@@ -97,6 +104,29 @@ def test_a_storm_of_faults_between_good_variants(
         assert answer.correct == (name in fine), (name, answer.message)
         if name in WRONG:
             assert re.search(WRONG[name][1], answer.message), answer.message
+
+
+def test_who_writes_into_another_case_is_blamed_not_who_comes_next(tmp_path: Path) -> None:
+    folder = tmp_path / "scale"
+    shutil.copytree(TARGETS / "scale", folder)
+    with (folder / "target.toml").open("a") as file:
+        file.write('[[case]]\nname = "more"\nrole = "train"\nargs = { seed = 3, n = 3000 }\n')
+    subject = load_subject(folder, "cuda")
+    source = subject.grammar.source.text
+    # The buffers of the cases that give fitness lie side by side, 192 KiB from each other.
+    wild = "        for (int k = 1; k < 8; k++) out[at + k * 49152] = out[at - k * 49152] = 1;\n"
+    texts = [source, source, source.replace(LAST, LAST + wild), source]
+    with open_tools(subject, tmp_path, workers=1, jobs=4) as tools:
+        binaries = compile_reference(subject, tools.compiler, texts, tools.scratch("wild"))
+        configuration = dict(subject.original.configuration)
+        programs = [Program(one, configuration, tools.train()) for one in binaries]
+        reference, *variants = programs
+        tools.pool.one(Record(reference, tools.reference, 2, 10.0))
+        sampling = Sampling(screen=3, most=3)
+        shared = SharedMeasurement(tuple(variants), reference, sampling)
+        answers = tools.pool.one(shared)
+    assert [one.correct for one in answers] == [True, False, True]
+    assert "of the case" in answers[1].message
 
 
 def test_what_a_guard_ends_hung_and_takes_no_worker_down(

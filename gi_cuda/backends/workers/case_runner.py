@@ -223,6 +223,11 @@ class CaseRunner:
         damage = _damage(case_plan, self.device.damaged(case_plan))
         return damage or self.opinion(case_plan, self.device.outputs(case_plan))
 
+    def was_damaged(self, program: Program) -> bool:
+        """Whether anything was written to that must not be; it is mended."""
+        damaged = [self.device.damaged(one) for one in self.timed_plans(program)]
+        return any(damaged)
+
     def look(self, case_plan: CasePlan) -> Judgement | Outputs:
         """What the device can tell of the launches that just ran, and their outputs where it takes
         the oracle to tell.

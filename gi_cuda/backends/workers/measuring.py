@@ -69,14 +69,27 @@ def measure_together(
         timed = fit if shared.sampling.most else []
         if timed:
             _time(case_runner, [runner for _, runner in timed], shared.reference, shared.sampling)
-        for _, runner in timed:
-            runner.verified_again()
+        doubt = len(timed) > 1 and case_runner.was_damaged(shared.reference)
         for place, runner in fit:
+            if doubt:  # one of them wrote where it must not, and nobody can tell which
+                alone = Measure(runner.program, shared.reference, shared.sampling)
+                answers[place] = _or_refused(case_runner, alone)
+                continue
+            if timed:
+                runner.verified_again()
             answers[place] = runner.measurement()
     finally:
         for runner in entered:
             runner.leave()
     return tuple(answers[place] for place in range(len(shared.variants)))
+
+
+def _or_refused(case_runner: CaseRunner, request: Measure) -> Measurement | Refused:
+    """What :func:`measure` gives, or why it is refused."""
+    try:
+        return measure(case_runner, request)
+    except LaunchRefused as error:
+        return Refused(str(error), room=error.room)
 
 
 class _Runner:

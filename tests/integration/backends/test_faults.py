@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import Measure, Program, Record, Refused, Sampling
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Program,
+    Record,
+    Refused,
+    Sampling,
+    SharedMeasurement,
+)
 from gi_cuda.backends.workers import device_workers, fork_server
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
 from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError, WorkerFault
@@ -46,6 +53,14 @@ WRONG = {
     "nothing written": ("", "out[0]"),
 }
 
+FICKLE = """
+        out[at] = mine;
+        if (at == 0 && getenv("TWICE")) ((int *)in)[0] = 1;
+        if (at == 0 && getenv("ONCE")) setenv("TWICE", "", 1);
+        if (at == 0) setenv("ONCE", "", 1);
+"""
+"""Right on each of two cases and wrong from then on, though all that is its own is as it was."""
+
 
 @pytest.fixture(scope="module")
 def programs(scale: Subject, scale_tools: Tools) -> dict[str, Program]:
@@ -58,6 +73,7 @@ def programs(scale: Subject, scale_tools: Tools) -> dict[str, Program]:
         name: source.replace(LAST, fault) for name, (fault, *_) in {**FAULTS, **WRONG}.items()
     }
     texts["wrong at the end"] = source.replace(LAST, "        out[at] = mine + (at == 3500);\n")
+    texts["fickle"] = source.replace(LAST, FICKLE)
     texts["slow"] = source.replace("40 * REPEAT", "4000 * REPEAT")
     binaries = compile_reference(
         scale, scale_tools.compiler, list(texts.values()), scale_tools.scratch("faults")
@@ -101,6 +117,17 @@ def test_wrong_answers_are_caught(name: str, pool: Pool[int], programs: dict[str
     assert answer.survival is Survival.NORMAL
     assert answer.penalty
     assert WRONG[name][1] in answer.message
+
+
+def test_of_several_that_are_timed_together_none_is_blamed_for_another(
+    pool: Pool[int], programs: dict[str, Program]
+) -> None:
+    names = ["fine 0", "fickle", "fine 1"]
+    sampling = measure(programs, "reference").sampling
+    variants = tuple(programs[name] for name in names)
+    answers = pool.one(SharedMeasurement(variants, programs["reference"], sampling))
+    assert [one.correct for one in answers] == [True, False, True]
+    assert "wrote where it must not: in" in answers[1].message
 
 
 def test_far_slower_is_told_at_once_and_who_wants_all_pairs_gets_them(

@@ -142,15 +142,27 @@ class Buffers:
                 self._memory.restore(self.region(plan, buffer.name))
 
     def zones(self, plan: CasePlan, variables: Mapping[str, Region]) -> Iterator[Zone]:
-        """All that no launch may write to; ``variables`` as for :meth:`all`."""
+        """All that no launch may write to; ``variables`` as for :meth:`all`.
+
+        What other cases have in memory is among it: else a later variant, which runs on one of
+        these, would be blamed for what this one does there.
+        """
         for buffer, region in self.all(plan, variables):
-            if buffer.role is BufferRole.INPUT:
-                check = MemoryCheck(region.address, region.size, region.pristine)
-                yield Zone(check, buffer.name, region, self._memory.restore)
-            for check, word in zip(guards(region), ("before", "behind"), strict=False):
-                name = f"memory {word} {buffer.name}"
-                yield Zone(check, name, region, self._memory.restore_guards)
+            yield from self._around(region, buffer.name, buffer.role)
+        roles = {buffer.name: buffer.role for buffer in self._target.buffers}
+        own = {(plan.case, name, size) for name, size in plan.sizes.items()}
+        for (case, name, size), region in self._regions.items():
+            if (case, name, size) not in own:
+                yield from self._around(region, f"{name} of the case {case}", roles[name])
         if cushion := self._cushion(plan):
             _, filling = cushion
             check = MemoryCheck(filling.address, filling.size)
             yield Zone(check, "memory far from all buffers", filling, self._memory.poison)
+
+    def _around(self, region: Region, name: str, role: BufferRole) -> Iterator[Zone]:
+        """What no launch may write to of a buffer and of what lies beside it."""
+        if role is BufferRole.INPUT:
+            check = MemoryCheck(region.address, region.size, region.pristine)
+            yield Zone(check, name, region, self._memory.restore)
+        for check, word in zip(guards(region), ("before", "behind"), strict=False):
+            yield Zone(check, f"memory {word} {name}", region, self._memory.restore_guards)

@@ -8,18 +8,19 @@ from random import Random
 from gi_cuda.genome import Genotype
 from gi_cuda.genome.edits import Edit
 from gi_cuda.genome.variation import draw_pair, mutate_configuration
-from gi_cuda.search.adaptive.knowledge import Knowledge
+from gi_cuda.search.adaptive.knowledge import Knowledge, Tried
 from gi_cuda.search.recipes import Keys, Origin, Recipe, Variation
 
 
-def drawn(knowledge: Knowledge, known: Keys, rng: Random) -> Edit | None:
+def drawn(knowledge: Knowledge, ground: Genotype, known: Keys, rng: Random) -> Edit | None:
     """An edit that nothing was tried with: rule and kind by what such edits gave, the donor by
     chance. None where every edit was tried.
 
     Args:
+        ground: that it is to be made to.
         known: genotypic tabu keys.
     """
-    untried, grammar = knowledge.untried, knowledge.variation.subject.offered
+    untried, grammar = knowledge.untried(ground), knowledge.variation.subject.offered
     for place in knowledge.rules.ranked(list(untried.kinds), rng):
         found = {kind: untried.next(place, kind, known) for kind in untried.kinds[place]}
         arms = [(grammar.rule(place).type, kind) for kind, edit in found.items() if edit]
@@ -30,25 +31,27 @@ def drawn(knowledge: Knowledge, known: Keys, rng: Random) -> Edit | None:
 
 @dataclass(frozen=True, slots=True)
 class Guided:
-    """A mutant of what the search began with, by an edit that nothing was tried with yet.
+    """A mutant of what has no edits yet, by an edit that nothing was tried with.
 
     Attributes:
         knowledge: decides between rules and between kinds.
+        ground: that is mutated.
         otherwise: what takes its place where everything was tried.
         pairs: the chance that it is a move or a swap, which is two edits.
     """
 
     knowledge: Knowledge
+    ground: Tried
     otherwise: Recipe
     pairs: float = 0.0
     origin: Origin = field(default=Origin.MUTATION, init=False)
 
     @property
     def parents(self) -> tuple[int, ...]:
-        return self.knowledge.origin.parents
+        return self.ground.parents
 
     def make(self, variation: Variation, known: Keys, rng: Random) -> Genotype | None:
-        genotype = self.knowledge.origin.genotype
+        genotype = self.ground.genotype
         if not variation.code:
             return variation.mutate(genotype, rng)
         if rng.random() < variation.rates.configuration:
@@ -59,7 +62,7 @@ class Guided:
             pair = draw_pair(genotype, variation.subject.offered, rng)
             if pair is not None:
                 return Genotype(genotype.configuration, (*genotype.edits, *pair))
-        edit = drawn(self.knowledge, known, rng)
+        edit = drawn(self.knowledge, genotype, known, rng)
         return None if edit is None else Genotype(genotype.configuration, (*genotype.edits, edit))
 
     def fallback(self) -> Recipe | None:

@@ -73,11 +73,12 @@ class Knowledge:
         sizes: how often so many harmless changes were harmless together.
         most: so many at once may be tried: at first eight, then twice as many as were harmless
             together.
-        untried: the edits that nothing was tried with.
         elite: the best that are certainly faster than the reference, best first.
         best: the one with the fewest changes of those that are as fast as the fastest one.
         rival: the best of those that share nothing with the best; what the search began with, if
             there is none.
+        ground: the fastest of those that have no edits but what the search began with: code that
+            only other values let into the kernel can be edited there.
     """
 
     variation: Variation
@@ -92,17 +93,19 @@ class Knowledge:
     elsewhere: Effects = field(default_factory=Effects)
     sizes: Bandit[int] = field(default_factory=Bandit)
     most: int = 8
-    untried: Untried = field(init=False)
     elite: list[Tried] = field(default_factory=list)
     best: Tried = field(init=False)
     rival: Tried = field(init=False)
+    ground: Tried = field(init=False)
+    _grounds: list[Genotype] = field(default_factory=list)
+    _untried: dict[Genotype, Untried] = field(default_factory=dict)
     _right: dict[int, Tried] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         original = self.variation.original
         self.origin = Tried(0, original, frozenset(changes_of(original)), 1.0, 1.0)
         self.best = self.rival = self.origin
-        self.untried = Untried(self.variation, self.seed, self.tried)
+        self._settle_on(self.origin)
 
     def take(self, members: Sequence[Member]) -> None:
         """Learn from a generation."""
@@ -116,6 +119,14 @@ class Knowledge:
                 self.beside_best = self.elsewhere.copy()
             elif not self._is_of(before, self.best):
                 self.beside_best, self.elsewhere = self.elsewhere, self.beside_best
+
+    def untried(self, ground: Genotype) -> Untried:
+        """The edits that nothing was tried with, of those that something without any is offered."""
+        if ground not in self._untried:
+            self._untried[ground] = Untried(
+                self.variation, ground, self._grounds, self.seed, self.tried
+            )
+        return self._untried[ground]
 
     def beside(self, base: Tried) -> Effects:
         """What changes do where they are added to something: what breaks the best one may be all
@@ -148,6 +159,8 @@ class Knowledge:
             self._right[member.ident] = tried
             if member.selectable:
                 self.elite.append(tried)
+                if self._is_ground(tried) and tried.ratio < self.ground.ratio:
+                    self._settle_on(tried)
         if member.origin == Origin.UNION:
             size = _ladder(len(added))
             self.sizes.learn(size, float(level))
@@ -157,11 +170,11 @@ class Knowledge:
         if len(added) == 1 and not removed:
             (change,) = added
             gain = base.ratio / member.ratio if step else None
-            self._judge(change, level=level, gain=gain, alone=base is self.origin)
+            self._judge(change, level=level, gain=gain, alone=self._is_ground(base))
 
     def _weigh(self, added: Sequence[Change], member: Member, base: Tried) -> None:
         """Learn of changes that were added to something at once."""
-        alone = base is self.origin and len(added) == 1
+        alone = self._is_ground(base) and len(added) == 1
         for effects in (self.beside_best, self.elsewhere) if alone else (self.beside(base),):
             if member.right:
                 effects.gained(added, base.median, member.median)
@@ -169,6 +182,14 @@ class Knowledge:
                     effects.went_together(added)
             elif all(map(self._is_harmless, added)):  # what breaks alone says nothing of others
                 effects.broke(added)
+
+    def _settle_on(self, ground: Tried) -> None:
+        self.ground = ground
+        self._grounds.append(ground.genotype)
+
+    def _is_ground(self, one: Tried) -> bool:
+        """Whether it has no edits but those that the search began with."""
+        return one.genotype.edits == self.origin.genotype.edits
 
     def _is_harmless(self, change: Change) -> bool:
         return change in self.harmless.get(place_of(change), ())

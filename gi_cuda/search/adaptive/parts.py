@@ -163,11 +163,13 @@ def _unions(maker: Maker, sets: Iterable[Iterable[Change]]) -> list[Recipe]:
 
 
 def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> list[Recipe]:
-    """What is next to an individual: without each change, and without many of them at once; with
-    each value next to its own."""
+    """What is next to an individual: its values alone; without each change, and without many of
+    them at once; with each value next to its own."""
     base = maker.base
     own = sorted(base.changes - knowledge.origin.changes, key=str)
-    sets: list[Sequence[Change]] = [[one] for one in own]
+    edits = [one for one in own if not isinstance(one, Setting)]
+    sets: list[Sequence[Change]] = [edits] if 1 < len(edits) < len(own) else []
+    sets += [[one] for one in own]
     if len(own) > 3:
         sets += [rng.sample(own, rng.randint(2, len(own) - 1)) for _ in range(places // 4)]
     found = [

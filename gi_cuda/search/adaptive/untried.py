@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from functools import cached_property
 from random import Random
 
@@ -20,21 +20,31 @@ class Untried:
     at all of it again.
 
     Args:
-        variation: how genotypes vary; edits are those that what a search begins with is offered.
+        variation: how genotypes vary.
+        ground: what edits would be made to; those are left that it is offered.
+        grounds: what they are made to elsewhere, this one among it; it grows.
         seed: decides the orders.
         tried: what was tried; it grows.
     """
 
-    def __init__(self, variation: Variation, seed: int, tried: Container[Change]) -> None:
+    def __init__(
+        self,
+        variation: Variation,
+        ground: Genotype,
+        grounds: Sequence[Genotype],
+        seed: int,
+        tried: Container[Change],
+    ) -> None:
         self._variation = variation
+        self._ground = ground
+        self._grounds = grounds
         self._seed = seed
         self._tried = tried
         self._left: dict[tuple[str, type[Edit]], list[Edit]] = {}
 
     @cached_property
     def _view(self) -> Selection:
-        original = self._variation.original
-        return self._variation.subject.offered.under(original.configuration.macros)
+        return self._variation.subject.offered.under(self._ground.configuration.macros)
 
     @cached_property
     def kinds(self) -> dict[str, list[type[Edit]]]:
@@ -62,12 +72,13 @@ class Untried:
         return left[-1] if left else None
 
     def _is_new(self, edit: Edit, known: Keys) -> bool:
-        """Whether nothing was tried with an edit. What was dropped as a duplicate when it was tried
-        alone has no effect."""
-        if edit in self._tried:
-            return False
-        original = self._variation.original
-        if repeats(original.edits, edit):
-            return False
-        alone = Genotype(original.configuration, (*original.edits, edit))
-        return self._variation.subject.key(alone) not in known
+        """Whether nothing was tried with an edit, or is to be. What was dropped as a duplicate
+        when it was tried alone has no effect."""
+        return edit not in self._tried and all(
+            not repeats(ground.edits, edit) and self._key(ground, edit) not in known
+            for ground in self._grounds
+        )
+
+    def _key(self, ground: Genotype, edit: Edit) -> bytes:
+        alone = Genotype(ground.configuration, (*ground.edits, edit))
+        return self._variation.subject.key(alone)

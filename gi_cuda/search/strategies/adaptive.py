@@ -43,8 +43,8 @@ class Shares:
         together: for harmless changes, many at once.
         paying: for those of them that seem to gain most together.
         rival: the chance that something starts from the best that shares nothing with the best.
-        guided: the chance that a mutant is one of what the search began with, by an edit that a
-            bandit chooses among those that were never tried.
+        guided: the chance that a mutant is one of what has no edits yet, by an edit that a bandit
+            chooses among those that were never tried.
         pairs: the chance that such a one is a move or a swap of two rules instead.
     """
 
@@ -103,7 +103,8 @@ class Adaptive:
             if any(choices.values()):
                 (choice,) = rng.choices([*choices], [*choices.values()])
                 otherwise = self._union(knowledge, choice, rng)
-            return Guided(knowledge, otherwise, self.shares.pairs)
+            ground = knowledge.origin if rng.random() < self.shares.rival else knowledge.ground
+            return Guided(knowledge, ground, otherwise, self.shares.pairs)
         parent = knowledge.rival if rng.random() < self.shares.rival else knowledge.best
         return Mutants((parent,) if parent.ident else (), 1)
 

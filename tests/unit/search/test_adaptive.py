@@ -50,6 +50,13 @@ def deletions(scale: Subject) -> list[Delete]:
     return [Delete(place) for place in view.mutable if place.startswith("_")]
 
 
+def deletion_at(subject: Subject, line: int) -> Delete:
+    (place,) = (
+        rule.name for rule in subject.grammar.rules if rule.line == line and rule.name[:2] == "_k"
+    )
+    return Delete(place)
+
+
 def judged(
     ident: int,
     genotype: Genotype,
@@ -212,7 +219,7 @@ def test_what_breaks_the_best_may_go_with_what_has_nothing_of_it(
 def test_an_edit_is_drawn_once_and_none_that_was_tried(variation: Variation) -> None:
     original = variation.original
     known, rng, keys, seen = Knowledge(variation, 1), random.Random(1), set[bytes](), list[Edit]()
-    while (edit := drawn(known, keys, rng)) is not None:
+    while (edit := drawn(known, known.ground.genotype, keys, rng)) is not None:
         seen.append(edit)
         keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
     assert len(seen) > 20
@@ -225,12 +232,38 @@ def test_an_edit_is_drawn_once_and_none_that_was_tried(variation: Variation) -> 
     known = Knowledge(variation, 1)
     known.take(members)
     keys, again = set(), set()
-    while (edit := drawn(known, keys, rng)) is not None:
+    while (edit := drawn(known, known.ground.genotype, keys, rng)) is not None:
         again.add(edit)
         keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
     assert again == set(seen) - set(half)
-    exhausted = Guided(known, Fresh(1))
+    exhausted = Guided(known, known.ground, Fresh(1))
     assert exhausted.fallback() == Fresh(1)
+
+
+def test_code_that_a_faster_value_lets_in_is_edited_as_well(
+    scale: Subject, variation: Variation
+) -> None:
+    checked = Genotype(scale.space.default.having({"CHECKED": 1}))
+    line = scale.grammar.source.text[: scale.grammar.source.text.index("0 * tile")].count("\n") + 1
+    known = Knowledge(variation, 1)
+
+    def lines() -> set[int]:
+        keys, found, rng = set[bytes](), set[int](), random.Random(1)
+        while (edit := drawn(known, known.ground.genotype, keys, rng)) is not None:
+            genotype = Genotype(known.ground.genotype.configuration, (edit,))
+            keys.add(scale.key(genotype))
+            found.add(scale.grammar.rule(edit.place).line)
+        return found
+
+    assert line not in lines()
+    known.take([judged(1, checked, Verdict.FASTER, 0.9)])
+    assert known.ground.ident == 1
+    assert line in lines()
+    edit = deletion_at(scale, line)
+    known.take([judged(2, Genotype(checked.configuration, (edit,)), Verdict.FASTER, 0.8, (1,))])
+    assert known.ground.ident == 1, "what has edits is no ground"
+    assert known.gains[edit] == pytest.approx(0.9 / 0.8)
+    assert edit in known.tried
 
 
 def test_what_is_drawn_next_does_not_depend_on_what_was_looked_at_before(
@@ -240,16 +273,22 @@ def test_what_is_drawn_next_does_not_depend_on_what_was_looked_at_before(
     original = variation.original
     begun, keys = Knowledge(variation, 1), set[bytes]()
     for seed in range(60):
-        edit = drawn(begun, keys, random.Random(seed))
+        edit = drawn(begun, begun.ground.genotype, keys, random.Random(seed))
         assert edit is not None
         keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
     resumed = Knowledge(variation, 1)
     for seed in range(1000, 1020):
-        assert drawn(begun, keys, random.Random(seed)) == drawn(resumed, keys, random.Random(seed))
+        one, other = (
+            drawn(known, known.ground.genotype, keys, random.Random(seed))
+            for known in (begun, resumed)
+        )
+        assert one == other
 
 
 def test_searches_with_other_seeds_try_edits_in_other_orders(variation: Variation) -> None:
-    one, same, other = (Knowledge(variation, seed).untried for seed in (1, 1, 2))
+    one, same, other = (
+        Knowledge(variation, seed).untried(variation.original) for seed in (1, 1, 2)
+    )
 
     def first(untried: Untried) -> list[Edit | None]:
         return [untried.next(place, kind, ()) for place in one.kinds for kind in one.kinds[place]]
@@ -261,7 +300,7 @@ def test_searches_with_other_seeds_try_edits_in_other_orders(variation: Variatio
 def test_mutants_may_be_moves_and_swaps(variation: Variation, share: float) -> None:
     known, rng = Knowledge(variation, 1), random.Random(1)
     rates = replace(variation.rates, configuration=0.0)
-    drawing = Guided(known, Fresh(1), share)
+    drawing = Guided(known, known.ground, Fresh(1), share)
     for _ in range(20):
         mutant = drawing.make(replace(variation, rates=rates), set(), rng)
         assert mutant is not None

@@ -182,7 +182,8 @@ def build(
                 compile_job([other], new_shard(folder))
             return Finished(1, "", "error: the compiler is killed over this each time")
 
-    with JobThreads(work, jobs) as crew:
+    # There are never more shards than variants.
+    with JobThreads(work, min(jobs, len(phenotypes))) as crew:
         running = 0
 
         def submit(shards: Sequence[list[Phenotype]], last: bool) -> None:

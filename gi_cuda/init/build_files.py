@@ -1,17 +1,19 @@
 """What a project's own build files say of how its sources are compiled.
 
 Makefiles and CMake's lists are read for what stands in them plainly: folders of headers, macros,
-the language standard. Nothing is run, and what only a run would tell is left out.
+the language standard; of a Makefile, where its conditions let that in. Nothing is run, and what
+only a run would tell is left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from gi_cuda.init.make_conditions import counting
 from gi_cuda.init.repository import Repository
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile", "*.mk", "*.mak")
@@ -132,12 +134,10 @@ def _of_makefiles(folder: Path) -> Iterator[Said]:
     files = sorted({file for name in _MAKEFILES for file in folder.glob(name) if file.is_file()})
     # A continued line stays as many lines as it is.
     texts = {file: re.sub(r"\\\r?\n", "  ", _without_comments(_text(file))) for file in files}
-    variables: dict[str, str] = {"CURDIR": str(folder), "PWD": str(folder)}
-    for text in texts.values():
-        for name, value in _ASSIGNED.findall(text):
-            if "+=" in value or f"$({name})" in value:
-                continue
-            variables.setdefault(name, value.strip())
+    here = {"CURDIR": str(folder), "PWD": str(folder)}
+    everywhere = _assigned(texts.values(), here)
+    texts = {file: counting(text, everywhere) for file, text in texts.items()}
+    variables = _assigned(texts.values(), here)
     for file, text in texts.items():
         original = _text(file)
         for match in _OPTION.finditer(text):
@@ -147,6 +147,17 @@ def _of_makefiles(folder: Path) -> Iterator[Said]:
                 at = original.find(match[0])
                 place = f"{file}:{_line(original, at)}" if at >= 0 else str(file)
                 yield from _said(part[1], value, folder, place)
+
+
+def _assigned(texts: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+    """What variables are set to at first, besides those that are known."""
+    variables = dict(known)
+    for text in texts:
+        for name, value in _ASSIGNED.findall(text):
+            if "+=" in value or f"$({name})" in value:
+                continue
+            variables.setdefault(name, value.strip())
+    return variables
 
 
 def _without_comments(text: str) -> str:

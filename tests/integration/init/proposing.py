@@ -13,7 +13,7 @@ from gi_cuda.evaluate.baseline import establish, try_broken
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.spec import Target, load_case, load_target
 from gi_cuda.subject import load_subject
-from tests.command import NOISY
+from tests.command import ATTEMPTS, NOISY
 
 SOURCES = Path(__file__).parent / "sources"
 
@@ -46,13 +46,15 @@ def passes(folder: Path, scratch: Path) -> None:
     subject = load_subject(folder, "host")
     with open_tools(subject, scratch, workers=1, jobs=1) as tools:
         arguments = (subject, tools.compiler, tools.pool)
-        try:
-            baseline = establish(*arguments, tools.scratch("baseline"), tools.reference)
-        except UserError as error:
-            if not any(said in error.what for said in NOISY):
-                raise
-            # A launch takes some microseconds, and what disturbed it is over by now.
-            baseline = establish(*arguments, tools.scratch("again"), tools.reference)
+        # A launch takes some microseconds; what disturbed it is over soon.
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                scratch = tools.scratch(f"baseline{left}")
+                baseline = establish(*arguments, scratch, tools.reference)
+                break
+            except UserError as error:
+                if not left or not any(said in error.what for said in NOISY):
+                    raise
         assert set(baseline.penalties.values()) == {0}
         caught = try_broken(*arguments, tools.scratch("broken"), baseline)
     assert caught.penalty

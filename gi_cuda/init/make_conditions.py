@@ -1,0 +1,156 @@
+"""Which lines of a Makefile count: those that its conditions let in where nobody sets anything.
+
+Conditions are decided as make would decide them here, as far as plain text and variables go; none
+of the commands that it might ask is run. What cannot be decided counts, with all that is instead
+of it.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_DIRECTIVE = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<word>ifn?eq|ifn?def|else|endif)\b[ \t]*(?P<rest>.*)$"
+)
+_CONDITION = re.compile(r"(ifn?eq|ifn?def)\b[ \t]*(.*)")
+_ASSIGNED = re.compile(
+    r"^[ ]*(?:(?:export|override)[ ]+)*([\w.-]+)[ \t]*(\?|\+|:{0,2})=[ \t]*(.*)$"
+)
+_SIDES = re.compile(r"""(["'])(.*?)\1[ \t]+(["'])(.*?)\3""")
+_USED = re.compile(r"\$\(([\w.-]+)\)|\$\{([\w.-]+)\}")
+_DEPTH = 8
+
+_HERE = {
+    "uname": platform.system(),
+    "uname -s": platform.system(),
+    "uname -m": platform.machine(),
+}
+"""What the commands would say that most ask for."""
+
+_SHELL = re.compile(r"\$\(shell[ \t]+([\w -]+?)[ \t]*(?:2>[ \t]*/dev/null)?[ \t]*\)")
+
+
+@dataclass(slots=True)
+class _Branch:
+    """The branch of a condition that a line is in.
+
+    Attributes:
+        counts: whether its lines do; None where that cannot be decided.
+        taken: whether an earlier one of the condition does for certain.
+        outer: whether all of it counts at all.
+        tab: whether it began with a tab, as what a shell reads does.
+    """
+
+    counts: bool | None
+    taken: bool
+    outer: bool
+    tab: bool
+
+
+def counting(text: str, elsewhere: Mapping[str, str]) -> str:
+    """A Makefile with empty lines in place of those that do not count.
+
+    Args:
+        text: of it; a continued line is one.
+        elsewhere: values of variables that other files set.
+    """
+    variables = dict(elsewhere)
+    branches: list[_Branch] = []
+    lines, defining = [], False
+    for line in text.split("\n"):
+        match = None if defining else _DIRECTIVE.match(line)
+        if match and _follow(branches, match, variables):
+            lines.append("")
+            continue
+        counts = all(one.outer and one.counts is not False for one in branches)
+        defining = _is_within(line, defining)
+        if counts and not defining and (found := _ASSIGNED.match(line)):
+            _assign(variables, *found.groups())
+        lines.append(line if counts else "")
+    return "\n".join(lines)
+
+
+def _is_within(line: str, defining: bool) -> bool:
+    """Whether what follows a line is the body of a variable of several lines."""
+    word = line.split(None, 1)[:1]
+    return word == ["define"] or (defining and word != ["endef"])
+
+
+def _assign(variables: dict[str, str], name: str, kind: str, value: str) -> None:
+    if kind == "+":
+        variables[name] = f"{variables.get(name, '')} {value}".strip()
+    elif kind != "?" or name not in variables:
+        variables[name] = value.strip()
+
+
+def _follow(branches: list[_Branch], match: re.Match[str], variables: Mapping[str, str]) -> bool:
+    """Enter or leave a branch; whether the line is a directive at all."""
+    word, rest, tab = match["word"], match["rest"].strip(), "\t" in match["indent"]
+    if word.startswith("if"):
+        outer = all(one.outer and one.counts is not False for one in branches)
+        found = _decided(word, rest, variables)
+        branches.append(_Branch(found, found is True, outer, tab))
+        return True
+    if not branches or (tab and not branches[-1].tab):
+        return False
+    if word == "endif":
+        branches.pop()
+        return True
+    one, condition = branches[-1], _CONDITION.match(rest)
+    if one.taken:
+        one.counts = False
+    elif condition:
+        found = _decided(condition[1], condition[2].strip(), variables)
+        one.counts, one.taken = found, found is True
+    else:
+        one.counts = True
+    return True
+
+
+def _decided(word: str, rest: str, variables: Mapping[str, str]) -> bool | None:
+    """Whether a condition holds; None where that takes a command or a function to tell."""
+    if word in ("ifdef", "ifndef"):
+        name = _expanded(rest, variables)
+        return None if name is None else bool(variables.get(name)) == (word == "ifdef")
+    sides = _sides(rest)
+    if sides is None:
+        return None
+    left, right = (_expanded(one.strip(), variables) for one in sides)
+    if left is None or right is None:
+        return None
+    return (left.strip() == right.strip()) == (word == "ifeq")
+
+
+def _sides(rest: str) -> tuple[str, str] | None:
+    """What a condition compares: ``(a,b)`` or ``"a" "b"``."""
+    if quoted := _SIDES.fullmatch(rest):
+        return quoted[2], quoted[4]
+    if not (rest.startswith("(") and rest.endswith(")")):
+        return None
+    depth, inner = 0, rest[1:-1]
+    for at, character in enumerate(inner):
+        depth += (character in "({") - (character in ")}")
+        if character == "," and depth == 0:
+            return inner[:at], inner[at + 1 :]
+    return None
+
+
+def _expanded(text: str, variables: Mapping[str, str], depth: int = 0) -> str | None:
+    """With variables put in, of which those that nobody sets are empty; None where more is asked
+    for."""
+    if depth > _DEPTH:
+        return None
+    text = _SHELL.sub(lambda one: _HERE.get(one[1], one[0]), text)
+    unknown = False
+
+    def value(match: re.Match[str]) -> str:
+        nonlocal unknown
+        inner = _expanded(variables.get(match[1] or match[2], ""), variables, depth + 1)
+        unknown = unknown or inner is None
+        return inner or ""
+
+    expanded = _USED.sub(value, text)
+    return None if unknown or "$" in expanded else expanded

@@ -1,0 +1,65 @@
+"""Of a Makefile what counts is what its conditions let in, where nobody sets anything."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.init.build_files import said_by_build_files
+from gi_cuda.init.make_conditions import counting
+from gi_cuda.init.repository import Repository
+
+
+def left(text: str, **elsewhere: str) -> str:
+    """The lines that count, one word each."""
+    found = counting(text, elsewhere)
+    assert found.count("\n") == text.count("\n"), "lines keep their numbers"
+    return " ".join(word for word in found.split() if word.isupper())
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("ifeq ($(OS),Windows_NT)\nA\nelse\nB\nendif\nC", "B C"),
+        ("ifneq ($(OS), Windows_NT)\nA\nelse\nB\nendif", "A"),
+        ("m ?= bf16\nifeq ($(m), fp32)\nA\nelse ifeq ($(m), bf16)\nB\nelse\nC\nendif", "B"),
+        ("m ?= 1\nm = 2\nm ?= 3\nifeq '$(m)' '2'\nA\nendif", "A"),
+        ("m = x\nm += y\nifeq (${m},x y)\nA\nendif", "A"),
+        ("ifdef m\nA\nelse\nB\nendif", "B"),
+        ("m = 1\nifdef m\nA\n  ifndef m\nB\n  endif\nelse\nC\nendif", "A"),
+        ("ifdef m\nifdef n\nA\nelse\nB\nendif\nelse\nC\nendif", "C"),
+        ("ifdef m\nn = 1\nendif\nifdef n\nA\nelse\nB\nendif", "B"),
+        ("ifeq ($(wildcard x),)\nA\nelse\nB\nendif", "A B"),
+        ("ifeq ($(shell which x),)\nA\nelse ifdef m\nB\nelse\nC\nendif", "A C"),
+        (f"ifeq ($(shell uname -s 2>/dev/null),{platform.system()})\nA\nelse\nB\nendif", "A"),
+        ("ifeq ($(call f, a, b),)\nA\nendif", "A"),
+        ("define m\nifdef n\nA\nendif\nendef\nB", "A B"),
+        ("all:\n\tif x; then A; \\\n\telse B; fi\nC", "A; B; C"),
+        ("ifdef m\nall:\n\telse\n\tA\nendif\nB", "B"),
+        ("\tifdef m\nA\n\telse\nB\n\tendif\nC", "B C"),
+        ("endif\nA\nelse\nB", "A B"),
+        ("m = $(m)\nifeq ($(m),)\nA\nelse\nB\nendif", "A B"),
+    ],
+)
+def test_what_counts(text: str, counts: str) -> None:
+    assert left(text) == counts
+
+
+def test_what_another_file_sets_is_known() -> None:
+    assert left("ifdef m\nA\nelse\nB\nendif", m="1") == "A"
+
+
+def test_folders_and_macros_are_those_of_the_build_that_is_made_here(tmp_path: Path) -> None:
+    """A folder for Windows alone has a unistd.h of its own; two macros exclude each other."""
+    (tmp_path / "shims").mkdir()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "Makefile").write_text(
+        "precision ?= double\n"
+        "ifeq ($(OS), Windows_NT)\n  flags += -Ishims\nelse\n  flags += -Iown\nendif\n"
+        "ifeq ($(precision), float)\n  flags += -DUSE_FLOAT\nelse\n  flags += -DUSE_DOUBLE\nendif\n"
+    )
+    said = [*said_by_build_files(tmp_path / "a.cu", Repository(tmp_path))]
+    assert [one.value for one in said] == [str(tmp_path / "own"), "USE_DOUBLE"]
+    assert [one.place.rpartition(":")[2] for one in said] == ["5", "10"]

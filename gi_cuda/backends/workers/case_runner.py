@@ -225,7 +225,8 @@ class CaseRunner:
 
     def was_damaged(self, program: Program) -> bool:
         """Whether anything was written to that must not be; it is mended."""
-        damaged = [self.device.damaged(one) for one in self.timed_plans(program)]
+        with self.device.turn():
+            damaged = [self.device.damaged(one) for one in self.timed_plans(program)]
         return any(damaged)
 
     def look(self, case_plan: CasePlan) -> Judgement | Outputs:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
@@ -17,6 +18,10 @@ _OF_BYTES = re.compile(r"\bchar\s*(?:const\s*)?\*")
 _POINTERS = Element("uint64", addresses=True)
 _ROW = 16
 """Items in a row, where nothing says how many."""
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_MANY = 64
+"""From here on a number is hardly anything else's by chance."""
 
 _LARGEST = 16
 """Bytes of the largest item of a row, which a pitch in bytes has room for."""
@@ -94,6 +99,24 @@ def of_structs(
         own = [values[name] for name, _ in struct.members if name in values]
         sizes |= {name: " * ".join(own) for name, _ in struct.members if own}
     return tuple(replace(b, elements=b.elements or sizes.get(b.name)) for b in buffers)
+
+
+def of_counts(items: str, values: Mapping[str, int | float]) -> str:
+    """How many items there are, with the one count whose value a product of plain numbers in it is
+    in place of these: host code may compute that count of constants by which it allocates.
+
+    Args:
+        items: the text that says so; what is no plain product stays as it is.
+        values: what host code has for the counts.
+    """
+    factors = [one.strip() for one in items.split("*")]
+    numbers = [int(one) for one in factors if one.isdecimal()]
+    names = [one for one in factors if not one.isdecimal()]
+    found = [name for name, value in values.items() if value == math.prod(numbers)]
+    plain = bool(numbers) and all(map(_NAME.fullmatch, names))
+    if not plain or math.prod(numbers) < _MANY or len(found) != 1 or found[0] in names:
+        return items
+    return " * ".join([*found, *names])
 
 
 def with_rows(

@@ -15,7 +15,7 @@ from gi_cuda.init.arguments import Arguments, read_arguments, with_members_set
 from gi_cuda.init.buffers import ProposedBuffer, judged
 from gi_cuda.init.cases import Second, second_of
 from gi_cuda.init.compilation import Compilation
-from gi_cuda.init.consistent import consistent, of_structs, with_rows
+from gi_cuda.init.consistent import consistent, of_counts, of_structs, with_rows
 from gi_cuda.init.count_names import is_count_name, is_of_window
 from gi_cuda.init.geometry import Launching, launching, with_room
 from gi_cuda.init.headers import Headers
@@ -365,9 +365,10 @@ def _sized(
     if use is not None and items is not None:
         computed = use.computed
         items = _WORD.sub(lambda m: f"({computed[m[0]]})" if m[0] in computed else m[0], items)
-    if items is None or not set(_WORD.findall(items)) <= set(counting):
+    if use is None or items is None or not set(_WORD.findall(items)) <= set(counting):
         return buffer
-    return replace(buffer, elements=items)
+    values = {name: use.values[name] for name in counting if name in use.values}
+    return replace(buffer, elements=of_counts(items, values))
 
 
 def _counting(

@@ -289,3 +289,32 @@ def test_a_size_that_two_indices_are_compared_with_is_that_of_a_square(tmp_path:
     )
     grid = propose(source, None, from_options((), ())).launching.grid
     assert [text.split()[0].strip("(") for text in grid] == ["n", "1"]
+
+
+ROWS = """
+__global__ void centre(float *out, float *means, const float *in, int rows, int width) {
+    float sum = 0;
+    for (int i = 0; i < width; i++) sum += in[blockIdx.x * width + i];
+    if (threadIdx.x == 0) means[blockIdx.x] = sum / width;
+    for (int i = threadIdx.x; i < width; i += blockDim.x)
+        out[blockIdx.x * width + i] = in[blockIdx.x * width + i] - sum / width;
+}
+void run(float *out, float *means, const float *in, int batch, int steps, int width) {
+    const int rows = batch * steps;
+    centre<<<rows, 64>>>(out, means, in, rows, width);
+}
+int main() {
+    int batch = 4, steps = 512, width = 96;
+    float *out, *means, *in;
+    cudaMalloc(&out, batch * steps * width * sizeof(float));
+    cudaMalloc(&means, batch * steps * sizeof(float));
+    cudaMalloc(&in, batch * steps * width * sizeof(float));
+    run(out, means, in, batch, steps, width);
+}
+"""
+
+
+def test_sizes_are_told_by_a_count_that_a_wrapper_computes_of_constants(tmp_path: Path) -> None:
+    target = init(str(tree(tmp_path, {"rows.cu": ROWS})), tmp_path / "target")
+    assert sizes(target) == {"out": "rows * width", "means": "rows", "in": "rows * width"}
+    assert [e.text for e in target.launches[0].steps[0].grid] == ["rows"]

@@ -1,0 +1,27 @@
+"""Numbers of a proposed target that go with others."""
+
+from __future__ import annotations
+
+import pytest
+
+from gi_cuda.init.consistent import of_counts
+
+
+@pytest.mark.parametrize(
+    ("items", "values", "said"),
+    [
+        ("8 * 1024 * C", {"N": 8192, "C": 768}, "N * C"),
+        ("8192", {"N": 8192}, "N"),
+        ("C * 8192", {"N": 8192, "C": 768}, "N * C"),
+        ("8192 * N", {"N": 8192}, "8192 * N"),
+        ("8 * C", {"B": 8, "C": 768}, "8 * C"),
+        ("8192", {"N": 8192, "M": 8192}, "8192"),
+        ("8192 + 1", {"N": 8192}, "8192 + 1"),
+        ("(8192) * C", {"N": 8192, "C": 2}, "(8192) * C"),
+        ("N * C", {"N": 8192, "C": 768}, "N * C"),
+    ],
+)
+def test_a_count_that_the_host_code_computes_of_constants_is_named(
+    items: str, values: dict[str, int], said: str
+) -> None:
+    assert of_counts(items, values) == said

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from gi_cuda.init.build_variables import expanded
 from gi_cuda.init.make_conditions import counting
 from gi_cuda.init.repository import Repository
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile", "*.mk", "*.mak")
 _ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[:?+]{0,2}=[ \t]*(.*)$", re.M)
-_MADE = re.compile(r"\$\(([\w.-]+)\)|\$\{([\w.-]+)\}")
 _OPTION = re.compile(
     r"""(?<![\w-])(?:-I|-isystem|-D|--?std=)\s*
         (?:"[^"\n]*"|'[^'\n]*'|(?:\$\([\w.-]+\)|[^\s"';|&)])+)""",
@@ -40,7 +40,6 @@ _PROJECT = re.compile(r"(?im)^\s*project\s*\(")
 _GENERATED_MAKEFILE = re.compile(r"\A(?:#.*\n)*# CMAKE generated file")
 _TEST_RULE = re.compile(r"^(test|check)[ \t]*::?(?!=)", re.M)
 _CTEST = re.compile(r"(?im)^\s*(?:enable_testing|include\s*\(\s*CTest|add_test)\b")
-_DEPTH = 8
 _OLDEST = 17
 """The C++ that nvcc takes without being told; what asks for an older one is compiled as this."""
 
@@ -142,7 +141,7 @@ def _of_makefiles(folder: Path) -> Iterator[Said]:
         original = _text(file)
         for match in _OPTION.finditer(text):
             part = _PARTS.match(match[0])
-            value = None if part is None else _expanded(part[2], variables)
+            value = None if part is None else expanded(part[2], variables)
             if part is not None and value is not None:
                 at = original.find(match[0])
                 place = f"{file}:{_line(original, at)}" if at >= 0 else str(file)
@@ -162,21 +161,6 @@ def _assigned(texts: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
 
 def _without_comments(text: str) -> str:
     return re.sub(r"(?m)(?<!\\)#.*$", "", text)
-
-
-def _expanded(text: str, variables: Mapping[str, str], depth: int = 0) -> str | None:
-    """With variables put in; None where one is not known."""
-    unknown = False
-
-    def value(match: re.Match[str]) -> str:
-        nonlocal unknown
-        body = variables.get(match[1] or match[2])
-        inner = None if body is None or depth > _DEPTH else _expanded(body, variables, depth + 1)
-        unknown = unknown or inner is None
-        return inner or ""
-
-    expanded = _MADE.sub(value, text)
-    return None if unknown or "$" in expanded else expanded
 
 
 def _said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
@@ -216,7 +200,7 @@ def _of_cmake(folder: Path, repository: Repository) -> Iterator[Said]:
         for word in words[command.startswith("target") :]:
             if word in _SCOPES:
                 continue
-            value = _expanded(_GENERATED.sub(r"\1", word), variables)
+            value = expanded(_GENERATED.sub(r"\1", word), variables)
             for one in (value or "").replace(";", " ").split():
                 plain = one.removeprefix("-D") if option == "-D" else one
                 yield from _said(option, plain, folder, place)
@@ -233,7 +217,7 @@ def _commands(text: str) -> Iterator[tuple[str, list[str], int]]:
 def _set(variables: dict[str, str], words: Sequence[str], known: Mapping[str, str]) -> None:
     """Remember what a ``set`` says, if nothing nearer says it; `known` is what it may use."""
     said = takewhile(lambda word: word not in ("CACHE", "PARENT_SCOPE"), words[1:])
-    value = _expanded(" ".join(said), known)
+    value = expanded(" ".join(said), known)
     if value is not None:
         variables.setdefault(words[0], value)
 

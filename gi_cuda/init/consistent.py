@@ -11,6 +11,7 @@ from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.count_names import is_of_threads
 from gi_cuda.init.members import ProposedScalar, ProposedStruct
+from gi_cuda.init.sizes import is_few
 
 _PITCH = re.compile(r"(?i)\w*(?:pitch|stride)|ld[a-z]?|\w*_ld")
 _WIDTH = re.compile(r"(?i)\w*width|w|\w*col(?:umn)?s?|nx|\w*_w|img_?w|size_?x|dim_?x|n")
@@ -18,10 +19,6 @@ _OF_BYTES = re.compile(r"\bchar\s*(?:const\s*)?\*")
 _POINTERS = Element("uint64", addresses=True)
 _ROW = 16
 """Items in a row, where nothing says how many."""
-
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_MANY = 64
-"""From here on a number is hardly anything else's by chance."""
 
 _LARGEST = 16
 """Bytes of the largest item of a row, which a pitch in bytes has room for."""
@@ -113,8 +110,9 @@ def of_counts(items: str, values: Mapping[str, int | float]) -> str:
     numbers = [int(one) for one in factors if one.isdecimal()]
     names = [one for one in factors if not one.isdecimal()]
     found = [name for name, value in values.items() if value == math.prod(numbers)]
-    plain = bool(numbers) and all(map(_NAME.fullmatch, names))
-    if not plain or math.prod(numbers) < _MANY or len(found) != 1 or found[0] in names:
+    plain = bool(numbers) and all(map(str.isidentifier, names))
+    # A small number is the same as another one by chance.
+    if not plain or len(found) != 1 or found[0] in names or is_few(values, found[0]):
         return items
     return " * ".join([*found, *names])
 

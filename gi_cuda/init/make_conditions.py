@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gi_cuda.init.build_variables import expanded
+
 _DIRECTIVE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<word>ifn?eq|ifn?def|else|endif)\b[ \t]*(?P<rest>.*)$"
 )
@@ -20,8 +22,6 @@ _ASSIGNED = re.compile(
     r"^[ ]*(?:(?:export|override)[ ]+)*([\w.-]+)[ \t]*(\?|\+|:{0,2})=[ \t]*(.*)$"
 )
 _SIDES = re.compile(r"""(["'])(.*?)\1[ \t]+(["'])(.*?)\3""")
-_USED = re.compile(r"\$\(([\w.-]+)\)|\$\{([\w.-]+)\}")
-_DEPTH = 8
 
 _HERE = {
     "uname": platform.system(),
@@ -57,7 +57,7 @@ def counting(text: str, elsewhere: Mapping[str, str]) -> str:
         text: of it; a continued line is one.
         elsewhere: values of variables that other files set.
     """
-    variables = dict(elsewhere)
+    variables = {name: _told(value) for name, value in elsewhere.items()}
     branches: list[_Branch] = []
     lines, defining = [], False
     for line in text.split("\n"):
@@ -80,6 +80,7 @@ def _is_within(line: str, defining: bool) -> bool:
 
 
 def _assign(variables: dict[str, str], name: str, kind: str, value: str) -> None:
+    value = _told(value)
     if kind == "+":
         variables[name] = f"{variables.get(name, '')} {value}".strip()
     elif kind != "?" or name not in variables:
@@ -138,19 +139,11 @@ def _sides(rest: str) -> tuple[str, str] | None:
     return None
 
 
-def _expanded(text: str, variables: Mapping[str, str], depth: int = 0) -> str | None:
-    """With variables put in, of which those that nobody sets are empty; None where more is asked
-    for."""
-    if depth > _DEPTH:
-        return None
-    text = _SHELL.sub(lambda one: _HERE.get(one[1], one[0]), text)
-    unknown = False
+def _expanded(text: str, variables: Mapping[str, str]) -> str | None:
+    """As make would have it, where variables that nobody sets are empty."""
+    return expanded(_told(text), variables, unset="")
 
-    def value(match: re.Match[str]) -> str:
-        nonlocal unknown
-        inner = _expanded(variables.get(match[1] or match[2], ""), variables, depth + 1)
-        unknown = unknown or inner is None
-        return inner or ""
 
-    expanded = _USED.sub(value, text)
-    return None if unknown or "$" in expanded else expanded
+def _told(text: str) -> str:
+    """With what commands would say that most ask for."""
+    return _SHELL.sub(lambda one: _HERE.get(one[1], one[0]), text)

@@ -41,6 +41,7 @@ def left(text: str, **elsewhere: str) -> str:
         ("\tifdef m\nA\n\telse\nB\n\tendif\nC", "B C"),
         ("endif\nA\nelse\nB", "A B"),
         ("m = $(m)\nifeq ($(m),)\nA\nelse\nB\nendif", "A B"),
+        (f"m := $(shell uname)\nifeq ($(m),{platform.system()})\nA\nelse\nB\nendif", "A"),
     ],
 )
 def test_what_counts(text: str, counts: str) -> None:

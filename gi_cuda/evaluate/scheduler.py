@@ -16,7 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
-from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement, Siblings
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Refused,
+    Rehearse,
+    SharedMeasurement,
+    Siblings,
+)
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.results.measurement import Measurement, Survival
 
@@ -167,6 +173,8 @@ class MeasurementScheduler:
         first = self._requests[group.idents[0]]
         variants = tuple(self._requests[ident].variant for ident in group.idents)
         sampling = first.sampling
+        if self._rehearsal:
+            return Task(number, Rehearse(variants, sampling), group.fresh)
         if not self._looked_faster.issuperset(group.idents):
             sampling = replace(sampling, siblings=Siblings())
         return Task(number, SharedMeasurement(variants, first.reference, sampling), group.fresh)

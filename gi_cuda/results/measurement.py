@@ -44,7 +44,8 @@ class Measurement:
             None where it never came to that.
         message: why it was wrong, crashed, hung or was refused.
         samples: every pair of timed runs.
-        run_seconds, verify_seconds: wall time the worker spent on each.
+        run_seconds, verify_seconds: what the worker spent on each: on the device's clock where it
+            verified it, wall time else.
     """
 
     ident: int

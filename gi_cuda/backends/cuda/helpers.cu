@@ -2,24 +2,30 @@
 
 // One stretch of memory to look at: equal to another stretch, or filled with a word.
 struct Check {
-  const unsigned char *memory;
+  unsigned char *memory;
   const unsigned char *expected;  // null: the word, wherever it is aligned to four bytes
   unsigned long long bytes;
-  unsigned long long word;
+  unsigned word;
+  unsigned mended;  // whether what is not as it should be is made so
 };
 
 static __device__ bool as_expected(const Check &check, unsigned long long at) {
-  const unsigned char *byte = check.memory + at;
+  unsigned char *byte = check.memory + at;
   unsigned place = 8 * ((unsigned long long)byte & 3);
-  return *byte == (check.expected ? check.expected[at] : (unsigned char)(check.word >> place));
+  unsigned char wanted = check.expected ? check.expected[at] : (unsigned char)(check.word >> place);
+  if (*byte == wanted) return true;
+  if (check.mended) *byte = wanted;
+  return false;
 }
 
 static __device__ bool as_expected(const Check &check, unsigned long long at, unsigned long long) {
-  uint4 found = *(const uint4 *)(check.memory + at);
-  unsigned word = (unsigned)check.word;
-  uint4 wanted = make_uint4(word, word, word, word);
+  uint4 *piece = (uint4 *)(check.memory + at), found = *piece;
+  uint4 wanted = make_uint4(check.word, check.word, check.word, check.word);
   if (check.expected) wanted = *(const uint4 *)(check.expected + at);
-  return found.x == wanted.x && found.y == wanted.y && found.z == wanted.z && found.w == wanted.w;
+  if (found.x == wanted.x && found.y == wanted.y && found.z == wanted.z && found.w == wanted.w)
+    return true;
+  if (check.mended) *piece = wanted;
+  return false;
 }
 
 // Adds to found[i] how many pieces (of 16 bytes or of one) of check i are not as they should be.

@@ -34,6 +34,7 @@ from gi_cuda.backends.protocol.device import (
     LaunchRefused,
     Timed,
     TimedRun,
+    Verified,
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
@@ -152,6 +153,15 @@ class HostDevice:
         for buffer in self._target.buffers:
             self._buffer(plan, buffer.name)
 
+    def make_ready(self, loaded: HostProgram, plan: CasePlan) -> None:
+        """Make room for a case, and bind a variant to it.
+
+        Raises:
+            LaunchRefused: it lacks a kernel, or gets arguments that no device would take.
+        """
+        self.make_room(plan)
+        self._bound(loaded, plan)
+
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs and scratch buffers."""
         for buffer in self._target.buffers:
@@ -176,10 +186,7 @@ class HostDevice:
         Raises:
             LaunchRefused: geometry or arguments that no device would take.
         """
-        bindings = loaded.calls.get(plan.case)
-        if bindings is None:
-            bindings = loaded.calls[plan.case] = self._bind(loaded, plan)
-        calls = bindings.calls(plan.draw)
+        calls = self._bound(loaded, plan).calls(plan.draw)
         loaded.restore()
         symbols = self._symbols(loaded, plan)
         for array, memory in symbols:
@@ -239,6 +246,25 @@ class HostDevice:
             )
         return done
 
+    def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
+        """Prepare and run several in turn, and look at what each wrote.
+
+        Nothing is confined here: a worker is cheap to replace.
+
+        Raises:
+            LaunchRefused: see :meth:`run`.
+        """
+        verified = []
+        for one in runs:
+            self.prepare(one.plan)
+            seconds = self.run(one.loaded, one.plan, limit)
+            assert one.expected is not None, "what is verified is compared with something"
+            outputs = None
+            if not self._agrees(one.plan, one.expected):
+                outputs = {name: np.copy(array) for name, array in self.outputs(one.plan).items()}
+            verified.append(Verified(seconds, tuple(self.damaged(one.plan)), None, outputs))
+        return verified
+
     def _symbols(
         self, loaded: HostProgram, plan: CasePlan
     ) -> list[tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
@@ -257,6 +283,11 @@ class HostDevice:
                 )
             found.append((array, memory[: array.size]))
         return found
+
+    def _bound(self, loaded: HostProgram, plan: CasePlan) -> Bindings[BoundLaunch]:
+        if plan.case not in loaded.calls:
+            loaded.calls[plan.case] = self._bind(loaded, plan)
+        return loaded.calls[plan.case]
 
     def _bind(self, loaded: HostProgram, plan: CasePlan) -> Bindings[BoundLaunch]:
         kernels: dict[str, LoadedKernel] = {}
@@ -325,12 +356,6 @@ class HostDevice:
             if one.role.judged
         }
 
-    def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
-        """What was written to and must not be, and whether the launches wrote exactly what is
-        expected, bit for bit."""
-        agrees = self._agrees(plan, expected)
-        return self.damaged(plan), agrees
-
     def _agrees(self, plan: CasePlan, expected: Outputs) -> bool:
         return all(
             array.nbytes == expected[name].nbytes
@@ -349,9 +374,6 @@ class HostDevice:
                 names.append(buffer.name)
                 array[:] = pristine
         return names
-
-    def fate(self) -> None:
-        """Nothing is confined here: a worker is cheap to replace."""
 
     @contextmanager
     def counting(self, loaded: HostProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:

@@ -76,12 +76,13 @@ Loaded: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class TimedRun:
-    """A run that is to be timed.
+    """A run that is to be timed, or verified.
 
     Attributes:
         loaded: the variant.
         plan: how it runs a case.
-        expected: what it gave when it was verified; None where its answers are not looked at.
+        expected: what it gave when it was verified, or is to give; None where its answers are not
+            looked at.
     """
 
     loaded: Loaded
@@ -100,6 +101,25 @@ class Timed:
 
     seconds: float
     agrees: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What became of a run that is verified.
+
+    Attributes:
+        seconds: on the device's clock.
+        damaged: what it wrote to and must not.
+        fate: what would have become of it, were it not confined, or its loops not guarded; None
+            where it would have ended as it did.
+        outputs: what it wrote, where nothing is damaged and these are not the outputs that are
+            expected, bit for bit.
+    """
+
+    seconds: float
+    damaged: tuple[str, ...]
+    fate: Fate | None
+    outputs: Outputs | None
 
 
 class Device(Protocol):
@@ -128,6 +148,13 @@ class Device(Protocol):
 
         Raises:
             LaunchRefused: there is no room.
+        """
+
+    def make_ready(self, loaded: Loaded, plan: CasePlan) -> None:
+        """Do what a variant's first run on a case would have to wait for.
+
+        Raises:
+            LaunchRefused: there is no room, or it cannot run.
         """
 
     def prepare(self, plan: CasePlan) -> None:
@@ -166,6 +193,13 @@ class Device(Protocol):
         The device need not wait for Python between them.
         """
 
+    def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
+        """Prepare and run several in turn, and look at what each wrote, to its outputs and
+        elsewhere; that is mended before the next one runs.
+
+        The device need not wait for Python between them.
+        """
+
     def outputs(self, plan: CasePlan) -> Outputs:
         """What the launches wrote."""
 
@@ -174,13 +208,6 @@ class Device(Protocol):
 
         All of it is mended.
         """
-
-    def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
-        """What :meth:`damaged` gives, and whether the outputs are what is expected, bit for bit."""
-
-    def fate(self) -> Fate | None:
-        """What would have become of the launches that were looked at last, were they not confined;
-        None where they would have ended as they did."""
 
     def counting(
         self, loaded: Loaded, loops: int

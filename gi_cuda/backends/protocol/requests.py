@@ -127,6 +127,17 @@ class SharedMeasurement:
 
 
 @dataclass(frozen=True, slots=True)
+class Rehearse:
+    """Verify several variants together, in code that does no harm. None is timed.
+
+    The answer is one for each variant, in order.
+    """
+
+    variants: tuple[Program, ...]
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """Run the reference and store its outputs, one ``<case>.npz`` each, below a folder.
 
@@ -368,6 +379,7 @@ class GetReady:
 Request = (
     Measure
     | SharedMeasurement
+    | Rehearse
     | Record
     | CountLoops
     | TrySchedule

@@ -15,7 +15,14 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from gi_cuda.backends.protocol.device import POISON, Device, LaunchRefused, Loaded, TimedRun
+from gi_cuda.backends.protocol.device import (
+    POISON,
+    Device,
+    LaunchRefused,
+    Loaded,
+    TimedRun,
+    Verified,
+)
 from gi_cuda.backends.protocol.requests import (
     CasePlan,
     CountLoops,
@@ -229,19 +236,22 @@ class CaseRunner:
             damaged = [self.device.damaged(one) for one in self.timed_plans(program)]
         return any(damaged)
 
-    def look(self, case_plan: CasePlan) -> Judgement | Outputs:
-        """What the device can tell of the launches that just ran, and their outputs where it takes
-        the oracle to tell.
+    def run_to_verify(self, loaded: Loaded, case_plan: CasePlan) -> TimedRun:
+        """A run whose answers are to be those of the reference's recorded run in the same draw."""
+        return TimedRun(loaded, case_plan, self.stored(case_plan.case, case_plan.draw).outputs)
+
+    def judged(self, case_plan: CasePlan, verified: Verified) -> Judgement:
+        """What is to be said of a run.
 
         Once the oracle has accepted the reference, it is not asked about answers that are those of
         the reference's recorded run in the same draw, bit for bit. Comparing is cheaper, and the
         device may do it without copying.
         """
-        expected = self.stored(case_plan.case, case_plan.draw).outputs
-        damaged, agrees = self.device.look(case_plan, expected)
-        if damage := _damage(case_plan, damaged):
+        if damage := _damage(case_plan, verified.damaged):
             return damage
-        return Judgement(0.0) if agrees else self.device.outputs(case_plan)
+        if verified.outputs is None:
+            return Judgement(0.0)
+        return self.opinion(case_plan, verified.outputs)
 
     def opinion(self, case_plan: CasePlan, outputs: Outputs) -> Judgement:
         """What the oracle says of outputs.

@@ -22,6 +22,7 @@ from gi_cuda.backends.protocol.requests import (
     Measure,
     Record,
     Refused,
+    Rehearse,
     SharedMeasurement,
     SpoilOutputs,
     TellInputs,
@@ -40,6 +41,7 @@ from gi_cuda.backends.workers.case_runner import (
 )
 from gi_cuda.backends.workers.exploring import explore
 from gi_cuda.backends.workers.measuring import measure, measure_together
+from gi_cuda.backends.workers.rehearsing import rehearse
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
 from gi_cuda.backends.workers.substituting import agrees_with, depends_on
 from gi_cuda.errors import NoRoom, UserError, is_memory, machine_error
@@ -49,6 +51,7 @@ from gi_cuda.spec.own_code import check_code
 _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     Measure: measure,
     SharedMeasurement: measure_together,
+    Rehearse: rehearse,
     Record: record,
     CountLoops: count_loops,
     TrySchedule: try_schedule,

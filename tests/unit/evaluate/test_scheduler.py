@@ -11,6 +11,7 @@ from gi_cuda.backends.protocol.requests import (
     Measure,
     Program,
     Refused,
+    Rehearse,
     Sampling,
     SharedMeasurement,
 )
@@ -42,7 +43,8 @@ def shared(task: Task[int]) -> SharedMeasurement:
 
 
 def idents(task: Task[int]) -> list[int]:
-    return [program.binary.ident for program in shared(task).variants]
+    assert isinstance(task.request, SharedMeasurement | Rehearse)
+    return [program.binary.ident for program in task.request.variants]
 
 
 def next_task(some: MeasurementScheduler, *, more: bool = False) -> Task[int]:

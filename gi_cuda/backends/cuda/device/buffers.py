@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,19 +17,10 @@ from gi_cuda.spec.addresses import addressed, numbered
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """Memory that no launch may write to: how that is found out, its name, how it is mended."""
+    """Memory that no launch may write to: how that is found out, and mended, and its name."""
 
     check: MemoryCheck
     name: str
-    region: Region
-    mend: Callable[[Region], None]
-
-
-def mended(zones: Sequence[Zone], failing: Sequence[int]) -> list[str]:
-    """The names of zones that were written to, all of them mended."""
-    for index in failing:
-        zones[index].mend(zones[index].region)
-    return [zones[index].name for index in failing]
 
 
 class Buffers:
@@ -156,13 +147,12 @@ class Buffers:
                 yield from self._around(region, f"{name} of the case {case}", roles[name])
         if cushion := self._cushion(plan):
             _, filling = cushion
-            check = MemoryCheck(filling.address, filling.size)
-            yield Zone(check, "memory far from all buffers", filling, self._memory.poison)
+            check = MemoryCheck(filling.address, filling.size, mended=True)
+            yield Zone(check, "memory far from all buffers")
 
     def _around(self, region: Region, name: str, role: BufferRole) -> Iterator[Zone]:
         """What no launch may write to of a buffer and of what lies beside it."""
         if role is BufferRole.INPUT:
-            check = MemoryCheck(region.address, region.size, region.pristine)
-            yield Zone(check, name, region, self._memory.restore)
+            yield Zone(MemoryCheck(region.address, region.size, region.pristine, True), name)
         for check, word in zip(guards(region), ("before", "behind"), strict=False):
-            yield Zone(check, f"memory {word} {name}", region, self._memory.restore_guards)
+            yield Zone(check, f"memory {word} {name}")

@@ -38,16 +38,22 @@ class Confinement:
     Args:
         context: the worker's.
         helpers: module of the tool's own kernels.
-
-    Attributes:
-        checks: for the signs that the last launches may have left.
     """
 
     def __init__(self, context: Context, helpers: Any) -> None:
         self._context = context
         self._begin = context.function(helpers, "gi_begin", 0)
         self._signs = [MemoryCheck(SIGNS[kind], 4) for kind in _FATES]
-        self.checks: Sequence[MemoryCheck] = ()
+
+    def signs(self, control: int, *, confined: bool) -> Sequence[MemoryCheck]:
+        """Checks for the signs that launches may leave.
+
+        Args:
+            control: as for :meth:`begin` and :meth:`watch`.
+        """
+        if control != CONTROL:
+            return ()
+        return self._signs if confined else self._signs[:1]
 
     def begin(self, control: int, limit: float) -> None:
         """From now on confined launches have so many seconds. Does not wait.
@@ -62,7 +68,6 @@ class Confinement:
             raise LaunchRefused("the driver gives no memory where confined code needs it")
         arguments = struct.pack("@PQII", control, int(limit * 1e9), len(SIGNS), POISON)
         self._context.launch(self._begin, (1, 1, 1), (1, 1, 1), arguments)
-        self.checks = self._signs
 
     def watch(self, control: int) -> None:
         """From now on launches of code as it is may leave the sign of its guards. Does not wait.
@@ -71,10 +76,8 @@ class Confinement:
             control: as for :meth:`begin`; anywhere else nothing is looked at, and a guard's sign is
                 an illegal access.
         """
-        self.checks = ()
         if control == CONTROL:
             self._context.drv.memset_d32_async(SIGNS[_LATE], POISON, 1, self._context.stream)
-            self.checks = self._signs[:1]
 
     def fate(self, failing: Sequence[int]) -> Fate | None:
         """What the signs say; ``failing`` are the indices of the checks that fail."""

@@ -13,22 +13,24 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.device.answers import Answers
-from gi_cuda.backends.cuda.device.buffers import Buffers, mended
+from gi_cuda.backends.cuda.device.binding import Binder
+from gi_cuda.backends.cuda.device.buffers import Buffers
 from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
-from gi_cuda.backends.cuda.device.context import MOST_AHEAD, BoundLaunch, Context
+from gi_cuda.backends.cuda.device.context import MOST_AHEAD, Context
 from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flusher, scrubber
 from gi_cuda.backends.cuda.device.program import Bound, CudaProgram
-from gi_cuda.backends.cuda.device.textures import Textures, surfaces_of
-from gi_cuda.backends.cuda.device.variables import Variables, choice, counter
+from gi_cuda.backends.cuda.device.staging import Staging
+from gi_cuda.backends.cuda.device.steps import Done, Look, Step
+from gi_cuda.backends.cuda.device.textures import Textures
+from gi_cuda.backends.cuda.device.variables import Variables, counter
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.backends.protocol.device import Bindings, Fate, LaunchRefused, Solid, Timed, TimedRun
+from gi_cuda.backends.protocol.device import LaunchRefused, Solid, Timed, TimedRun, Verified
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import Argument, Buffer, CaseData, Launch, Packed, Target, View
-from gi_cuda.spec.kernel_names import identifier
+from gi_cuda.spec import Buffer, CaseData, Target
 
 _PREPARING = 7
 """What preparing, timing and looking at a run puts into the stream, at most, besides one piece a
@@ -64,8 +66,9 @@ class CudaDevice(Solid):
         self._scrub = scrubber(self._context, helpers)
         self._flush = flusher(self._context) if target.timing.cache == "flushed" else None
         self._answers = Answers(self._memory)
+        self._staging = Staging(self._context, self._memory)
+        self._binder = Binder(target, self._context, self._buffers, self._textures)
         self._last: Bound | None = None
-        self._fate: Fate | None = None
         self._events: list[tuple[Any, Any]] = []
 
     def close(self) -> None:
@@ -73,7 +76,8 @@ class CudaDevice(Solid):
         self._last = None
         self._textures.close()
         self._events.clear()
-        del self._buffers, self._kept, self._answers, self._memory, self._scrub, self._flush
+        del self._buffers, self._kept, self._answers, self._staging, self._binder
+        del self._memory, self._scrub, self._flush
         self._context.close()
 
     def turn(self) -> AbstractContextManager[None]:
@@ -114,70 +118,6 @@ class CudaDevice(Solid):
         """Forget a variant. Its module stays a while for the others in it."""
         loaded.bound.clear()
 
-    def _bind(self, loaded: CudaProgram, plan: CasePlan) -> Bound:
-        bound = loaded.bound.get(plan.case)
-        if bound is None:
-            functions: dict[tuple[str, int], Any] = {}
-            bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
-            variables = dict(self._variables(loaded, plan))
-            chosen = choice(loaded.binary, loaded.module)
-            surfaces = [(v, self._buffers.region(plan, v.buffer)) for v in surfaces_of(plan)]
-            bound = Bound(bindings, variables, surfaces, loaded.binary.confined, chosen)
-            loaded.bound[plan.case] = bound
-        return bound
-
-    def _call(
-        self,
-        loaded: CudaProgram,
-        plan: CasePlan,
-        launch: Launch,
-        functions: dict[tuple[str, int], Any],
-    ) -> BoundLaunch:
-        name = identifier(launch.kernel)
-        binary, module = loaded.holder(name)
-        kernel = binary.kernels.get(name)
-        if kernel is None:
-            raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
-        if (key := (launch.kernel, launch.shared)) not in functions:
-            functions[key] = self._context.function(module, kernel.symbol, launch.shared)
-        values = []
-        for argument in launch.args:
-            own = self._value(plan, argument)
-            values.append((own, argument.align if isinstance(argument, Packed) else len(own)))
-        arguments = kernel.arguments(values)
-        call = BoundLaunch(functions[key], launch.grid, launch.block, launch.shared, arguments)
-        return self._context.cooperative(call) if launch.cooperative else call
-
-    def _value(self, plan: CasePlan, argument: Argument) -> bytes:
-        """What a kernel gets for an argument."""
-        if isinstance(argument, Packed):
-            return argument.bytes(lambda one: self._value(plan, one))
-        if isinstance(argument, str):
-            address = self._buffers.region(plan, argument).address
-            return np.uint64(address + plan.offsets.get(argument, 0)).tobytes()
-        if isinstance(argument, View):
-            region = self._buffers.region(plan, argument.buffer)
-            return np.uint64(self._textures.object(argument, region)).tobytes()
-        assert isinstance(argument, np.generic), "launches are bound for one draw"
-        return argument.tobytes()
-
-    def _variables(self, loaded: CudaProgram, plan: CasePlan) -> Iterator[tuple[str, Region]]:
-        for buffer in self._target.buffers:
-            if buffer.symbol is None:
-                continue
-            # A variant that no longer uses a variable does not have it.
-            name = identifier(buffer.symbol)
-            binary, module = loaded.holder(name)
-            symbol = binary.variables.get(name)
-            if symbol is None:
-                continue
-            address, room = module.get_global(symbol)
-            size = plan.sizes[buffer.name] * buffer.dtype.itemsize
-            if size > room:
-                raise LaunchRefused(f"{buffer.symbol} has {room} bytes, and the case {size}")
-            pristine = self._buffers.original(plan, buffer) if buffer.role.given else 0
-            yield buffer.name, Region(buffer.name, int(address), size, False, pristine)
-
     # -- buffers -----------------------------------------------------------------------------
 
     def make_room(self, plan: CasePlan) -> None:
@@ -187,6 +127,15 @@ class CudaDevice(Solid):
             LaunchRefused: the device has not so much memory.
         """
         self._buffers.make_room(plan)
+
+    def make_ready(self, loaded: CudaProgram, plan: CasePlan) -> None:
+        """Make room for a case, and bind a variant to it.
+
+        Raises:
+            LaunchRefused: there is no room, or the device does not take the variant.
+        """
+        self._buffers.make_room(plan)
+        self._binder.bound(loaded, plan)
 
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs, scratch buffers and all shared memory. Does not wait."""
@@ -211,7 +160,7 @@ class CudaDevice(Solid):
         Raises:
             LaunchRefused: geometry, shared memory or arguments that the device does not take.
         """
-        return self._timed([TimedRun(loaded, plan)], limit, _nothing)[0].seconds
+        return self._timed([Step(TimedRun(loaded, plan))], limit, _nothing)[0].seconds
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
         """Prepare and run several in turn without a pause between them, and look at the answers.
@@ -221,50 +170,92 @@ class CudaDevice(Solid):
         Raises:
             LaunchRefused: see :meth:`run`.
         """
-        return self._timed(runs, limit, self.prepare)
+        self._answers.forget_others()
+        steps = [Step(one, self._expected(one)) for one in runs]
+        done = self._timed(steps, limit, self.prepare)
+        return [Timed(one.seconds, not one.failing) for one in done]
+
+    def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
+        """Prepare and run several in turn without a pause between them, look at the answers of
+        each, and at what it wrote besides, which is mended before the next one runs.
+
+        Raises:
+            LaunchRefused: see :meth:`run`.
+        """
+        self._answers.forget_others()
+        looks = [self._look(one) for one in runs]
+        verified: list[Verified] = []
+        for some in self._staging.rounds([(look, look.written) for look in looks]):
+            verified += self._verified(some, limit)
+        return verified
+
+    def _verified(self, looks: Sequence[Look], limit: float) -> Iterator[Verified]:
+        """What became of runs that are one round."""
+        places = self._staging.places([one.written for one in looks])
+        steps = [
+            Step(look.run, look.checks, partial(self._staging.keep, look.written, kept))
+            for look, kept in zip(looks, places, strict=True)
+        ]
+        done = self._timed(steps, limit, self.prepare)
+        for look, kept, one in zip(looks, places, done, strict=True):
+            damaged, signs, differs = look.told(one.failing)
+            outputs = None
+            if differs and not damaged:
+                outputs = self._told(look.run.plan, look.judged, self._staging.read(kept))
+            yield Verified(one.seconds, damaged, self._confinement.fate(signs), outputs)
+
+    def _look(self, run: TimedRun) -> Look:
+        """What is to be looked at after a run."""
+        bound = self._binder.bound(run.loaded, run.plan)
+        judged = self._judged(run.plan, bound.variables)
+        assert run.expected is not None, "what is verified is compared with something"
+        answers = self._checks(run.plan, judged, run.expected)
+        control = self._buffers.control(run.plan)
+        signs = self._confinement.signs(control, confined=bound.confined)
+        zones = list(self._buffers.zones(run.plan, bound.variables))
+        return Look(run, judged, answers, signs, zones)
 
     def _timed(
-        self, runs: Sequence[TimedRun], limit: float, before: Callable[[CasePlan], None]
-    ) -> list[Timed]:
+        self, steps: Sequence[Step], limit: float, before: Callable[[CasePlan], None]
+    ) -> list[Done]:
         """Runs in turn; once more, where one took longer than its limit: others may have kept the
         device, as a worker that opens it does. If that happens again, this process ends as hung."""
 
-        def late(done: Sequence[Timed]) -> list[int]:
-            pairs = zip((one.loaded.binary for one in runs), done, strict=True)
+        def late(done: Sequence[Done]) -> list[int]:
+            pairs = zip((one.run.loaded.binary for one in steps), done, strict=True)
             return [one.ident for one, at in pairs if at.seconds > limit and not one.confined]
 
-        done = self._in_turn(runs, limit, before)
+        done = self._in_turn(steps, limit, before)
         if late(done):
-            done = self._in_turn(runs, limit, self.prepare)
+            done = self._in_turn(steps, limit, self.prepare)
             for ident in late(done):
                 self._context.suspect = ident
                 self._context.hung(limit)
         return done
 
     def _in_turn(
-        self, runs: Sequence[TimedRun], limit: float, before: Callable[[CasePlan], None]
-    ) -> list[Timed]:
-        while len(self._events) < len(runs):
+        self, steps: Sequence[Step], limit: float, before: Callable[[CasePlan], None]
+    ) -> list[Done]:
+        while len(self._events) < len(steps):
             self._events.append((self._context.event(), self._context.event()))
-        events = self._events[: len(runs)]
+        events = self._events[: len(steps)]
         # First, since it may wait for the device, where a hung kernel would keep it for ever.
-        for one in runs:
-            self._bind(one.loaded, one.plan)
-        self._answers.forget_others()
-        looks = self._memory.looks([self._expected(one) for one in runs])
+        for step in steps:
+            self._binder.bound(step.run.loaded, step.run.plan)
+        looks = self._memory.looks([step.checks for step in steps])
         ahead: deque[tuple[Any, int, CudaBinary]] = deque()
-        self._context.several = len({one.loaded.binary.ident for one in runs}) > 1
+        self._context.several = len({step.run.loaded.binary.ident for step in steps}) > 1
 
         def wait_for_oldest() -> None:
             end, _, binary = ahead.popleft()
             self._context.suspect = binary.ident
             self._context.wait(end, limit + GRACE if binary.confined else limit)
 
-        for number, (one, (begin, end)) in enumerate(zip(runs, events, strict=True)):
-            loaded, plan = one.loaded, one.plan
-            bound = self._last = self._bind(loaded, plan)
+        for number, (step, (begin, end)) in enumerate(zip(steps, events, strict=True)):
+            loaded, plan = step.run.loaded, step.run.plan
+            bound = self._last = self._binder.bound(loaded, plan)
             calls = bound.bindings.calls(plan.draw)
-            work = len(calls) + len(self._target.buffers) + len(loaded.kept) + _PREPARING
+            work = len(calls) + 2 * len(self._target.buffers) + len(loaded.kept) + _PREPARING
             work += 2 * len(bound.surfaces)
             while ahead and work + sum(waiting for _, waiting, _ in ahead) > MOST_AHEAD:
                 wait_for_oldest()
@@ -285,20 +276,21 @@ class CudaDevice(Solid):
             end.record(self._context.stream)
             self._textures.leave(bound.surfaces)
             looks.take(number)
+            step.after()
             ahead.append((end, work, loaded.binary))
         while ahead:
             wait_for_oldest()
         self._context.suspect, self._context.several = None, False
         return [
-            Timed(end.time_since(begin) * 1e-3, not differing)
-            for differing, (begin, end) in zip(looks.failing(), events, strict=True)
+            Done(end.time_since(begin) * 1e-3, failing)
+            for failing, (begin, end) in zip(looks.failing(), events, strict=True)
         ]
 
     def _expected(self, one: TimedRun) -> list[MemoryCheck]:
         """Checks that a run's answers are as expected; none where nothing is."""
         if one.expected is None:
             return []
-        judged = self._judged(one.plan, self._bind(one.loaded, one.plan).variables)
+        judged = self._judged(one.plan, self._binder.bound(one.loaded, one.plan).variables)
         return self._checks(one.plan, judged, one.expected) or []
 
     def _checks(
@@ -313,7 +305,15 @@ class CudaDevice(Solid):
     def outputs(self, plan: CasePlan) -> Outputs:
         """What the launches wrote; valid until outputs are asked for again."""
         judged = self._judged(plan, self._known)
-        arrays = self._memory.download([region for _, region in judged])
+        return self._told(plan, judged, self._memory.download([region for _, region in judged]))
+
+    def _told(
+        self,
+        plan: CasePlan,
+        judged: Sequence[tuple[Buffer, Region]],
+        arrays: Sequence[NDArray[np.uint8]],
+    ) -> Outputs:
+        """Bytes of buffers as their values."""
         return {
             buffer.name: self._buffers.told(plan, buffer, array.view(buffer.dtype))
             for (buffer, _), array in zip(judged, arrays, strict=True)
@@ -345,37 +345,8 @@ class CudaDevice(Solid):
 
         All of it is mended.
         """
-        return self._looked(plan, [])[0]
-
-    def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
-        """What :meth:`damaged` gives, and whether the outputs are what is expected, bit for bit;
-        found out on the device, in one go.
-
-        See :class:`~gi_cuda.backends.cuda.device.answers.Answers`.
-        """
-        judged = self._judged(plan, self._known)
-        answers = self._checks(plan, judged, expected)
-        damaged, differing = self._looked(plan, answers or [])
-        return damaged, answers is not None and not differing
-
-    def fate(self) -> Fate | None:
-        """What would have become of the last launches, were they not confined, or their loops not
-        guarded."""
-        return self._fate
-
-    def _looked(self, plan: CasePlan, answers: Sequence[MemoryCheck]) -> tuple[list[str], bool]:
-        """What was damaged, and whether one of the answers is not as its check wants it; signs are
-        noted."""
         zones = list(self._buffers.zones(plan, self._known))
-        groups = [answers, self._confinement.checks, [z.check for z in zones]]
-        failing = self._memory.failing([check for group in groups for check in group])
-        found: list[list[int]] = []
-        for group in groups:
-            found.append([index for index in failing if 0 <= index < len(group)])
-            failing = [index - len(group) for index in failing]
-        differing, signs, damaged = found
-        self._fate = self._confinement.fate(signs)
-        return mended(zones, damaged), bool(differing)
+        return [zones[at].name for at in self._memory.failing([zone.check for zone in zones])]
 
     @property
     def _known(self) -> Mapping[str, Region]:

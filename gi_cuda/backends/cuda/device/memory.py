@@ -57,24 +57,33 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCheck:
-    """A stretch of memory to be looked at: like ``expected`` or, where that is 0, poison."""
+    """A stretch of memory to be looked at: like ``expected`` or, where that is 0, poison.
+
+    Attributes:
+        mended: whether it is made so, where it is not.
+    """
 
     address: int
     size: int
     expected: int = 0
+    mended: bool = False
 
     def packed(self) -> bytes:
         """As ``gi_check`` reads it."""
-        return struct.pack("@PPQQ", self.address, self.expected, self.size, POISON)
+        return struct.pack(
+            "@PPQII", self.address, self.expected, self.size, POISON, int(self.mended)
+        )
 
 
 def guards(region: Region) -> tuple[MemoryCheck, ...]:
-    """The zones before and behind a buffer."""
+    """The zones before and behind a buffer, which are mended."""
     if not region.guarded:
         return ()
     end = region.address + region.size
-    return MemoryCheck(region.address - GUARD, GUARD), MemoryCheck(
-        end, _padded(region.size) + GUARD - region.size
+    behind = _padded(region.size) + GUARD - region.size
+    return (
+        MemoryCheck(region.address - GUARD, GUARD, mended=True),
+        MemoryCheck(end, behind, mended=True),
     )
 
 
@@ -190,25 +199,14 @@ class Memory:
     def cushion(self, arena: Arena) -> Region:
         """What lies behind all addresses of an arena's cushion, poisoned."""
         region = Region("", arena.filling, UNIT, False)
-        self.poison(region)
-        return region
-
-    def poison(self, region: Region) -> None:
-        """Fill a region, whose size is a multiple of four, with poison."""
         stream = self._context.stream
         self._drv.memset_d32_async(region.address, POISON, region.size // 4, stream)
+        return region
 
     def put(self, region: Region, contents: NDArray[Any]) -> None:
         """Fill a region with other contents than are kept for it."""
         whole = np.ascontiguousarray(contents)
         self._drv.memcpy_htod_async(region.address, whole, self._context.stream)
-
-    def restore_guards(self, region: Region) -> None:
-        """Poison the guard zones of a buffer, and the buffer with them, then fill it again."""
-        begin = region.address - GUARD
-        words = (GUARD + _padded(region.size) + GUARD) // 4
-        self._drv.memset_d32_async(begin, POISON, words, self._context.stream)
-        self.restore(region)
 
     def failing(self, checks: Sequence[MemoryCheck]) -> list[int]:
         """The indices of the checks that fail. Waits for the device."""

@@ -1,0 +1,120 @@
+"""The launches of variants, bound: kernels, arguments, variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gi_cuda.backends.cuda.device.buffers import Buffers
+from gi_cuda.backends.cuda.device.context import BoundLaunch, Context
+from gi_cuda.backends.cuda.device.memory import Region
+from gi_cuda.backends.cuda.device.program import Bound, CudaProgram
+from gi_cuda.backends.cuda.device.textures import Textures, surfaces_of
+from gi_cuda.backends.cuda.device.variables import choice
+from gi_cuda.backends.protocol.device import Bindings, LaunchRefused
+from gi_cuda.backends.protocol.requests import CasePlan
+from gi_cuda.spec import Argument, Launch, Packed, Target, View
+from gi_cuda.spec.kernel_names import identifier
+
+_LAUNCHES = 4096
+"""Launches whose arguments are kept; variants of one configuration have the same."""
+
+
+class Binder:
+    """Binds variants to the cases that they run.
+
+    Args:
+        target: what is run.
+        context: the worker's.
+        buffers, textures: of the device.
+    """
+
+    def __init__(
+        self, target: Target, context: Context, buffers: Buffers, textures: Textures
+    ) -> None:
+        self._target = target
+        self._context = context
+        self._buffers = buffers
+        self._textures = textures
+        self._values: dict[int, tuple[Launch, list[tuple[bytes, int]]]] = {}
+
+    def bound(self, loaded: CudaProgram, plan: CasePlan) -> Bound:
+        """A variant on a case; bound when it is first asked for.
+
+        Raises:
+            LaunchRefused: it lacks a kernel, or the device does not take it so.
+        """
+        bound = loaded.bound.get(plan.case)
+        if bound is None:
+            functions: dict[tuple[str, int], Any] = {}
+            bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
+            variables = dict(self._variables(loaded, plan))
+            chosen = choice(loaded.binary, loaded.module)
+            surfaces = [(v, self._buffers.region(plan, v.buffer)) for v in surfaces_of(plan)]
+            bound = Bound(bindings, variables, surfaces, loaded.binary.confined, chosen)
+            loaded.bound[plan.case] = bound
+        return bound
+
+    def _call(
+        self,
+        loaded: CudaProgram,
+        plan: CasePlan,
+        launch: Launch,
+        functions: dict[tuple[str, int], Any],
+    ) -> BoundLaunch:
+        name = identifier(launch.kernel)
+        binary, module = loaded.holder(name)
+        kernel = binary.kernels.get(name)
+        if kernel is None:
+            raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
+        if (key := (launch.kernel, launch.shared)) not in functions:
+            functions[key] = self._context.function(module, kernel.symbol, launch.shared)
+        arguments = kernel.arguments(self._arguments(plan, launch))
+        call = BoundLaunch(functions[key], launch.grid, launch.block, launch.shared, arguments)
+        return self._context.cooperative(call) if launch.cooperative else call
+
+    def _arguments(self, plan: CasePlan, launch: Launch) -> list[tuple[bytes, int]]:
+        """Of each argument of a launch the bytes, and to how many it is aligned."""
+        # A launch belongs to one case, and is kept so that no other has its number.
+        if (kept := self._values.get(id(launch))) is not None:
+            return kept[1]
+        values = []
+        for argument in launch.args:
+            own = self._value(plan, argument)
+            values.append((own, argument.align if isinstance(argument, Packed) else len(own)))
+        if len(self._values) >= _LAUNCHES:
+            self._values.clear()
+        self._values[id(launch)] = launch, values
+        return values
+
+    def _value(self, plan: CasePlan, argument: Argument) -> bytes:
+        """What a kernel gets for an argument."""
+        if isinstance(argument, Packed):
+            return argument.bytes(lambda one: self._value(plan, one))
+        if isinstance(argument, str):
+            address = self._buffers.region(plan, argument).address
+            return np.uint64(address + plan.offsets.get(argument, 0)).tobytes()
+        if isinstance(argument, View):
+            region = self._buffers.region(plan, argument.buffer)
+            return np.uint64(self._textures.object(argument, region)).tobytes()
+        assert isinstance(argument, np.generic), "launches are bound for one draw"
+        return argument.tobytes()
+
+    def _variables(self, loaded: CudaProgram, plan: CasePlan) -> Iterator[tuple[str, Region]]:
+        for buffer in self._target.buffers:
+            if buffer.symbol is None:
+                continue
+            # A variant that no longer uses a variable does not have it.
+            name = identifier(buffer.symbol)
+            binary, module = loaded.holder(name)
+            symbol = binary.variables.get(name)
+            if symbol is None:
+                continue
+            address, room = module.get_global(symbol)
+            size = plan.sizes[buffer.name] * buffer.dtype.itemsize
+            if size > room:
+                raise LaunchRefused(f"{buffer.symbol} has {room} bytes, and the case {size}")
+            pristine = self._buffers.original(plan, buffer) if buffer.role.given else 0
+            yield buffer.name, Region(buffer.name, int(address), size, False, pristine)

@@ -1,0 +1,91 @@
+"""What several runs wrote, kept on the device until it is known whose has to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.cuda.device.memory import Memory, Region
+
+MOST = 64 * 2**20
+"""Bytes that are kept at a time; of what is larger, one run's are read where they lie."""
+
+_ALIGNMENT = 256
+
+_Run = TypeVar("_Run")
+
+
+class Staging:
+    """Room for what runs of one round wrote.
+
+    Args:
+        context: the worker's.
+        memory: of the device.
+    """
+
+    def __init__(self, context: Context, memory: Memory) -> None:
+        self._context = context
+        self._memory = memory
+        self._room: Any = None
+        self._size = 0
+
+    def rounds(self, runs: Sequence[tuple[_Run, Sequence[Region]]]) -> Iterator[list[_Run]]:
+        """Runs, each with where it writes, in as few rounds as there is room for."""
+        some: list[_Run] = []
+        taken = 0
+        for run, regions in runs:
+            size = _size(regions)
+            if some and taken + size > MOST:
+                yield some
+                some, taken = [], 0
+            some.append(run)
+            taken += size
+        if some:
+            yield some
+
+    def places(self, written: Sequence[Sequence[Region]]) -> list[list[Region]]:
+        """For each run of a round where what it writes is kept: where it lies, if no other follows.
+
+        Raises:
+            LaunchRefused: the device has not so much memory.
+        """
+        if len(written) < 2:
+            return [list(regions) for regions in written]
+        size = sum(map(_size, written))
+        if size > self._size:
+            self._room, self._size = None, 0
+            self._room, self._size = self._context.allocate("answers", size), size
+        at, found = int(self._room), []
+        for regions in written:
+            places = []
+            for region in regions:
+                places.append(replace(region, address=at))
+                at += _padded(region.size)
+            found.append(places)
+        return found
+
+    def keep(self, written: Sequence[Region], places: Sequence[Region]) -> None:
+        """Bring what a run wrote to where it is kept. Does not wait."""
+        stream = self._context.stream
+        for region, place in zip(written, places, strict=True):
+            if place.address != region.address:
+                self._context.drv.memcpy_dtod_async(
+                    place.address, region.address, region.size, stream
+                )
+
+    def read(self, places: Sequence[Region]) -> list[NDArray[np.uint8]]:
+        """What is kept there, in arrays of its own. Waits for the device."""
+        return [array.copy() for array in self._memory.download(places)]
+
+
+def _size(regions: Sequence[Region]) -> int:
+    return sum(_padded(region.size) for region in regions)
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT

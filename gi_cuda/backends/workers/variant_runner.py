@@ -1,0 +1,171 @@
+"""A variant in a measurement: its runs, and what became of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from gi_cuda.backends.protocol.device import Fate, Loaded, TimedRun, Verified
+from gi_cuda.backends.protocol.requests import CasePlan, Outputs, Program, Sampling
+from gi_cuda.backends.protocol.schedules import Schedule
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.results.measurement import LOADS, Measurement, Sample, Survival
+from gi_cuda.results.statistics import ratios
+from gi_cuda.spec import Judgement
+
+AGAIN = 3
+"""Times that a variant is verified once more whose answers were others while it was timed."""
+
+
+class VariantRunner:
+    """A variant in a measurement.
+
+    Raises:
+        LaunchRefused: it cannot be loaded.
+    """
+
+    def __init__(self, case_runner: CaseRunner, program: Program, sampling: Sampling) -> None:
+        self.program = program
+        self._case_runner = case_runner
+        self._sampling = sampling
+        self._run_seconds = self._verify_seconds = 0.0
+        self._verdict = Judgement(0.0)
+        self._fate: Fate | None = None
+        self._answers: dict[str, Outputs] = {}
+        self._differed = False
+        self.loaded = case_runner.device.load(program.binary)
+        self._places = [self.loaded]
+        self.samples: list[Sample] = []
+
+    def leave(self) -> None:
+        """Unload it."""
+        for one in self._places:
+            self._case_runner.device.unload(one)
+
+    def spread(self) -> None:
+        """Load it into more places, and run it once in each, since a first run is slower."""
+        device, plans = self._case_runner.device, self._case_runner.timed_plans(self.program)
+        self._places += [device.load_elsewhere(self.program.binary) for _ in range(LOADS - 1)]
+        for plan in plans:
+            device.make_room(plan)
+        with device.turn():
+            runs = [TimedRun(one, plan) for plan in plans for one in self._places[1:]]
+            device.run_round(runs, self._sampling.limit)
+
+    def place(self, number: int) -> Loaded:
+        """Where it runs in a repetition: each place meets all those of the reference."""
+        return self._places[number // LOADS % len(self._places)]
+
+    def verified(self, draw: int = 0) -> bool:
+        """Run it on all its cases; whether its answers are acceptable.
+
+        Args:
+            draw: of scalars that are redrawn.
+        """
+        return self._verified(self.program, self._sampling.limit, draw)
+
+    def _verified(self, program: Program, limit: float, draw: int = 0) -> bool:
+        device = self._case_runner.device
+        for case_plan in self._case_runner.plans_to_verify(program):
+            run = self.run_on(case_plan, draw)
+            with device.turn():
+                (seen,) = device.verify([run], limit)
+            if not self.judged(run, seen):
+                return False
+        return True
+
+    def run_on(self, case_plan: CasePlan, draw: int = 0) -> TimedRun:
+        """Its run on a case, which it is made ready for.
+
+        Raises:
+            LaunchRefused: the device does not take it.
+        """
+        case_plan = case_plan.drawn(draw if case_plan.redrawn else 0)
+        self._case_runner.device.make_ready(self.loaded, case_plan)
+        return self._case_runner.run_to_verify(self.loaded, case_plan)
+
+    def judged(self, run: TimedRun, seen: Verified) -> bool:
+        """Enter what became of a run; whether its answers are acceptable."""
+        begun, case_plan = time.perf_counter(), run.plan
+        self._run_seconds += seen.seconds
+        fate, right = seen.fate, False
+        if fate is not None and fate.kind not in self._sampling.overlooked:
+            self._fate = replace(fate, message=f"{case_plan.case}: {fate.message}")
+        else:
+            self._verdict = self._case_runner.judged(case_plan, seen)
+            if self._verdict.penalty and case_plan.draw:
+                reason = f"{self._verdict.reason}, in another draw"
+                self._verdict = Judgement(self._verdict.penalty, reason)
+            right = not self._verdict.penalty
+            if right and not case_plan.draw:
+                self._answers[case_plan.case] = seen.outputs or dict(run.expected or {})
+        self._case_runner.enter(case_plan.case, right=right)
+        self._verify_seconds += time.perf_counter() - begun
+        return right
+
+    def verified_again(self) -> None:
+        """Verify it after it was timed: a variant may pass once and fault on repeats, or be right
+        in some orders of threads, one draw or these cases alone.
+
+        One that gave other answers while it was timed is verified some more times: it may be that
+        these differ a little from run to run, or that it does not do its work every time.
+        """
+        siblings = self._sampling.siblings
+        again = range(AGAIN if self._differed else 0)
+        if all(self.verified() for _ in again) and self._verified_in_other_orders():
+            self._verified(replace(self.program, cases=siblings.cases), siblings.limit)
+
+    def _verified_in_other_orders(self) -> bool:
+        """Verify it in another draw and, where the device takes them as it is told, in other orders
+        of threads."""
+        # Any of the recorded draws but the first.
+        draw = 1 + self.program.binary.ident % max(1, self._case_runner.target.oracle.runs - 1)
+        schedules = self._sampling.schedules
+        if not schedules:
+            return self.verified(draw)
+        for name in schedules if self._looks_faster() else list(schedules)[:1]:
+            schedule = Schedule(name)
+            with self._case_runner.device.scheduled(schedule, schedules[name]):
+                if self.verified(draw):
+                    continue
+            if self._verdict.reason:
+                reason = f"{self._verdict.reason}, {schedule.words}"
+                self._verdict = Judgement(self._verdict.penalty, reason)
+            return False
+        return True
+
+    def _looks_faster(self) -> bool:
+        values = ratios(self.samples)
+        return len(values) > 0 and float(np.median(values)) < 1
+
+    def run_to_time(self, place: int, number: int) -> TimedRun:
+        """Its run on the timed case at a place, in a draw. What it gives is known of the first
+        draw."""
+        case_plan = self._case_runner.timed_plans(self.program)[place].drawn(number)
+        known = number == 0 or not case_plan.redrawn
+        return TimedRun(
+            self.place(number), case_plan, self._answers[case_plan.case] if known else None
+        )
+
+    def timed(self, pairs: Iterable[tuple[Sample, bool]], seconds: float) -> None:
+        """Enter pairs of timed runs, whether its answers were those of before, and the wall time
+        that all took."""
+        for sample, agrees in pairs:
+            self.samples.append(sample)
+            self._differed |= not agrees
+        self._run_seconds += seconds
+
+    def measurement(self) -> Measurement:
+        """What came out."""
+        return Measurement(
+            self.program.binary.ident,
+            self._fate.survival if self._fate else Survival.NORMAL,
+            None if self._fate else self._verdict.penalty,
+            self._fate.message if self._fate else self._verdict.reason,
+            tuple(self.samples),
+            self._run_seconds,
+            self._verify_seconds,
+        )

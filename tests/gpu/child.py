@@ -29,10 +29,12 @@ def main() -> None:
     written = [name for name, view in views.items() if isinstance(view.of, Surface)]
     textures = Textures(context, written)
     binary, arena, confinement, limit = job["binary"], None, None, job["limit"]
+    control = 0
     if binary.confined:
         arena, confinement = Arena(context), Confinement(context, helpers)
         arena.extend()
-        confinement.begin(arena.allocate("control", 65536), limit)
+        control = arena.allocate("control", 65536)
+        confinement.begin(control, limit)
         limit += GRACE
     module = context.module(binary.path)
     for name, value in job["symbols"].items():
@@ -65,7 +67,7 @@ def main() -> None:
     end.record(context.stream)
     textures.leave(surfaces)
     context.wait(end, limit)
-    signs = memory.failing(confinement.checks) if confinement else []
+    signs = memory.failing(confinement.signs(control, confined=True)) if confinement else []
     fate = confinement.fate(signs) if confinement else None
     damaged = [
         f"{word} {name}"

@@ -15,6 +15,7 @@ from gi_cuda.backends.protocol.requests import (
     Measure,
     Program,
     Record,
+    Rehearse,
     Sampling,
     SharedMeasurement,
 )
@@ -127,6 +128,22 @@ def test_who_writes_into_another_case_is_blamed_not_who_comes_next(tmp_path: Pat
         answers = tools.pool.one(shared)
     assert [one.correct for one in answers] == [True, False, True]
     assert "of the case" in answers[1].message
+
+
+def test_in_a_round_each_is_judged_as_it_is_alone(
+    tools: Tools, programs: dict[str, Program]
+) -> None:
+    names = ["fine 0", *WRONG, "fine 1", "guarded", *reversed(WRONG), "reference"]
+    some = tuple(replace(programs[name], cases=tools.train()) for name in names)
+    reference = replace(programs["reference"], cases=tools.train())
+    untimed = Sampling().untimed()
+    together = tools.pool.one(Rehearse(some, untimed))
+    alone = [tools.pool.one(Measure(one, reference, untimed)) for one in some]
+    plain = [(one.correct, one.penalty, one.message, one.survival) for one in alone]
+    assert [(one.correct, one.penalty, one.message, one.survival) for one in together] == plain
+    assert [one.correct for one in together] == [
+        name.startswith(("fine", "reference")) for name in names
+    ]
 
 
 def test_what_a_guard_ends_hung_and_takes_no_worker_down(

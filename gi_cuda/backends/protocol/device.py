@@ -113,7 +113,7 @@ class Verified:
         fate: what would have become of it, were it not confined, or its loops not guarded; None
             where it would have ended as it did.
         outputs: what it wrote, where nothing is damaged and these are not the outputs that are
-            expected, bit for bit.
+            expected, bit for bit; valid until the next launch.
     """
 
     seconds: float

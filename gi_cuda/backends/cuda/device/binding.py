@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gi_cuda.backends.cuda.compile.cubin import CompiledKernel
 from gi_cuda.backends.cuda.device.buffers import Buffers
 from gi_cuda.backends.cuda.device.context import BoundLaunch, Context
 from gi_cuda.backends.cuda.device.memory import Region
@@ -20,6 +22,18 @@ from gi_cuda.spec.kernel_names import identifier
 
 _LAUNCHES = 4096
 """Launches whose arguments are kept; variants of one configuration have the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A kernel of a variant.
+
+    Attributes:
+        function: the driver's.
+    """
+
+    compiled: CompiledKernel
+    function: Any
 
 
 class Binder:
@@ -38,7 +52,7 @@ class Binder:
         self._context = context
         self._buffers = buffers
         self._textures = textures
-        self._values: dict[int, tuple[Launch, list[tuple[bytes, int]]]] = {}
+        self._arguments: dict[int, tuple[Launch, dict[tuple[int, ...], bytes]]] = {}
 
     def bound(self, loaded: CudaProgram, plan: CasePlan) -> Bound:
         """A variant on a case; bound when it is first asked for.
@@ -48,8 +62,8 @@ class Binder:
         """
         bound = loaded.bound.get(plan.case)
         if bound is None:
-            functions: dict[tuple[str, int], Any] = {}
-            bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
+            kernels: dict[tuple[str, int], _Kernel] = {}
+            bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, kernels))
             variables = dict(self._variables(loaded, plan))
             chosen = choice(loaded.binary, loaded.module)
             surfaces = [(v, self._buffers.region(plan, v.buffer)) for v in surfaces_of(plan)]
@@ -62,31 +76,40 @@ class Binder:
         loaded: CudaProgram,
         plan: CasePlan,
         launch: Launch,
-        functions: dict[tuple[str, int], Any],
+        kernels: dict[tuple[str, int], _Kernel],
     ) -> BoundLaunch:
-        name = identifier(launch.kernel)
-        binary, module = loaded.holder(name)
-        kernel = binary.kernels.get(name)
-        if kernel is None:
-            raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
-        if (key := (launch.kernel, launch.shared)) not in functions:
-            functions[key] = self._context.function(module, kernel.symbol, launch.shared)
-        arguments = kernel.arguments(self._arguments(plan, launch))
-        call = BoundLaunch(functions[key], launch.grid, launch.block, launch.shared, arguments)
+        key = (launch.kernel, launch.shared)
+        if key not in kernels:
+            kernels[key] = self._kernel(loaded, launch)
+        kernel = kernels[key]
+        arguments = self._packed(plan, launch, kernel.compiled)
+        call = BoundLaunch(kernel.function, launch.grid, launch.block, launch.shared, arguments)
         return self._context.cooperative(call) if launch.cooperative else call
 
-    def _arguments(self, plan: CasePlan, launch: Launch) -> list[tuple[bytes, int]]:
-        """Of each argument of a launch the bytes, and to how many it is aligned."""
+    def _kernel(self, loaded: CudaProgram, launch: Launch) -> _Kernel:
+        name = identifier(launch.kernel)
+        binary, module = loaded.holder(name)
+        compiled = binary.kernels.get(name)
+        if compiled is None:
+            raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
+        return _Kernel(compiled, self._context.function(module, compiled.symbol, launch.shared))
+
+    def _packed(self, plan: CasePlan, launch: Launch, kernel: CompiledKernel) -> bytes:
+        """The arguments of a launch as they lie in memory."""
         # A launch belongs to one case, and is kept so that no other has its number.
-        if (kept := self._values.get(id(launch))) is not None:
-            return kept[1]
+        if len(self._arguments) > _LAUNCHES:
+            self._arguments.clear()
+        _, packed = self._arguments.setdefault(id(launch), (launch, {}))
+        if kernel.parameters not in packed:
+            packed[kernel.parameters] = kernel.arguments(self._values(plan, launch))
+        return packed[kernel.parameters]
+
+    def _values(self, plan: CasePlan, launch: Launch) -> list[tuple[bytes, int]]:
+        """Of each argument of a launch the bytes, and to how many it is aligned."""
         values = []
         for argument in launch.args:
             own = self._value(plan, argument)
             values.append((own, argument.align if isinstance(argument, Packed) else len(own)))
-        if len(self._values) >= _LAUNCHES:
-            self._values.clear()
-        self._values[id(launch)] = launch, values
         return values
 
     def _value(self, plan: CasePlan, argument: Argument) -> bytes:

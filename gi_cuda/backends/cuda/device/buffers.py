@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,6 +13,9 @@ from gi_cuda.backends.cuda.device.memory import GUARD, Memory, MemoryCheck, Regi
 from gi_cuda.backends.protocol.requests import CasePlan
 from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Target
 from gi_cuda.spec.addresses import addressed, numbered
+
+_PLANS = 256
+"""Sizes of buffers whose zones are kept; many variants have the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Buffers:
         self._cushioned = {case.name for case in cushioned if case.role is CaseRole.TRAIN}
         self._arena: tuple[Arena, Region] | None = None
         self._control = 0
+        self._zones: dict[int, tuple[Mapping[str, int], int, Sequence[Zone]]] = {}
 
     def original(self, plan: CasePlan, buffer: Buffer) -> int:
         """Address of a copy, which no launch is told of, of what a case gives."""
@@ -132,12 +136,23 @@ class Buffers:
             if buffer.symbol is None and buffer.role is not BufferRole.INPUT:
                 self._memory.restore(self.region(plan, buffer.name))
 
-    def zones(self, plan: CasePlan, variables: Mapping[str, Region]) -> Iterator[Zone]:
+    def zones(self, plan: CasePlan, variables: Mapping[str, Region]) -> Sequence[Zone]:
         """All that no launch may write to; ``variables`` as for :meth:`all`.
 
         What other cases have in memory is among it: else a later variant, which runs on one of
         these, would be blamed for what this one does there.
         """
+        # Sizes belong to one case, and are kept so that no others have their number.
+        sizes, known, zones = self._zones.get(id(plan.sizes), (None, 0, ()))
+        if variables or sizes is None or known != len(self._regions):
+            zones = tuple(self._all_zones(plan, variables))
+        if not variables:
+            if len(self._zones) > _PLANS:
+                self._zones.clear()
+            self._zones[id(plan.sizes)] = plan.sizes, len(self._regions), zones
+        return zones
+
+    def _all_zones(self, plan: CasePlan, variables: Mapping[str, Region]) -> Iterator[Zone]:
         for buffer, region in self.all(plan, variables):
             yield from self._around(region, buffer.name, buffer.role)
         roles = {buffer.name: buffer.role for buffer in self._target.buffers}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -184,10 +185,11 @@ class CudaDevice(Solid):
         """
         self._answers.forget_others()
         looks = [self._look(one) for one in runs]
-        verified: list[Verified] = []
-        for some in self._staging.rounds([(look, look.written) for look in looks]):
-            verified += self._verified(some, limit)
-        return verified
+        rounds = list(self._staging.rounds([(look, look.written) for look in looks]))
+        if len(rounds) == 1:
+            return list(self._verified(rounds[0], limit))
+        # The next one's outputs come to lie where these are.
+        return [_kept(one) for some in rounds for one in self._verified(some, limit)]
 
     def _verified(self, looks: Sequence[Look], limit: float) -> Iterator[Verified]:
         """What became of runs that are one round."""
@@ -201,7 +203,9 @@ class CudaDevice(Solid):
             damaged, signs, differs = look.told(one.failing)
             outputs = None
             if differs and not damaged:
-                outputs = self._told(look.run.plan, look.judged, self._staging.read(kept))
+                outputs = self._told(
+                    look.run.plan, look.judged, self._staging.read(look.written, kept)
+                )
             yield Verified(one.seconds, damaged, self._confinement.fate(signs), outputs)
 
     def _look(self, run: TimedRun) -> Look:
@@ -212,7 +216,7 @@ class CudaDevice(Solid):
         answers = self._checks(run.plan, judged, run.expected)
         control = self._buffers.control(run.plan)
         signs = self._confinement.signs(control, confined=bound.confined)
-        zones = list(self._buffers.zones(run.plan, bound.variables))
+        zones = self._buffers.zones(run.plan, bound.variables)
         return Look(run, judged, answers, signs, zones)
 
     def _timed(
@@ -345,7 +349,7 @@ class CudaDevice(Solid):
 
         All of it is mended.
         """
-        zones = list(self._buffers.zones(plan, self._known))
+        zones = self._buffers.zones(plan, self._known)
         return [zones[at].name for at in self._memory.failing([zone.check for zone in zones])]
 
     @property
@@ -358,6 +362,14 @@ class CudaDevice(Solid):
         """While an instrumented variant runs inside: asks for the most iterations of each loop."""
         with counter(self._context, loaded.binary, loaded.module, loops) as most:
             yield most
+
+
+def _kept(verified: Verified) -> Verified:
+    """The same with outputs of its own."""
+    if verified.outputs is None:
+        return verified
+    outputs = {name: np.copy(array) for name, array in verified.outputs.items()}
+    return replace(verified, outputs=outputs)
 
 
 def _nothing(_: CasePlan) -> None:

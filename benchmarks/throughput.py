@@ -23,7 +23,8 @@ from rich.console import Console
 from gi_cuda import BACKENDS
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.passes import REFERENCE, LentKernels, TrialBuilder
+from gi_cuda.evaluate.parts import Parts
+from gi_cuda.evaluate.passes import REFERENCE, TrialBuilder
 from gi_cuda.evaluate.rehearsal import rehearsal_of
 from gi_cuda.evaluate.schemata import SchemaBuilder, grouped
 from gi_cuda.grammar import EDIT_SETS, LEVELS
@@ -83,11 +84,13 @@ def _alone(run: Run) -> str:
     sampling = evaluator.bounds.sampling
     how = rehearsal_of(run.subject, equipment, reference, sampling) if failed else None
     right = {ident for ident, one in found.items() if one.right}
-    everything, lent = {REFERENCE: reference, **trials}, LentKernels()
-    builders = [(TrialBuilder(equipment.compiler, everything, lent), right if how else set(trials))]
+    everything, parts = {REFERENCE: reference, **trials}, Parts()
+    builders = [
+        (TrialBuilder(equipment.compiler, everything, parts), right if how else set(trials))
+    ]
     if how is not None:
         groups = grouped(run.subject, trials, how.compiler)
-        rehearsing = SchemaBuilder(how.compiler, everything, lent, run.subject, groups)
+        rehearsing = SchemaBuilder(how.compiler, everything, parts, run.subject, groups)
         builders.insert(0, (rehearsing, set(trials)))
     seconds = []
     for builder, some in builders:

@@ -18,10 +18,10 @@ from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.backends.workers.tasks import Unanswered
 from gi_cuda.errors import DeviceLost
 from gi_cuda.evaluate.evidence import Evidence
+from gi_cuda.evaluate.parts import Parts
 from gi_cuda.evaluate.passes import (
     REFERENCE,
     Equipment,
-    LentKernels,
     Pass,
     Record,
     Trial,
@@ -78,10 +78,10 @@ class Batch:
         self._equipment = equipment
         self._trials = {REFERENCE: reference}
         self._memory = memory
-        self._numbers, self._lent = count(1), LentKernels()
+        self._numbers, self._parts = count(1), Parts()
         self._measuring = Pass(
             equipment,
-            TrialBuilder(equipment.compiler, self._trials, self._lent),
+            TrialBuilder(equipment.compiler, self._trials, self._parts),
             equipment.folder / "measured",
             sampling,
             memory.codes,
@@ -133,7 +133,7 @@ class Batch:
 
     def _rehearsals(self, how: Rehearsal) -> Pass:
         self._siblings = how.siblings
-        self._schemata = SchemaBuilder(how.compiler, self._trials, self._lent, how.subject)
+        self._schemata = SchemaBuilder(how.compiler, self._trials, self._parts, how.subject)
         return Pass(
             self._equipment,
             self._schemata,
@@ -207,7 +207,7 @@ class Batch:
         """A trial is over."""
         for one in self._passes:
             one.forget(ident)
-        self._lent.forget(ident)
+        self._parts.forget(ident)
         del self._trials[ident]
 
     @property

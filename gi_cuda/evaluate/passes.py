@@ -15,6 +15,7 @@ from gi_cuda.backends.leftovers import sweep
 from gi_cuda.backends.protocol.requests import Measure, Program, Sampling, Siblings
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Pool, Task
+from gi_cuda.evaluate.parts import Parts
 from gi_cuda.evaluate.scheduler import MeasurementScheduler
 from gi_cuda.genome import Edit, Genotype
 from gi_cuda.results.evaluation import Evaluation
@@ -89,40 +90,19 @@ class Equipment:
         return Program(binary, dict(trial.configuration), self.cases)
 
 
-class LentKernels:
-    """The trials of a batch without those kernels that they leave to the reference, each worked out
-    once, however often it is compiled."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, Phenotype] = {}
-
-    def of(
-        self, compiler: Compiler, phenotypes: Sequence[Phenotype], reference: Phenotype
-    ) -> list[Phenotype]:
-        """Phenotypes without what a reference lends them; the reference itself stays whole."""
-        own = {one.ident: one for one in phenotypes}
-        new = [one for one in phenotypes if one is not reference and one.ident not in self._known]
-        self._known.update((one.ident, one) for one in compiler.without_lent(new, reference))
-        return [self._known.get(ident, one) for ident, one in own.items()]
-
-    def forget(self, ident: int) -> None:
-        """A trial is over."""
-        self._known.pop(ident, None)
-
-
 class TrialBuilder:
-    """Builds trials of a batch, each lent those kernels of the reference that it does not change.
+    """Builds trials of a batch in parts; what they do not change of the reference they are lent.
 
     Args:
         compiler: that builds them.
         trials: by number; the reference among them.
-        lent: what several builders of a batch have in common.
+        parts: what several builders of a batch have in common.
     """
 
-    def __init__(self, compiler: Compiler, trials: Mapping[int, Trial], lent: LentKernels) -> None:
+    def __init__(self, compiler: Compiler, trials: Mapping[int, Trial], parts: Parts) -> None:
         self.compiler = compiler
         self.trials = trials
-        self._lent = lent
+        self._parts = parts
 
     def trial(self, ident: int) -> Trial:
         """The trial of a number."""
@@ -140,9 +120,8 @@ class TrialBuilder:
         yield from (one for one in found if isinstance(one, BuildFailure))
         ready = [one for one in found if isinstance(one, Phenotype)]
         reference = self.trials[REFERENCE].phenotype
-        if isinstance(reference, Phenotype):
-            ready = self._lent.of(self.compiler, ready, reference)
-        yield from self.compiler.compile(ready, folder)
+        assert isinstance(reference, Phenotype), "the reference was preprocessed"
+        yield from self._parts.compiled(self.compiler, ready, reference, folder)
 
 
 _PASSES = count()

@@ -18,7 +18,8 @@ from typing import TypeAlias
 
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.evaluate.candidates import as_candidate
-from gi_cuda.evaluate.passes import LentKernels, Record, Trial, TrialBuilder
+from gi_cuda.evaluate.parts import Parts
+from gi_cuda.evaluate.passes import Record, Trial, TrialBuilder
 from gi_cuda.genome import Edit
 from gi_cuda.grammar import Expansion, ParsedText
 from gi_cuda.results.evaluation import Evaluation
@@ -103,7 +104,7 @@ class SchemaBuilder(TrialBuilder):
     """Builds trials of a batch in schemata.
 
     Args:
-        compiler, trials, lent: see :class:`~gi_cuda.evaluate.passes.TrialBuilder`.
+        compiler, trials, parts: see :class:`~gi_cuda.evaluate.passes.TrialBuilder`.
         subject: whose variants they are.
         groups: those that are one text; see :meth:`gather`.
     """
@@ -112,11 +113,11 @@ class SchemaBuilder(TrialBuilder):
         self,
         compiler: Compiler,
         trials: Mapping[int, Trial],
-        lent: LentKernels,
+        parts: Parts,
         subject: Subject,
         groups: Iterable[Group] = (),
     ) -> None:
-        super().__init__(compiler, trials, lent)
+        super().__init__(compiler, trials, parts)
         self._subject = subject
         self._wanted: dict[int, Group] = {}
         self._numbers = count(FIRST)
@@ -142,6 +143,7 @@ class SchemaBuilder(TrialBuilder):
         schema = self._schemata.pop(ident, None)
         if schema and not any(member in self._schemata for member in schema.group):
             self._schemata.pop(schema.binary.ident, None)
+            self._parts.forget(schema.binary.ident)
 
     def trial(self, ident: int) -> Trial:
         """The trial of a number; of a schema's own, what it is where no variant is chosen."""
@@ -170,6 +172,7 @@ class SchemaBuilder(TrialBuilder):
                     self._schemata |= dict.fromkeys((built.ident, *group), schema)
                     yield from (built.member(one, at) for at, one in enumerate(group, 1))
                 else:
+                    self._parts.forget(built.ident)
                     middle = len(group) // 2
                     halves = group[:middle], group[middle:]
                     groups += [half for half in halves if len(half) > 1]

@@ -42,11 +42,11 @@ class AroundCompiler:
         """As the compiler does: it is what tells whether the rest is to be done."""
         return self.inner.preprocess(variants)
 
-    def without_lent(
+    def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
-    ) -> list[Phenotype]:
+    ) -> list[Sequence[Phenotype]]:
         """As the compiler does."""
-        return self.inner.without_lent(phenotypes, reference)
+        return self.inner.parts(phenotypes, reference)
 
     def of_sources(self, front: str | None = None) -> Compiler:
         """The compiler's: it is asked for facts about sources."""

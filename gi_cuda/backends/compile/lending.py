@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 
+import xxhash
+
 from gi_cuda.backends.compile.declarations import WORD
 from gi_cuda.backends.compile.items import (
     Item,
@@ -76,37 +78,83 @@ class Lender:
     kernels: tuple[str, ...]
     symbols: tuple[str, ...]
 
-    def lend(self, phenotype: Phenotype, mark: str = "", marked: Iterable[str] = ()) -> Phenotype:
-        """A variant without the kernels that are the reference's, and without what only they need.
+    def parts(
+        self, phenotype: Phenotype, mark: str = "", marked: Iterable[str] = ()
+    ) -> Sequence[Phenotype]:
+        """What a variant does not leave to the reference, in parts: each has kernels that share no
+        variable with those of others, and what they need. None where that cannot be told.
 
-        What it leaves out is in the phenotype's ``lent``.
+        What a part leaves out, to the reference or to other parts, is in its ``lent``. It has the
+        same key in all variants that have it.
 
         Args:
             mark: what comes before ``__device__`` of functions that are called by what is left out,
                 too.
             marked: names of those of them for which that is.
         """
+        taken = self._taken(phenotype)
+        if taken is None or not taken.own:
+            return ()
+        said, found = frozenset(marked), list[Phenotype]()
+        # What no kernel needs goes with the first one, so that a compiler sees all that changed.
+        left = taken.touched - taken.edit.needs.reached(
+            set[str]().union(*(self._roots(at) for at in taken.own))
+        )
+        for some in self._apart(taken):
+            one = self._with(phenotype, taken, some, () if found else left, mark, said)
+            found.append(replace(one, key=_key(one)))
+        return found
+
+    def _taken(self, phenotype: Phenotype) -> _Taken | None:
+        """What a variant changes; None where that cannot be told."""
         lines, places = code_lines(phenotype.text, phenotype.ident)
-        edit = self._compared(lines) if phenotype.options == self.options else None
-        touched = edit.touched() if edit else None
-        if edit is None or touched is None:
-            return phenotype
-        own = self._own(edit, touched)
-        if len(own) in (0, len(self.kernels)):
-            return phenotype
+        edit = self._compared(lines)
+        if edit is None:
+            return None
+        if phenotype.options != self.options:
+            numbers = range(len(self.kernels))
+            return _Taken(edit, places, set(), set(numbers))
+        touched = edit.touched()
+        if touched is None:
+            return None
+        return _Taken(edit, places, touched, self._own(edit, touched))
+
+    def _apart(self, taken: _Taken) -> list[set[int]]:
+        """The kernels that a variant has itself, those together that share a variable."""
+        uses = {at: self._uses(taken.edit.needs, at) for at in sorted(taken.own)}
+        found: list[set[int]] = []
+        for at in uses:
+            with_it = [some for some in found if any(uses[at] & uses[one] for one in some)]
+            found = [some for some in found if some not in with_it]
+            found.append({at}.union(*with_it))
+        return found
+
+    def _with(
+        self,
+        phenotype: Phenotype,
+        taken: _Taken,
+        own: set[int],
+        items: Iterable[int],
+        mark: str,
+        marked: frozenset[str],
+    ) -> Phenotype:
+        """A variant with some of its kernels, what they need, and some declarations besides."""
+        edit, places = taken.edit, taken.places
         others = [at for at in range(len(self.kernels)) if at not in own]
-        theirs = frozenset[str]().union(*(self.uses[at] for at in others))
+        uses = {at: self.uses[at] for at in others if at not in taken.own}
+        uses |= {at: self._uses(edit.needs, at) for at in others if at in taken.own}
+        theirs = frozenset[str]().union(*uses.values())
         lent = [symbol for symbol in self.symbols if _last(symbol) in theirs]
         roots = set[str]().union(*(self._roots(at) for at in own))
         roots |= {f"{SYMBOL}{n}" for n, name in enumerate(self.symbols) if name not in lent}
-        stay = edit.needs.reached(roots, touched)
+        stay = edit.needs.reached(roots, items)
         gone = [item for at, item in enumerate(edit.needs.items) if at not in stay]
         unused = chain.from_iterable(item.keys for item in gone if item.kernel)
         names = [identifier(name) for name in (*lent, *(self.kernels[at] for at in others))]
         text = phenotype.text.split("\n")
         for line in edit.only_in(stay):
             text[places[line]] = ""
-        for line in edit.called(stay, frozenset(marked)):
+        for line in edit.called(stay, marked):
             text[places[line]] = text[places[line]].replace(_DEVICE, f"{mark} {_DEVICE}", 1)
         return replace(phenotype, text="\n".join(text), lent=frozenset([*names, *unused]))
 
@@ -209,6 +257,30 @@ class _Edit:
             found = _FUNCTION.match(item.text) if item.keys & said else None
             if found:
                 yield self.lines[at][0] + found["before"].count("\n")
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A variant, taken apart.
+
+    Attributes:
+        edit: what it changes.
+        places: of its lines of code, in its text.
+        touched: the declarations whose code that may change.
+        own: the kernels that are not the reference's.
+    """
+
+    edit: _Edit
+    places: Sequence[int]
+    touched: set[int]
+    own: set[int]
+
+
+def _key(part: Phenotype) -> bytes:
+    """The same for all variants that have a part."""
+    lines, _ = code_lines(part.text, part.ident)
+    said = "\n".join([*lines, *sorted(part.lent), "", *sorted(part.overloads)])
+    return xxhash.xxh3_128_digest(said.encode("utf-8", "surrogateescape"))
 
 
 def _read_beside(old: Sequence[Item], text: str) -> Sequence[Item] | None:

@@ -143,12 +143,12 @@ class SourceCompiler(ABC):
             parts = dict(crew.next() for _ in range(number))
         return {ident: one for begin in range(number) for ident, one in parts[begin].items()}
 
-    def without_lent(
+    def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
-    ) -> list[Phenotype]:
-        """Phenotypes without the kernels that are the reference's."""
+    ) -> list[Sequence[Phenotype]]:
+        """Of each phenotype what it does not leave to the reference, by kernels."""
         found = lender(reference, self.kernels, self.symbols)
-        return [found.lend(one) for one in phenotypes] if found else list(phenotypes)
+        return [found.parts(one) if found else () for one in phenotypes]
 
     def _phenotypes(
         self, variants: Sequence[Variant], front: str, preprocess: Callable[[str], Finished]

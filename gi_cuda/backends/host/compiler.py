@@ -133,16 +133,17 @@ class HostCompiler(SourceCompiler):
             phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, sizes=self.sizes
         )
 
-    def without_lent(
+    def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
-    ) -> list[Phenotype]:
-        """Phenotypes without the kernels that are the reference's. Functions which these call too
-        are inlined only where they are in the reference, though they may be called but once now."""
+    ) -> list[Sequence[Phenotype]]:
+        """Of each phenotype what it does not leave to the reference, by kernels. Functions which
+        others call too are inlined only where they are in the reference, though they may be called
+        but once in a part."""
         found = lender(reference, self.kernels, self.symbols)
         if found is None:
-            return list(phenotypes)
+            return [()] * len(phenotypes)
         called = _out_of_line(self, reference)
-        return [found.lend(one, NOT_INLINED, called) for one in phenotypes]
+        return [found.parts(one, NOT_INLINED, called) for one in phenotypes]
 
     def rehearsing(self) -> tuple[HostCompiler]:
         """This one: what a variant does to its worker costs a fork. What it saves is compiling."""

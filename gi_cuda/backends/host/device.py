@@ -63,24 +63,35 @@ class HostProgram:
 
     Attributes:
         lender: the reference's, where the variant is lent some of its kernels.
+        parts: its other parts, by the identifiers of what they have.
     """
 
     binary: Binary
     library: OpenLibrary
     lender: HostProgram | None = None
+    parts: Mapping[str, HostProgram] = field(default_factory=dict)
     calls: dict[str, Bindings[BoundLaunch]] = field(default_factory=dict)
 
     def holder(self, name: str) -> tuple[Shard, str]:
         """The shard that has a kernel or variable of the variant, and whose it is there."""
-        if self.lender is not None and identifier(name) in self.binary.lent:
+        own = identifier(name)
+        if own in self.parts:
+            return self.parts[own].holder(name)
+        if self.lender is not None and own in self.binary.lent:
             return self.lender.holder(name)
         return self.library.shard, self.binary.namespace
 
     def restore(self) -> None:
         """Make all variables what they are when a program is loaded."""
         self.library.restore(self.binary.namespace)
-        if self.lender is not None:
-            self.lender.restore()
+        for one in self.others:
+            one.restore()
+
+    @property
+    def others(self) -> list[HostProgram]:
+        """What has the rest of the variant."""
+        parts = {id(one): one for one in self.parts.values()}.values()
+        return [*parts, *([self.lender] if self.lender else [])]
 
 
 class HostDevice:
@@ -121,7 +132,7 @@ class HostDevice:
         Raises:
             LaunchRefused: it cannot be loaded.
         """
-        return self._loaded(binary, nullcontext(binary.path))
+        return self._loaded(binary, nullcontext)
 
     def load_elsewhere(self, binary: Binary) -> HostProgram:
         """Load a copy of the shared library that holds a variant, into a random place.
@@ -129,14 +140,28 @@ class HostDevice:
         Raises:
             LaunchRefused: it cannot be copied or loaded.
         """
-        return self._loaded(binary, elsewhere(binary.path))
+        return self._loaded(binary, elsewhere)
 
-    def _loaded(self, binary: Binary, library: AbstractContextManager[Path]) -> HostProgram:
+    def _loaded(
+        self, binary: Binary, library: Callable[[Path], AbstractContextManager[Path]]
+    ) -> HostProgram:
+        """A variant with its parts.
+
+        Args:
+            library: where that of a file is loaded from.
+        """
         try:
             lender = self.load(binary.lender) if binary.lender else None
-            with library as path:
+            found: dict[tuple[Path, str], HostProgram] = {}
+            parts: dict[str, HostProgram] = {}
+            for name, one in binary.parts.items():
+                place = (one.path, one.namespace)
+                if place not in found:
+                    found[place] = self._loaded(one, library)
+                parts[name] = found[place]
+            with library(binary.path) as path:
                 opened = self._libraries.open(path, binary.namespace)
-            return HostProgram(binary, opened, lender)
+            return HostProgram(binary, opened, lender, parts)
         except OSError as error:
             what = undefined(str(error)) or f"the shared library cannot be loaded: {error}"
             raise LaunchRefused(what) from None
@@ -145,8 +170,8 @@ class HostDevice:
         """Close a variant's library."""
         loaded.calls.clear()
         self._libraries.close(loaded.library)
-        if loaded.lender is not None:
-            self.unload(loaded.lender)
+        for one in loaded.others:
+            self.unload(one)
 
     def make_room(self, plan: CasePlan) -> None:
         """Make and fill the buffers of a case, if that was not done before."""

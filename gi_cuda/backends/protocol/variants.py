@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, Self
@@ -64,6 +64,8 @@ class Binary:
         lent: see :class:`Phenotype`.
         lender: the reference's binary, which has what is lent; None where nothing is, or it is yet
             to be said (see :meth:`beside`).
+        parts: of what is lent, what other binaries have: those of the variant's other parts, by
+            the identifiers of their kernels and variables.
         compiled_as: the number that its names in the file have; None: its own.
         chosen: its number in the schema that the file holds (see
             :meth:`gi_cuda.grammar.ParsedText.schema`); None: it is none of a schema.
@@ -76,6 +78,7 @@ class Binary:
     kernel_keys: Mapping[str, bytes] = field(default_factory=dict)
     lent: frozenset[str] = frozenset()
     lender: Binary | None = None
+    parts: Mapping[str, Binary] = field(default_factory=dict)
     compiled_as: int | None = field(default=None, kw_only=True)
     chosen: int | None = field(default=None, kw_only=True)
 
@@ -92,20 +95,38 @@ class Binary:
             chosen: that in the schema.
         """
         own = self.ident if self.compiled_as is None else self.compiled_as
-        return replace(self, ident=ident, compiled_as=own, chosen=chosen, code_key=None)
+        parts = {name: one.member(ident, chosen) for name, one in self.parts.items()}
+        return replace(
+            self, ident=ident, compiled_as=own, chosen=chosen, code_key=None, parts=parts
+        )
+
+    def with_others(self, ident: int, others: Iterable[Binary]) -> Self:
+        """A variant of which this and others are the parts.
+
+        Args:
+            ident: the variant's number.
+        """
+        own = self.ident if self.compiled_as is None else self.compiled_as
+        parts = {name: one for one in others for name in self.lent - one.lent}
+        return replace(self, ident=ident, compiled_as=own, parts=parts)
 
     def beside(self, reference: Binary) -> Binary:
-        """This one with what it is lent by the reference: key and resources are those of both."""
+        """This one with what it is lent, by the reference and others: key and resources are those
+        of all."""
         if not self.lent:
             return self
-        theirs = {name: key for name, key in reference.kernel_keys.items() if name in self.lent}
+        lenders = {name: self.parts.get(name, reference) for name in self.lent}
+        theirs = {
+            name: one.kernel_keys[name] for name, one in lenders.items() if name in one.kernel_keys
+        }
         # Without its kernels' keys the back end has none.
-        key = code_key({**theirs, **self.kernel_keys}) if self.code_key and theirs else None
-        resources = self.resources_beside(reference)
+        known = self.code_key and theirs and all(one.code_key for one in self.parts.values())
+        key = code_key({**theirs, **self.kernel_keys}) if known else None
+        resources = self.resources_beside(lenders)
         return replace(self, code_key=key, resources=resources, lender=reference)
 
-    def resources_beside(self, reference: Binary) -> Mapping[str, int]:
-        """What it takes together with what it is lent."""
+    def resources_beside(self, lenders: Mapping[str, Binary]) -> Mapping[str, int]:
+        """What it takes together with what it is lent, by names."""
         return self.resources
 
 
@@ -169,10 +190,11 @@ class Compiler(Protocol):
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch in shards below ``folder``; results come as shards end."""
 
-    def without_lent(
+    def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
-    ) -> list[Phenotype]:
-        """Phenotypes without the kernels that are the reference's, as far as that can be told."""
+    ) -> list[Sequence[Phenotype]]:
+        """Of each phenotype what it does not leave to a reference, in parts that can be compiled by
+        themselves; none where it is one. Equal parts have equal keys."""
 
     def of_sources(self, front: str | None = None) -> Compiler:
         """The compiler of the sources that are behind what this one compiles; with another prelude

@@ -18,6 +18,7 @@ from gi_cuda.backends.protocol.requests import Measure, Program, Record, Samplin
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.parts import Parts
 from gi_cuda.evaluate.sampling import draw
 from gi_cuda.genome import Genotype
 from gi_cuda.results.measurement import Measurement
@@ -57,20 +58,23 @@ def compiled(compiler: Compiler, ready: Sequence[Phenotype], folder: Path) -> di
 def both_ways(
     subject: Subject, compiler: Compiler, folder: Path
 ) -> tuple[dict[int, Built], dict[int, Built]]:
-    """The variants that are lent something: compiled whole, and with what they are lent.
+    """The variants that can be had in parts: compiled whole, and in parts with what they are lent.
 
     Number 0 is the reference.
     """
     reference, *ready = phenotypes(subject, compiler, variants(subject))
-    lent = [one for one in compiler.without_lent(ready, reference) if one.lent]
-    assert len(lent) > len(ready) // 2
-    numbers = {one.ident for one in lent}
-    alike = [one for one in ready if one.ident in numbers]
-    whole = compiled(compiler, [reference, *alike], folder / "whole")
-    parts = compiled(compiler, [reference, *lent], folder / "lent")
-    base = parts[0]
+    parts = dict(zip((one.ident for one in ready), compiler.parts(ready, reference), strict=True))
+    assert sum(map(bool, parts.values())) > len(ready) // 2
+    assert max(map(len, parts.values())) > 1
+    alike = [reference, *(one for one in ready if parts[one.ident])]
+    whole = compiled(compiler, alike, folder / "whole")
+    built = Parts().compiled(compiler, alike, reference, folder / "parts")
+    together = {one.ident: one for one in built}
+    base = together[0]
     assert isinstance(base, Binary)
-    beside = {n: one.beside(base) if isinstance(one, Binary) else one for n, one in parts.items()}
+    beside = {
+        n: one.beside(base) if isinstance(one, Binary) else one for n, one in together.items()
+    }
     return whole, beside
 
 
@@ -135,7 +139,8 @@ def test_nvcc_makes_the_same_machine_code(nvcc: SourceCompiler, tmp_path: Path) 
         assert isinstance(parts, CudaBinary)
         assert dict(alone.resources) == dict(parts.resources)
         for name in nvcc.kernels:
-            holder = parts.lender if name in parts.lent else parts
+            lender = parts.lender if name in parts.lent else parts
+            holder = parts.parts.get(name, lender)
             assert isinstance(holder, CudaBinary)
             assert code(holder, name) == code(alone, name), f"{name} of {number}"
             compared += 1

@@ -21,7 +21,8 @@ from gi_cuda.backends.protocol.variants import (
 from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
-from gi_cuda.evaluate.passes import REFERENCE, LentKernels, Trial
+from gi_cuda.evaluate.parts import Parts
+from gi_cuda.evaluate.passes import REFERENCE, Trial
 from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.evaluate.rehearsal import FirstRun, of_all, rehearsal_of
 from gi_cuda.evaluate.sampling import draw
@@ -157,7 +158,7 @@ def test_one_that_does_not_compile_is_halved_until_its_variants_do(
     groups = grouped(odd, batch, compiler)
     assert [len(group) for group in groups] == [4]
     everything = {REFERENCE: evaluator.unmodified(), **batch}
-    builder = SchemaBuilder(compiler, everything, LentKernels(), odd, groups)
+    builder = SchemaBuilder(compiler, everything, Parts(), odd, groups)
     built = list(builder.built([1, 2, 3, 4], tmp_path))
     assert sorted(one.ident for one in built) == [1, 2, 3, 4]
     chosen = {one.ident: one.chosen for one in built if isinstance(one, Binary)}
@@ -176,7 +177,7 @@ def test_in_which_nothing_is_right_it_is_itself_put_to_the_test(
     assert len(group) > 2
 
     def schema() -> tuple[SchemaBuilder, int]:
-        builder = SchemaBuilder(compiler, everything, LentKernels(), subject, [group])
+        builder = SchemaBuilder(compiler, everything, Parts(), subject, [group])
         assert {one.ident for one in builder.built(group, tmp_path)} == set(group)
         *others, last = group
         assert all(builder.judged(one, WRONG) == ([], []) for one in others)
@@ -253,13 +254,13 @@ def test_one_by_itself_goes_without_what_changes_no_answers(
     texts = [f"<_kernel.cu_22> <{pragma}><pragma_K4>", "<_kernel.cu_22>"]
     batch = evaluator.prepare({n: subject.read(one) for n, one in enumerate(texts, 1)})
     everything = {REFERENCE: evaluator.unmodified(), **batch}
-    builder = Seen(compiler, everything, LentKernels(), subject, [(1,), (2,)])
+    builder = Seen(compiler, everything, Parts(), subject, [(1,), (2,)])
     for ident in batch:
         (built,) = builder.built([ident], tmp_path / str(ident))
         assert isinstance(built, Binary)
         assert built.ident == ident
         assert not any("unroll" in text for text in builder.texts)
         assert builder.judged(ident, WRONG) == ([(ident, WRONG)], [])
-    plain = Seen(compiler, everything, LentKernels(), subject)
+    plain = Seen(compiler, everything, Parts(), subject)
     list(plain.built([1], tmp_path / "plain"))
     assert any("unroll" in text for text in plain.texts)

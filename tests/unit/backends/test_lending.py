@@ -75,21 +75,31 @@ auto &gi_symbol_1 = seen;
 """
 
 
-def lent(old: str, new: str, source: str = SOURCE) -> Phenotype:
-    """The variant that has another text in a place."""
+def parts(old: str, new: str, source: str = SOURCE, ident: int = 7) -> Sequence[Phenotype]:
+    """Those of the variant that has another text in a place."""
     assert source.count(old) == 1
     found = lender(Phenotype(0, source, (), b"reference"), KERNELS, SYMBOLS)
     assert found is not None
-    text = source.replace(old, new).replace('"v0/', '"v7/')
-    return found.lend(Phenotype(7, text, (), b"variant"))
+    text = source.replace(old, new).replace('"v0/', f'"v{ident}/')
+    return found.parts(Phenotype(ident, text, (), b"variant"))
 
 
-def compiled(phenotype: Phenotype) -> set[str]:
-    """The kernels that are compiled for it; ``count`` always is."""
+def in_one(part: Phenotype) -> set[str]:
+    """The kernels that are compiled for a part."""
     names = {name.partition("<")[0] for name in KERNELS}
-    return {
-        name for name in names if re.search(rf"__global__ void [^;{{]*\b{name}\(", phenotype.text)
-    }
+    return {name for name in names if re.search(rf"__global__ void [^;{{]*\b{name}\(", part.text)}
+
+
+def compiled(some: Sequence[Phenotype]) -> set[str]:
+    """The kernels that are compiled for a variant; ``count`` always is."""
+    found = [name for part in some for name in in_one(part)]
+    assert len(found) == len({*found}), "no kernel is in two parts"
+    return {*found}
+
+
+def lent(some: Sequence[Phenotype]) -> frozenset[str]:
+    """What a variant is lent by the reference."""
+    return frozenset.intersection(*(part.lent for part in some))
 
 
 @pytest.mark.parametrize(
@@ -107,10 +117,12 @@ def compiled(phenotype: Phenotype) -> set[str]:
     ],
 )
 def test_what_an_edit_reaches_is_compiled(old: str, new: str, kernels: set[str]) -> None:
-    variant = lent(old, new)
+    variant = parts(old, new)
     # What keeps something from run to run is never the reference's.
     assert compiled(variant) == kernels | {"count"}
-    assert {"spare", *KERNELS[:6]} - variant.lent == kernels | {"count"}
+    assert {"spare", *KERNELS[:6]} - lent(variant) == kernels | {"count"}
+    for part in variant:
+        assert {*KERNELS[:6]} - part.lent == in_one(part) - {"blur"}
 
 
 EDITS = {
@@ -130,41 +142,55 @@ def test_what_several_edits_reach_is_compiled(edits: Sequence[tuple[str, str]]) 
     for old, new in edits:
         assert text.count(old) == 1
         text = text.replace(old, new)
-    variant = lent(SOURCE, text)
+    variant = parts(SOURCE, text)
     assert compiled(variant) == {"count"}.union(*(EDITS[one] for one in edits))
     said = text.replace('"v0/', '"v7/').split("\n")
-    assert {line for line in variant.text.split("\n") if line} <= {*said}
+    assert {line for part in variant for line in part.text.split("\n") if line} <= {*said}
+
+
+def test_a_part_has_one_key_in_all_variants_and_none_that_another_part_has() -> None:
+    first = parts("low(1)", "low(2)")
+    both = SOURCE.replace("low(1)", "low(2)")
+    second = parts("{1, 2}", "{3, 2}", both, ident=8)
+    alone = parts("{1, 2}", "{3, 2}", ident=9)
+    keys = [{one.key for one in some} for some in (first, second, alone)]
+    assert [len(some) for some in keys] == [2, 2, 2], "one of them is count's"
+    # The second one's reference has that change itself.
+    assert len(keys[0] & keys[2]) == 1
+    assert keys[1] == keys[2]
+    together = {one.key for one in parts(SOURCE, both.replace("{1, 2}", "{3, 2}"))}
+    assert together == keys[0] | keys[2]
 
 
 def test_kernels_that_share_a_variable_are_compiled_together() -> None:
-    variant = lent("out[0] = weights[1]", "out[0] = weights[2]")
-    assert compiled(variant) == {"taps", "blur", "count"}
-    assert "weights" not in variant.lent
-    assert "gi_kernel_6" in variant.text
-    assert "gi_symbol_0" in variant.text
-    assert compiled(lent("low(1)", "low(weights[3])")) == {"one", "taps", "blur", "count"}
+    variant = parts("out[0] = weights[1]", "out[0] = weights[2]")
+    assert [in_one(part) for part in variant] == [{"count"}, {"taps", "blur"}]
+    (both,) = (part for part in variant if "taps" in in_one(part))
+    assert "weights" not in both.lent
+    assert "gi_kernel_6" in both.text
+    assert "gi_symbol_0" in both.text
+    assert compiled(parts("low(1)", "low(weights[3])")) == {"one", "taps", "blur", "count"}
 
 
 def test_a_variable_that_only_lent_kernels_use_is_lent_with_them() -> None:
-    variant = lent("low(1)", "low(3)")
-    assert variant.lent >= {"weights", "seen", "blur_3Cfloat_2C3_3E"}
+    variant = parts("low(1)", "low(3)")
+    assert lent(variant) >= {"weights", "seen", "blur_3Cfloat_2C3_3E"}
     for gone in ("gi_symbol_0", "gi_symbol_1", "gi_kernel_6", "void spare"):
-        assert gone not in variant.text
-    assert "seen" not in lent("out[0] = seen++", "out[0] = seen--").lent
+        assert not any(gone in part.text for part in variant)
+    assert "seen" not in lent(parts("out[0] = seen++", "out[0] = seen--"))
 
 
 def test_lines_stay_where_they_are() -> None:
-    variant = lent("low(1)", "low(4)")
-    before, after = SOURCE.split("\n"), variant.text.split("\n")
-    assert len(before) == len(after)
-    for old, new in zip(before, after, strict=True):
-        assert new in ("", old.replace('"v0/', '"v7/'), old.replace("low(1)", "low(4)"))
-    assert variant.key == b"variant"
+    for part in parts("low(1)", "low(4)"):
+        before, after = SOURCE.split("\n"), part.text.split("\n")
+        assert len(before) == len(after)
+        for old, new in zip(before, after, strict=True):
+            assert new in ("", old.replace('"v0/', '"v7/'), old.replace("low(1)", "low(4)"))
 
 
 def test_what_changed_stays_though_no_kernel_needs_it() -> None:
-    variant = lent("{ return x; }", "{ return y; }")
-    assert "return y" in variant.text
+    variant = parts("{ return x; }", "{ return y; }")
+    assert ["return y" in part.text for part in variant] == [True]
     assert compiled(variant) == {"count"}
 
 
@@ -180,21 +206,19 @@ def test_what_changed_stays_though_no_kernel_needs_it() -> None:
     ],
 )
 def test_where_it_cannot_be_told_all_is_compiled(old: str, new: str) -> None:
-    variant = lent(old, new)
-    assert not variant.lent
-    assert variant.text == SOURCE.replace(old, new).replace('"v0/', '"v7/')
+    assert not parts(old, new)
 
 
 def test_a_new_name_is_told_to_all_who_say_it() -> None:
     overload = "static __device__ int low(char x) { return x; }\nstatic __device__ int unused"
-    assert compiled(lent("static __device__ int unused", overload)) == {"one", "count"}
-    gone = lent("static __device__ int seen;", "")
+    assert compiled(parts("static __device__ int unused", overload)) == {"one", "count"}
+    gone = parts("static __device__ int seen;", "")
     assert compiled(gone) == {"see", "count"}
 
 
 def test_a_variable_within_a_function_is_one_too() -> None:
     source = SOURCE.replace("return 2 * x;", "static int calls; return calls++ * x;")
-    assert compiled(lent("x * 2.0f", "x", source)) == {"one", "two", "three", "count"}
+    assert compiled(parts("x * 2.0f", "x", source)) == {"one", "two", "three", "count"}
 
 
 def test_other_options_make_other_kernels() -> None:
@@ -202,7 +226,9 @@ def test_other_options_make_other_kernels() -> None:
     found = lender(reference, KERNELS, SYMBOLS)
     assert found is not None
     variant = Phenotype(1, SOURCE.replace("low(1)", "low(2)"), ("-maxrregcount=32",), b"")
-    assert found.lend(variant) == variant
+    some = found.parts(variant)
+    assert compiled(some) == {name.partition("<")[0] for name in KERNELS}
+    assert {one.options for one in some} == {variant.options}
 
 
 def test_a_kernel_that_is_not_found_by_its_name_forbids_it() -> None:
@@ -216,7 +242,8 @@ def test_functions_of_both_are_marked_where_that_is_asked_for() -> None:
     found = lender(Phenotype(0, SOURCE, (), b""), KERNELS, SYMBOLS)
     assert found is not None
     text = SOURCE.replace("low(1)", "low(2)")
-    marked = found.lend(Phenotype(0, text, (), b""), "APART", ["twice", "low"]).text
+    some = found.parts(Phenotype(0, text, (), b""), "APART", ["twice", "low"])
+    (marked,) = (part.text for part in some if "one" in in_one(part))
     assert "static APART __device__ int twice(int x)" in marked
     assert "static __device__ int low(int x)" in marked  # Nobody else calls it.
 
@@ -232,3 +259,21 @@ def test_a_binary_beside_the_reference_is_what_it_would_be_whole() -> None:
     assert other.beside(reference).code_key not in (reference.code_key, other.code_key)
     assert reference.beside(same) == reference
     assert replace(same, code_key=None).beside(reference).code_key is None
+
+
+def test_a_binary_of_parts_is_what_it_would_be_whole() -> None:
+    keys = {"one": b"1", "two": b"2", "three": b"3"}
+    reference = Binary(0, Path("reference"), code_key(keys), {}, keys)
+    parts = [
+        Binary(n, Path(f"{n}"), b"", {}, {name: name.encode()}, frozenset({*keys} - {name}))
+        for n, name in ((7, "one"), (8, "two"))
+    ]
+    parts = [replace(one, code_key=code_key(one.kernel_keys)) for one in parts]
+    first, second = parts
+    whole = first.with_others(3, [second]).beside(reference)
+    assert (whole.ident, whole.namespace, whole.lender) == (3, "v7", reference)
+    assert whole.parts == {"two": second}
+    assert whole.code_key == code_key({"one": b"one", "two": b"two", "three": b"3"})
+    member = whole.member(4, 2)
+    assert (member.ident, member.chosen, member.namespace) == (4, 2, "v7")
+    assert (member.parts["two"].chosen, member.parts["two"].namespace) == (2, "v8")

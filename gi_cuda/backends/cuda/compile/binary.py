@@ -26,10 +26,13 @@ class CudaBinary(Binary):
     variables: Mapping[str, str] = field(default_factory=dict)
     confined: bool = False
 
-    def resources_beside(self, reference: Binary) -> Mapping[str, int]:
+    def resources_beside(self, lenders: Mapping[str, Binary]) -> Mapping[str, int]:
         """What the kernel takes that takes most, of its own and of those that it is lent."""
-        assert isinstance(reference, CudaBinary)
-        theirs = [kernel for name, kernel in reference.kernels.items() if name in self.lent]
+        theirs = [
+            one.kernels[name]
+            for name, one in lenders.items()
+            if isinstance(one, CudaBinary) and name in one.kernels
+        ]
         kernels = {kernel.symbol: kernel for kernel in (*self.kernels.values(), *theirs)}
         return resources(kernels.values())
 

@@ -20,8 +20,9 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, last_words
 from gi_cuda.errors import NoRoom, UserError
 
-MODULES = 12
-"""Cubins kept loaded. Variants of one shard come one after another, those of several in between."""
+MODULES = 48
+"""Cubins kept loaded. Variants of one shard come one after another, those of several in between,
+and each may have parts in several."""
 
 SPIN = 2e-4
 """Seconds of polling without a pause, then with pauses of ``NAP``; most kernels end within."""

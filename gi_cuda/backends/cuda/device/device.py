@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class CudaDevice(Solid):
         Raises:
             LaunchRefused: it is not for this device.
         """
-        return self._loaded(binary, self._context.module(binary.path))
+        return self._loaded(binary, self._context.module)
 
     def load_elsewhere(self, binary: Binary) -> CudaProgram:
         """Load a module that no other variant shares.
@@ -107,13 +108,28 @@ class CudaDevice(Solid):
         Raises:
             LaunchRefused: it is not for this device.
         """
-        return self._loaded(binary, self._context.new_module(binary.path))
+        return self._loaded(binary, cache(self._context.new_module))
 
-    def _loaded(self, binary: Binary, module: Any) -> CudaProgram:
+    def _loaded(self, binary: Binary, load: Callable[[Path], Any]) -> CudaProgram:
+        """A variant with its parts.
+
+        Args:
+            load: makes a module of a file.
+        """
         assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
         lender = self.load(binary.lender) if binary.lender else None
-        kept = self._kept.of(binary, module) + list(lender.kept if lender else ())
-        return CudaProgram(binary, module, kept, lender)
+        found: dict[tuple[Path, str], CudaProgram] = {}
+        parts: dict[str, CudaProgram] = {}
+        for name, one in binary.parts.items():
+            place = (one.path, one.namespace)
+            if place not in found:
+                found[place] = self._loaded(one, load)
+            parts[name] = found[place]
+        module = load(binary.path)
+        kept = self._kept.of(binary, module)
+        for other in (*found.values(), *([lender] if lender else [])):
+            kept = kept + list(other.kept)
+        return CudaProgram(binary, module, kept, lender, parts)
 
     def unload(self, loaded: CudaProgram) -> None:
         """Forget a variant. Its module stays a while for the others in it."""
@@ -260,16 +276,16 @@ class CudaDevice(Solid):
             bound = self._last = self._binder.bound(loaded, plan)
             calls = bound.bindings.calls(plan.draw)
             work = len(calls) + 2 * len(self._target.buffers) + len(loaded.kept) + _PREPARING
-            work += 2 * len(bound.surfaces)
+            work += 2 * len(bound.surfaces) + len(bound.choices)
             while ahead and work + sum(waiting for _, waiting, _ in ahead) > MOST_AHEAD:
                 wait_for_oldest()
             before(plan)
             for region in (*loaded.kept, *bound.variables.values()):
                 self._memory.restore(region)
             self._textures.enter(bound.surfaces)
-            chosen = loaded.binary.chosen
-            if chosen is not None and bound.choice is not None:
-                self._drv.memset_d32_async(bound.choice, chosen, 1, self._context.stream)
+            for choice in bound.choices:
+                chosen = loaded.binary.chosen
+                self._drv.memset_d32_async(choice, chosen, 1, self._context.stream)
             control = self._buffers.control(plan)
             if bound.confined:
                 self._confinement.begin(control, limit)

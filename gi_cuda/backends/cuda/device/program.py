@@ -22,14 +22,14 @@ class Bound:
         variables: those of its own that are buffers.
         surfaces: one view of each that its launches get, with the memory of its buffer.
         confined: whether its code is.
-        choice: where a schema reads which of its variants it is; None where it does not.
+        choices: where a schema reads which of its variants it is.
     """
 
     bindings: Bindings[BoundLaunch]
     variables: Mapping[str, Region]
     surfaces: Sequence[tuple[View, Region]]
     confined: bool
-    choice: int | None
+    choices: Sequence[int]
 
 
 @dataclass(slots=True)
@@ -37,14 +37,16 @@ class CudaProgram:
     """A variant's module and what was bound of it, by case.
 
     Attributes:
-        kept: the variables that it may write to, those of its lender among them.
+        kept: the variables that it may write to, those of its parts and its lender among them.
         lender: the reference's, where the variant is lent some of its kernels.
+        parts: its other parts, by the identifiers of what they have.
     """
 
     binary: CudaBinary
     module: Any
     kept: Sequence[Region]
     lender: CudaProgram | None = None
+    parts: Mapping[str, CudaProgram] = field(default_factory=dict)
     bound: dict[str, Bound] = field(default_factory=dict)
 
     def holder(self, name: str) -> tuple[CudaBinary, Any]:
@@ -53,6 +55,8 @@ class CudaProgram:
         Args:
             name: its identifier.
         """
+        if name in self.parts:
+            return self.parts[name].holder(name)
         if self.lender is not None and name in self.binary.lent:
             return self.lender.binary, self.lender.module
         return self.binary, self.module

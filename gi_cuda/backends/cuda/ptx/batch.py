@@ -107,11 +107,11 @@ class PtxCompiler:
             phenotypes, folder, self._assemble, collect, jobs=self.nvcc.jobs, sizes=self.nvcc.sizes
         )
 
-    def without_lent(
+    def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
-    ) -> list[Phenotype]:
-        """All as they are: what is to be assembled is one text, and cheap."""
-        return list(phenotypes)
+    ) -> list[Sequence[Phenotype]]:
+        """None: what is to be assembled is one text, and cheap."""
+        return [()] * len(phenotypes)
 
     def of_sources(self, front: str | None = None) -> NvccCompiler:
         """nvcc, which made the PTX."""

@@ -111,19 +111,18 @@ class Lender:
         edit = self._compared(lines)
         if edit is None:
             return None
-        if phenotype.options != self.options:
-            numbers = range(len(self.kernels))
-            return _Taken(edit, places, set(), set(numbers))
-        touched = edit.touched()
+        touched = set[int]() if phenotype.options != self.options else edit.touched()
         if touched is None:
             return None
-        return _Taken(edit, places, touched, self._own(edit, touched))
+        every = range(len(self.kernels))
+        own = self._own(edit, touched) if phenotype.options == self.options else {*every}
+        uses = [self._uses(edit.needs, at) if at in own else self.uses[at] for at in every]
+        return _Taken(edit, places, touched, own, uses)
 
     def _apart(self, taken: _Taken) -> list[set[int]]:
         """The kernels that a variant has itself, those together that share a variable."""
-        uses = {at: self._uses(taken.edit.needs, at) for at in sorted(taken.own)}
-        found: list[set[int]] = []
-        for at in uses:
+        uses, found = taken.uses, list[set[int]]()
+        for at in sorted(taken.own):
             with_it = [some for some in found if any(uses[at] & uses[one] for one in some)]
             found = [some for some in found if some not in with_it]
             found.append({at}.union(*with_it))
@@ -141,9 +140,7 @@ class Lender:
         """A variant with some of its kernels, what they need, and some declarations besides."""
         edit, places = taken.edit, taken.places
         others = [at for at in range(len(self.kernels)) if at not in own]
-        uses = {at: self.uses[at] for at in others if at not in taken.own}
-        uses |= {at: self._uses(edit.needs, at) for at in others if at in taken.own}
-        theirs = frozenset[str]().union(*uses.values())
+        theirs = frozenset[str]().union(*(taken.uses[at] for at in others))
         lent = [symbol for symbol in self.symbols if _last(symbol) in theirs]
         roots = set[str]().union(*(self._roots(at) for at in own))
         roots |= {f"{SYMBOL}{n}" for n, name in enumerate(self.symbols) if name not in lent}
@@ -268,12 +265,14 @@ class _Taken:
         places: of its lines of code, in its text.
         touched: the declarations whose code that may change.
         own: the kernels that are not the reference's.
+        uses: for each kernel the names of all variables that it reaches.
     """
 
     edit: _Edit
     places: Sequence[int]
     touched: set[int]
     own: set[int]
+    uses: Sequence[frozenset[str]]
 
 
 def _key(part: Phenotype) -> bytes:

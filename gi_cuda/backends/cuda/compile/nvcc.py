@@ -30,7 +30,7 @@ from gi_cuda.backends.cuda.compile.cubin import (
     read_cubin,
 )
 from gi_cuda.backends.cuda.compile.inspection import instructions, occupancy
-from gi_cuda.backends.cuda.compile.reached import headers_in_reach
+from gi_cuda.backends.cuda.compile.reached import TRIED, headers_in_reach
 from gi_cuda.backends.cuda.compile.staged import (
     AS_IT_IS,
     ShardSetup,
@@ -62,9 +62,9 @@ SIZES = Sizes(smallest=4, largest=16, first=1)
 """Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
 first shards are done, the sooner their variants can be measured."""
 
-FIRST_SIZES = Sizes(smallest=2, largest=4, first=1)
+FIRST_SIZES = Sizes(smallest=4, largest=8, first=1)
 """Of those that run first and are then thrown away: the device has nothing else to do, and one may
-hold many variants."""
+hold many variants. Parts of such are small, and many."""
 
 WORTH = 32
 """Fewest variants with the same options for which it pays to find out which part of the headers
@@ -122,7 +122,7 @@ class NvccCompiler(SourceCompiler):
     way: Way = AS_IT_IS
     disturbs: ClassVar[bool] = False
     makes: ClassVar[type[Binary]] = CudaBinary
-    _reached: dict[tuple[str, ...], ShardSetup | None] = field(
+    _reached: dict[tuple[str, ...], tuple[str, ShardSetup | None]] = field(
         default_factory=dict, repr=False, compare=False
     )
     _seen: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False, compare=False)
@@ -227,17 +227,24 @@ class NvccCompiler(SourceCompiler):
     def _within_reach(self, group: Sequence[Phenotype]) -> ShardSetup | None:
         """The prelude as far as variants with the same options need it; None where it is not known
         that they then have the same code."""
-        options = group[0].options
+        # How many registers a thread may use makes no difference to what is needed.
+        options = tuple(one for one in group[0].options if not _REGISTERS.match(one))
         self._seen[options] += len(group)
         if options not in self._reached and self.names and self._seen[options] >= WORTH:
             whole = self.prepared(options)
             names = self.names | identifiers(self._exports())
             # How PTX becomes machine code makes no difference.
             identity = replace(self, way=AS_IT_IS).identity(options)
-            front = whole and headers_in_reach(whole, group, names, self.namespaces, identity)
+            plain = [replace(one, options=options) for one in group[:TRIED]]
+            front = whole and headers_in_reach(whole, plain, names, self.namespaces, identity)
             if whole is None or front is not None:
-                self._reached[options] = replace(whole, front=front) if whole and front else None
-        return self._reached.get(options)
+                found = replace(whole, front=front) if whole and front else None
+                self._reached[options] = (whole.front if whole else "", found)
+        before, reached = self._reached.get(options, ("", None))
+        whole = self.prepared(group[0].options) if reached else None
+        if whole is None or reached is None or whole.front != before:
+            return None
+        return replace(whole, front=reached.front)
 
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import open_subject

@@ -30,7 +30,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator

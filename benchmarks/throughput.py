@@ -11,6 +11,7 @@ much they did is printed too: with more than a few per cent, the rate is not tha
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import tempfile
@@ -30,7 +31,7 @@ from gi_cuda.evaluate.schemata import SchemaBuilder, grouped
 from gi_cuda.grammar import EDIT_SETS, LEVELS
 from gi_cuda.report.show import generations_table, phases_table
 from gi_cuda.results.evaluation import Outcome
-from gi_cuda.results.generation import Phases
+from gi_cuda.results.generation import Generation, Phases
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
@@ -71,10 +72,15 @@ def _computed() -> float:
     return mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime
 
 
+def _finished(run: Run) -> list[Generation]:
+    """The generations that were evaluated whole."""
+    return [one for one in run.store.generations() if one.finished]
+
+
 def _alone(run: Run) -> str:
     """What the last generation takes where nothing else is done: compiling it as it was compiled,
     and the launches of what was right."""
-    last = run.store.generations()[-1]
+    last = _finished(run)[-1]
     found, evaluator = run.store.evaluations(last.number), run.evaluator()
     bred = run.store.individuals(last.number)
     trials = evaluator.prepare({one.ident: run.subject.read(one.genotype) for one in bred})
@@ -127,6 +133,9 @@ def main() -> None:
         "--alone", action="store_true", help="compile the last generation once more"
     )
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--time", type=float, default=math.inf, help="seconds after which no generation is begun"
+    )
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     settings = PRESETS[options.preset].settings.having(options.population, options.generations)
@@ -138,10 +147,13 @@ def main() -> None:
         plan = Plan(options.preset, settings, options.seed, workers, cores)
         with create_run(subject, Path(scratch) / "run", plan) as run:
             before, computed = _Ticks.now(), _computed()
-            for _ in run.evolution().run():
-                pass
+            begun, newest = time.perf_counter(), 0
+            for progress in run.evolution().run():
+                if progress.generation > newest and time.perf_counter() - begun > options.time:
+                    break
+                newest = progress.generation
             after, computed = _Ticks.now(), _computed() - computed
-            generations = run.store.generations()
+            generations = _finished(run)
             best = [run.store.best_ratio(g.number) for g in generations]
             device = run.tools.backend.device()
             deaths = run.tools.pool.deaths

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from gi_cuda import BACKENDS
-from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
+from gi_cuda.backends.protocol.programs import Sampling
+from gi_cuda.backends.protocol.requests import Inputs, TellInputs
 from gi_cuda.backends.protocol.schedules import excused
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.device_workers import Crew

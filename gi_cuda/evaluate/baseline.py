@@ -13,15 +13,14 @@ from types import MappingProxyType
 
 import numpy as np
 
+from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.requests import (
     CountLoops,
     LoopCounts,
     Measure,
-    Program,
     Record,
     Recorded,
     Refused,
-    Sampling,
 )
 from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler

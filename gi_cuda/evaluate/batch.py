@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import count
 from typing import TypeAlias
 
-from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling, Siblings
+from gi_cuda.backends.protocol.programs import Sampling, Siblings
+from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.backends.workers.tasks import Unanswered

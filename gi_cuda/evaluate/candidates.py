@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.requests import Program
+from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.variants import Binary, Built, Compiler, Variant
 from gi_cuda.genome import Genotype
 from gi_cuda.spec import Configuration

@@ -15,7 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Program, Request
+from gi_cuda.backends.protocol.programs import Program
+from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Request
 from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 
-from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.passes import REFERENCE, Equipment, Record, Trial

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import Program, TrySchedule
+from gi_cuda.backends.protocol.programs import Program
+from gi_cuda.backends.protocol.requests import TrySchedule
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.table import open_compiler

@@ -12,7 +12,8 @@ import xxhash
 
 from gi_cuda.backends.compile.background import BackgroundBuild
 from gi_cuda.backends.leftovers import sweep
-from gi_cuda.backends.protocol.requests import Measure, Program, Sampling, Siblings
+from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
+from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Pool, Task
 from gi_cuda.evaluate.parts import Parts

@@ -11,7 +11,8 @@ from itertools import combinations
 from math import inf
 from statistics import median
 
-from gi_cuda.backends.protocol.requests import Measure, Program, Sampling, Siblings
+from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
+from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
 from gi_cuda.evaluate.passes import Equipment, Trial
 from gi_cuda.evaluate.schemata import Group, grouped

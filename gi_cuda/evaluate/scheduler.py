@@ -16,13 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Refused,
-    Rehearse,
-    SharedMeasurement,
-    Siblings,
-)
+from gi_cuda.backends.protocol.programs import Siblings
+from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.results.measurement import Measurement, Survival
 

@@ -11,7 +11,8 @@ from typing import Final
 from gi_cuda.backends import cores
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.job_threads import JobThreads
-from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling
+from gi_cuda.backends.protocol.programs import Sampling
+from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, unmodified

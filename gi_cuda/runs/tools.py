@@ -11,7 +11,7 @@ from pathlib import Path
 from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.protocol.backend import OpenBackend
-from gi_cuda.backends.protocol.requests import Sampling, Siblings
+from gi_cuda.backends.protocol.programs import Sampling, Siblings
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import FIRST, backend_named, open_backend

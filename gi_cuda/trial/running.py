@@ -7,17 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.requests import (
     CountLoops,
     Explore,
     Explored,
     LoopCounts,
     Measure,
-    Program,
     Record,
     Recorded,
     Refused,
-    Sampling,
     TrySchedule,
 )
 from gi_cuda.backends.protocol.schedules import Schedule

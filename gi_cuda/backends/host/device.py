@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.placement import Reserved, elsewhere
+from gi_cuda.backends.host.program import HostProgram
 from gi_cuda.backends.host.runtime import (
     BadMask,
     BoundLaunch,
@@ -24,8 +24,8 @@ from gi_cuda.backends.host.runtime import (
     Runtime,
     as_bytes,
 )
-from gi_cuda.backends.host.shard import LoadedKernel, Shard
-from gi_cuda.backends.host.variables import Libraries, OpenLibrary
+from gi_cuda.backends.host.shard import LoadedKernel
+from gi_cuda.backends.host.variables import Libraries
 from gi_cuda.backends.protocol.device import (
     POISON,
     Bindings,
@@ -37,13 +37,13 @@ from gi_cuda.backends.protocol.device import (
     Verified,
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
+from gi_cuda.backends.protocol.programs import CasePlan, Outputs
+from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.undefined import undefined
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Argument, Buffer, BufferRole, CaseData, Launch, Packed, Target, View
 from gi_cuda.spec.addresses import addressed, numbered
-from gi_cuda.spec.kernel_names import identifier
 
 _MASKS: Final = (
     "mend the mask, or have it done as devices do, by the threads that are at this line together:"
@@ -55,43 +55,6 @@ _MASKS: Final = (
 def _pattern(size: int) -> NDArray[np.uint8]:
     """So many bytes of poison."""
     return np.full(-(-size // 4), POISON, np.uint32).view(np.uint8)[:size]
-
-
-@dataclass(slots=True)
-class HostProgram:
-    """A loaded shard and the calls that were bound to it, by case.
-
-    Attributes:
-        lender: the reference's, where the variant is lent some of its kernels.
-        parts: its other parts, by the identifiers of what they have.
-    """
-
-    binary: Binary
-    library: OpenLibrary
-    lender: HostProgram | None = None
-    parts: Mapping[str, HostProgram] = field(default_factory=dict)
-    calls: dict[str, Bindings[BoundLaunch]] = field(default_factory=dict)
-
-    def holder(self, name: str) -> tuple[Shard, str]:
-        """The shard that has a kernel or variable of the variant, and whose it is there."""
-        own = identifier(name)
-        if own in self.parts:
-            return self.parts[own].holder(name)
-        if self.lender is not None and own in self.binary.lent:
-            return self.lender.holder(name)
-        return self.library.shard, self.binary.namespace
-
-    def restore(self) -> None:
-        """Make all variables what they are when a program is loaded."""
-        self.library.restore(self.binary.namespace)
-        for one in self.others:
-            one.restore()
-
-    @property
-    def others(self) -> list[HostProgram]:
-        """What has the rest of the variant."""
-        parts = {id(one): one for one in self.parts.values()}.values()
-        return [*parts, *([self.lender] if self.lender else [])]
 
 
 class HostDevice:

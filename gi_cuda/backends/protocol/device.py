@@ -10,7 +10,8 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
+from gi_cuda.backends.protocol.programs import CasePlan, Outputs
+from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.measurement import Survival

@@ -5,41 +5,32 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device import (
-    POISON,
     Device,
     LaunchRefused,
     Loaded,
     TimedRun,
     Verified,
 )
+from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program
 from gi_cuda.backends.protocol.requests import (
-    CasePlan,
     CountLoops,
     GetReady,
     Inputs,
     LoopCounts,
-    Outputs,
-    Program,
-    Record,
-    Recorded,
     TellInputs,
     TrySchedule,
 )
-from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
 from gi_cuda.backends.workers.room import check_room
-from gi_cuda.backends.workers.written import only_value
 from gi_cuda.results.measurement import LOADS
 from gi_cuda.spec import (
     CaseData,
@@ -227,7 +218,7 @@ class CaseRunner:
 
     def judge(self, case_plan: CasePlan) -> Judgement:
         """What the oracle says of the launches that just ran; unwanted writes count as wrong."""
-        damage = _damage(case_plan, self.device.damaged(case_plan))
+        damage = damage_of(case_plan, self.device.damaged(case_plan))
         return damage or self.opinion(case_plan, self.device.outputs(case_plan))
 
     def was_damaged(self, program: Program) -> bool:
@@ -247,7 +238,7 @@ class CaseRunner:
         the reference's recorded run in the same draw, bit for bit. Comparing is cheaper, and the
         device may do it without copying.
         """
-        if damage := _damage(case_plan, verified.damaged):
+        if damage := damage_of(case_plan, verified.damaged):
             return damage
         if verified.outputs is None:
             return Judgement(0.0)
@@ -270,7 +261,7 @@ class CaseRunner:
         return self._opinions[key]
 
 
-def _damage(case_plan: CasePlan, damaged: Sequence[str]) -> Judgement | None:
+def damage_of(case_plan: CasePlan, damaged: Sequence[str]) -> Judgement | None:
     """What counts as wrong before any answer is looked at."""
     if not damaged:
         return None
@@ -284,84 +275,6 @@ def _digest(outputs: Outputs) -> bytes:
         digest.update(f"{name} {array.dtype} {array.size} ".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
-
-
-def record(runner: CaseRunner, request: Record) -> Recorded:
-    """Run the reference in several draws, store its outputs, and hold one more run, in the first
-    draw, against its own oracle."""
-    loaded = runner.device.load(request.reference.binary)
-    request.folder.mkdir(parents=True, exist_ok=True)
-    penalties: dict[str, float] = {}
-    reasons: dict[str, str] = {}
-    damaged: dict[str, tuple[str, ...]] = {}
-    unwritten: dict[str, dict[str, tuple[int, int]]] = {}
-    undefined: dict[str, tuple[str, ...]] = {}
-    only: dict[str, str] = {}
-    for case_plan in runner.plans(request.reference):
-        runs = []
-        with runner.device.turn():
-            for draw in range(request.runs):
-                runner.device.prepare(case_plan)
-                with _in_turn(runner.device, request.schedules, draw):
-                    runner.device.run(loaded, case_plan.drawn(draw), request.limit)
-                outputs = runner.device.outputs(case_plan)
-                runs.append({name: np.copy(array) for name, array in outputs.items()})
-            runner.store(case_plan.case, runs, request.folder)
-            runner.device.prepare(case_plan)
-            runner.device.run(loaded, case_plan, request.limit)
-            names = runner.device.damaged(case_plan)
-            outputs = runner.device.outputs(case_plan)
-            verdict = _damage(case_plan, names) or runner.opinion(case_plan, outputs)
-            unwritten[case_plan.case] = _unwritten(runner.target, case_plan, outputs)
-            before = runner.cases[case_plan.case].buffers
-            only[case_plan.case] = only_value(outputs, before)
-            undefined[case_plan.case] = tuple(
-                name for name, array in outputs.items() if is_undefined(array, before.get(name))
-            )
-        damaged[case_plan.case] = tuple(names)
-        penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
-    return Recorded(penalties, reasons, damaged, unwritten, undefined, only)
-
-
-def _in_turn(device: Device, schedules: Schedules, number: int) -> AbstractContextManager[object]:
-    """The order of the reference's run of this number."""
-    turns = [None, *schedules]
-    name = turns[number % len(turns)]
-    return nullcontext() if name is None else device.scheduled(Schedule(name), schedules[name])
-
-
-def _unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[str, tuple[int, int]]:
-    """How many elements of each output still hold what was there before the launches."""
-    poisoned = {buffer.name for buffer in target.buffers if not buffer.role.given}
-    return {
-        name: (still_poison(array), array.size)
-        for name, array in outputs.items()
-        if case_plan.storage[name] in poisoned
-    }
-
-
-def still_poison(array: NDArray[Any]) -> int:
-    """How many elements hold poison. Of elements that are smaller than its word, those that share
-    one with others: by itself, such an element may hold the same by chance."""
-    if array.itemsize > 4:
-        twice = np.uint64(POISON << 32 | POISON)
-        return int(np.count_nonzero(np.ascontiguousarray(array).view(np.uint64) == twice))
-    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    words = raw[: raw.size // 4 * 4].view(np.uint32)
-    return int(np.count_nonzero(words == POISON)) * (4 // array.itemsize)
-
-
-def is_undefined(array: NDArray[Any], before: NDArray[Any] | None) -> bool:
-    """Whether there is NaN wherever something was written.
-
-    Args:
-        before: what was there; None for poison, which is NaN.
-    """
-    if array.dtype.kind != "f":
-        return False
-    bits = f"u{array.itemsize}"
-    written = array if before is None else array[array.view(bits) != before.view(bits)]
-    return written.size > 0 and bool(np.isnan(written).all())
 
 
 def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gi_cuda.backends.protocol.requests import Explore, Explored
-from gi_cuda.backends.workers.case_runner import CaseRunner, is_undefined, still_poison
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.recording import is_undefined, still_poison
 from gi_cuda.backends.workers.written import magnitudes, only_value
 
 

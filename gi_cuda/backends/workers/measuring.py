@@ -9,13 +9,8 @@ from itertools import islice
 from statistics import median
 
 from gi_cuda.backends.protocol.device import LaunchRefused, Timed, TimedRun
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Program,
-    Refused,
-    Sampling,
-    SharedMeasurement,
-)
+from gi_cuda.backends.protocol.programs import Program, Sampling
+from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.variant_runner import VariantRunner
 from gi_cuda.results.measurement import Measurement, Sample

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 from typing import Any, Generic
 
-from gi_cuda.backends.protocol.requests import Program, Request
+from gi_cuda.backends.protocol.programs import Program
+from gi_cuda.backends.protocol.requests import Request
 from gi_cuda.backends.protocol.session import DeviceId, Session
 from gi_cuda.backends.workers.device_workers import Crew, DeviceWorkers
 from gi_cuda.backends.workers.fork_server import ForkServer

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.backends.protocol.requests import AgreesWith, CasePlan, DependsOn, Program
+from gi_cuda.backends.protocol.programs import CasePlan, Program
+from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.spec import CaseData, plan
 from gi_cuda.spec.oracles import Outputs

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gi_cuda.backends.protocol.device import Fate, Loaded, TimedRun, Verified
-from gi_cuda.backends.protocol.requests import CasePlan, Outputs, Program, Sampling
+from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program, Sampling
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.results.measurement import LOADS, Measurement, Sample, Survival

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from gi_cuda.backends.protocol.backend import Processes
+from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.requests import (
     AgreesWith,
     CountLoops,
     DependsOn,
     LoopCounts,
     Measure,
-    Program,
     Record,
     Recorded,
-    Sampling,
     SharedMeasurement,
     SpoilOutputs,
     Spoilt,

@@ -11,14 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Program,
-    Record,
-    Refused,
-    Sampling,
-    SharedMeasurement,
-)
+from gi_cuda.backends.protocol.programs import Program, Sampling
+from gi_cuda.backends.protocol.requests import Measure, Record, Refused, SharedMeasurement
 from gi_cuda.backends.workers import device_workers, fork_server
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
 from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError, WorkerFault

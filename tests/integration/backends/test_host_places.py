@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.device import HostDevice, HostProgram
+from gi_cuda.backends.host.device import HostDevice
 from gi_cuda.backends.host.placement import elsewhere
+from gi_cuda.backends.host.program import HostProgram
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.table import open_compiler

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.requests import Program
+from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Binary, Variant
 from gi_cuda.backends.sanitize import watch as watch_program

@@ -10,7 +10,8 @@ import pytest
 
 from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.protocol.requests import Record, Sampling
+from gi_cuda.backends.protocol.programs import Sampling
+from gi_cuda.backends.protocol.requests import Record
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BuildFailure,

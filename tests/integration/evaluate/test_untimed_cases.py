@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import Measure, Sampling
+from gi_cuda.backends.protocol.programs import Sampling
+from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.candidates import build_candidates, candidate, unmodified
 from gi_cuda.results.measurement import Measurement

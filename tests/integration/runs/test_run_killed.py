@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.passes import Trial
 from gi_cuda.results.evaluation import Evaluation

@@ -17,7 +17,7 @@ from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.host.device import HostDevice
 from gi_cuda.backends.protocol.device import LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.backends.protocol.requests import CasePlan
+from gi_cuda.backends.protocol.programs import CasePlan
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Phenotype, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.levels import open_subject

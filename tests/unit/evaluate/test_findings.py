@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.device import POISON
-from gi_cuda.backends.workers.case_runner import still_poison
+from gi_cuda.backends.workers.recording import still_poison
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.buffers import never_written, partly_written, written_inputs
 from gi_cuda.evaluate.checks.finding import Finding, listed, refuse

@@ -7,14 +7,8 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Program,
-    Refused,
-    Rehearse,
-    Sampling,
-    SharedMeasurement,
-)
+from gi_cuda.backends.protocol.programs import Program, Sampling
+from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.evaluate.scheduler import PATIENCE, MeasurementScheduler

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region
-from gi_cuda.backends.protocol.requests import Outputs
+from gi_cuda.backends.protocol.programs import Outputs
 from gi_cuda.spec import Buffer
 
 

@@ -16,7 +16,7 @@ from gi_cuda.backends.cuda.device.program import Bound, CudaProgram
 from gi_cuda.backends.cuda.device.textures import Textures, surfaces_of
 from gi_cuda.backends.cuda.device.variables import choice
 from gi_cuda.backends.protocol.device import Bindings, LaunchRefused
-from gi_cuda.backends.protocol.requests import CasePlan
+from gi_cuda.backends.protocol.programs import CasePlan
 from gi_cuda.spec import Argument, Launch, Packed, Target, View
 from gi_cuda.spec.kernel_names import identifier
 

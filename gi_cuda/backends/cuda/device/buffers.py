@@ -10,7 +10,7 @@ from typing import Any
 from gi_cuda.backends.cuda.device.arena import Arena, arena_supported
 from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.cuda.device.memory import GUARD, Memory, MemoryCheck, Region, guards
-from gi_cuda.backends.protocol.requests import CasePlan
+from gi_cuda.backends.protocol.programs import CasePlan
 from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Target
 from gi_cuda.spec.addresses import addressed, numbered
 

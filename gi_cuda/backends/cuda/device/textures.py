@@ -22,7 +22,7 @@ from gi_cuda.backends.cuda.device.driver_structs import (
 from gi_cuda.backends.cuda.device.memory import Region
 from gi_cuda.backends.cuda.driver import meaning
 from gi_cuda.backends.protocol.device import LaunchRefused
-from gi_cuda.backends.protocol.requests import CasePlan
+from gi_cuda.backends.protocol.programs import CasePlan
 from gi_cuda.spec import Surface, Texture, View
 
 _ALIGNMENT = 512

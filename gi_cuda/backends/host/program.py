@@ -1,0 +1,60 @@
+"""A variant as the host back end's device holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from gi_cuda.backends.host.runtime import (
+    BoundLaunch,
+)
+from gi_cuda.backends.host.shard import Shard
+from gi_cuda.backends.host.variables import OpenLibrary
+from gi_cuda.backends.protocol.device import (
+    Bindings,
+)
+from gi_cuda.backends.protocol.variants import Binary
+from gi_cuda.spec.kernel_names import identifier
+
+_MASKS: Final = (
+    "mend the mask, or have it done as devices do, by the threads that are at this line together:"
+    ' write a table [warps] with masks = "device" into target.toml'
+)
+
+
+@dataclass(slots=True)
+class HostProgram:
+    """A loaded shard and the calls that were bound to it, by case.
+
+    Attributes:
+        lender: the reference's, where the variant is lent some of its kernels.
+        parts: its other parts, by the identifiers of what they have.
+    """
+
+    binary: Binary
+    library: OpenLibrary
+    lender: HostProgram | None = None
+    parts: Mapping[str, HostProgram] = field(default_factory=dict)
+    calls: dict[str, Bindings[BoundLaunch]] = field(default_factory=dict)
+
+    def holder(self, name: str) -> tuple[Shard, str]:
+        """The shard that has a kernel or variable of the variant, and whose it is there."""
+        own = identifier(name)
+        if own in self.parts:
+            return self.parts[own].holder(name)
+        if self.lender is not None and own in self.binary.lent:
+            return self.lender.holder(name)
+        return self.library.shard, self.binary.namespace
+
+    def restore(self) -> None:
+        """Make all variables what they are when a program is loaded."""
+        self.library.restore(self.binary.namespace)
+        for one in self.others:
+            one.restore()
+
+    @property
+    def others(self) -> list[HostProgram]:
+        """What has the rest of the variant."""
+        parts = {id(one): one for one in self.parts.values()}.values()
+        return [*parts, *([self.lender] if self.lender else [])]

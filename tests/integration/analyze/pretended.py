@@ -17,6 +17,7 @@ from gi_cuda.backends.protocol.requests import (
     Measure,
     Record,
     Recorded,
+    Rehearse,
     SharedMeasurement,
     SpoilOutputs,
     Spoilt,
@@ -74,6 +75,10 @@ class PretendedPool(Generic[Key]):
             case CountLoops(program, loops):
                 assert "gi_loop_most" in program.binary.variables  # type: ignore[attr-defined]
                 return LoopCounts((7,) * loops)
+            case Rehearse(variants, sampling):
+                return tuple(
+                    Measurement(one.binary.ident, Survival.NORMAL, 0.0) for one in variants
+                )
             case SharedMeasurement(variants, reference, sampling):
                 return tuple(_measured(variant, reference, sampling) for variant in variants)
             case Measure(variant, reference, sampling):

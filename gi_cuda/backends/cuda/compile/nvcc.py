@@ -122,7 +122,7 @@ class NvccCompiler(SourceCompiler):
     way: Way = AS_IT_IS
     disturbs: ClassVar[bool] = False
     makes: ClassVar[type[Binary]] = CudaBinary
-    _reached: dict[tuple[str, ...], tuple[str, ShardSetup | None]] = field(
+    _reached: dict[tuple[str, ...], ShardSetup | None] = field(
         default_factory=dict, repr=False, compare=False
     )
     _seen: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False, compare=False)
@@ -238,13 +238,14 @@ class NvccCompiler(SourceCompiler):
             plain = [replace(one, options=options) for one in group[:TRIED]]
             front = whole and headers_in_reach(whole, plain, names, self.namespaces, identity)
             if whole is None or front is not None:
-                found = replace(whole, front=front) if whole and front else None
-                self._reached[options] = (whole.front if whole else "", found)
-        before, reached = self._reached.get(options, ("", None))
-        whole = self.prepared(group[0].options) if reached else None
-        if whole is None or reached is None or whole.front != before:
+                self._reached[options] = replace(whole, front=front) if whole and front else None
+        reached = self._reached.get(options)
+        if reached is None or group[0].options == options:
+            return reached
+        whole, own = self.prepared(options), self.prepared(group[0].options)
+        if whole is None or own is None or whole.front != own.front:
             return None
-        return replace(whole, front=reached.front)
+        return replace(own, front=reached.front)
 
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""

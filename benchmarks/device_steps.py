@@ -1,8 +1,8 @@
 """What the steps around a launch take on a device: ``python -m benchmarks.device_steps``.
 
 Runs a target's reference on its first train case, in a process of its own as workers are, and
-prints what each step takes, from making the device to the oracle's judgement; and whether poison is
-told from an answer.
+prints what each step takes, from making the device to the oracle's judgement; and whether other
+answers are told from its own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
 
 from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.device import TimedRun
@@ -69,11 +71,16 @@ def steps(context: WorkerContext, program: Program, times: int) -> None:
         expected = {name: array.copy() for name, array in device.outputs(plan).items()}
         lap("damaged", times, lambda: device.damaged(plan))
         lap("outputs", times, lambda: device.outputs(plan))
-        lap("look", times, lambda: device.look(plan, expected))
+        verified = [TimedRun(loaded, plan, expected)] * times
+        lap("verify", times, lambda: device.verify(verified[:1], LIMIT))
+        lap(f"verify {times} of them", 1, lambda: device.verify(verified, LIMIT))
         lap("judge", times, lambda: runner.judge(plan))
-        assert device.look(plan, expected) == ([], True), "the reference does not agree with itself"
-        device.prepare(plan)
-        assert device.look(plan, expected) == ([], False), "poison agrees with the reference"
+        assert all(
+            not one.damaged and one.outputs is None for one in device.verify(verified, LIMIT)
+        ), "the reference does not agree with itself"
+        wrong = {name: np.bitwise_not(array.view(np.uint8)) for name, array in expected.items()}
+        (other,) = device.verify([TimedRun(loaded, plan, wrong)], LIMIT)
+        assert other.outputs is not None, "it agrees with what it does not answer"
     low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
     print(f"the kernels: {middle * 1e3:.4f} ms ({low * 1e3:.4f} to {high * 1e3:.4f})")
 

@@ -1,0 +1,218 @@
+"""What a kernel works on, and how much of it there is: by its launches, else by names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gi_cuda.init.access import is_compared
+from gi_cuda.init.arguments import Arguments, with_members_set
+from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.consistent import consistent, of_counts, of_structs, with_rows
+from gi_cuda.init.count_names import is_count_name, is_of_window
+from gi_cuda.init.launching import LaunchSite
+from gi_cuda.init.members import ProposedScalar, set_apart, written_members
+from gi_cuda.init.sizes import (
+    Extent,
+    elements,
+    extents,
+    is_few,
+    is_looped,
+    rounds_down,
+    small_enough,
+)
+from gi_cuda.init.sources import Chosen
+from gi_cuda.init.texture_setup import shaped
+from gi_cuda.spec.expression import ExpressionError, parse
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """A kernel's launches in the host code.
+
+    Attributes:
+        found: with the names of active parameters.
+        named: the same with the names of all macros and constants.
+    """
+
+    found: Sequence[LaunchSite]
+    named: Sequence[LaunchSite]
+
+    @property
+    def use(self) -> LaunchSite | None:
+        """The launch by which the target is made; None where there is none."""
+        return self.found[0] if self.found else None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelData:
+    """What a kernel works on, and how much of it there is.
+
+    Attributes:
+        launches: in the names that say how much.
+    """
+
+    launches: Launches
+    buffers: tuple[ProposedBuffer, ...]
+    scalars: tuple[ProposedScalar, ...]
+    extents: tuple[Extent, ...]
+
+
+def data_of(
+    source: Chosen,
+    given: Arguments,
+    symbols: Sequence[str],
+    launches: Launches,
+    defaults: Mapping[str, int],
+) -> KernelData:
+    """What the kernel gets, with sizes.
+
+    Args:
+        symbols: names of the variables that it uses, and of what pointers in them lead to.
+        launches: as they are where members of structs have no names.
+        defaults: of the active parameters.
+    """
+    active, members = frozenset(defaults), written_members(given.structs, given.scalars)
+
+    def read(*, own: bool = False) -> Launches:
+        kinds = (active, source.fixed)
+        return Launches(*(source.launches(one, own=own, members=members) for one in kinds))
+
+    if members:
+        launches = read()
+        given = replace(given, scalars=with_members_set(given.scalars, launches.use))
+    saying = _counting(source, given.scalars, launches.use)
+    scalars = set_apart(consistent(given.scalars, saying, source.body))
+    counting = counted = _counting(source, scalars, launches.use)
+    if not counting and launches.use is not None:
+        # How much there is, only the host code knows: by the name that it has there.
+        launches = read(own=True)
+        own = words_of(launches.found[:1], [*launches.found[0].allocated.values()])
+        counted = sorted(own - active - {*given.names, *source.fixed})
+    use = launches.use
+    within = of_structs(given.structs, given.buffers, scalars, saying)
+    buffers = with_rows(tuple(_sized(buffer, use, counted) for buffer in within), counting)
+    inner = [name for struct in given.structs for name, _ in struct.members]
+    written = {s.name: s.written for s in scalars}
+    taken = (*given.names, *inner, *symbols)
+    sizes = _sizes(source, (counting, counted), written, taken, buffers, use, defaults)
+    counts, passed = [extent.name for extent in sizes], {} if use is None else use.passed
+    buffers = tuple(shaped(buffer, counts, passed) for buffer in buffers)
+    return KernelData(launches, buffers, scalars, sizes)
+
+
+def _sizes(
+    source: Chosen,
+    counts: tuple[Sequence[str], Sequence[str]],
+    written: Mapping[str, str],
+    taken: Sequence[str],
+    buffers: Sequence[ProposedBuffer],
+    use: LaunchSite | None,
+    defaults: Mapping[str, int],
+) -> tuple[Extent, ...]:
+    """What says how much data there is, and how much there is in each case.
+
+    Args:
+        counts: the kernel's scalars that say so; these, or else numbers of the host code's own.
+        written: what stands for a scalar in the kernel's text.
+        taken: names that are in use.
+    """
+    counting, counted = counts
+    places = [written[name] for name in counting]
+    kernel = source.kernel.definition
+    sizes = extents(
+        counted,
+        taken=frozenset([*taken, *source.code.macros]),
+        constants=source.constants(),
+        checked=bool(counting)
+        and all(is_compared(source.code, kernel, name) for name in places)
+        and not _rounds_down(use, counting, defaults),
+        looped=any(is_looped(source.body, name) for name in places),
+        least=_threads(use) if any(b.elements is None for b in buffers) else None,
+        host={} if use is None else use.values,
+    )
+    sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
+    return small_enough(sizes, known_sizes(buffers), defaults)
+
+
+def known_sizes(buffers: Sequence[ProposedBuffer]) -> list[str]:
+    """The sizes of buffers that have one."""
+    return [buffer.elements for buffer in buffers if buffer.elements]
+
+
+def words_of(found: Sequence[LaunchSite], further: Sequence[str] = ()) -> frozenset[str]:
+    """The names that launches use, and some further expressions."""
+    texts = [text for use in found for text in (*(use.grid or ()), *(use.block or ()))]
+    return frozenset(word for text in (*texts, *further) for word in _WORD.findall(text))
+
+
+def _rounds_down(
+    use: LaunchSite | None, counting: Sequence[str], defaults: Mapping[str, int]
+) -> bool:
+    """Whether the host code relies on there being no items beyond its last whole block."""
+    grid = () if use is None else use.grid or ()
+    others = {**dict.fromkeys(counting, 1), **defaults}
+    return any(rounds_down(text, name, others) for text in grid for name in counting)
+
+
+def _threads(use: LaunchSite | None) -> int:
+    """Four for each thread of a launch that is always the same, 0 for any other."""
+    texts = () if use is None else (*(use.grid or ("x",)), *(use.block or ("x",)))
+    product = 4
+    for text in texts:
+        try:
+            product *= parse(text).evaluate({})
+        except ExpressionError:
+            return 0
+    return product if texts else 0
+
+
+def _sized(
+    buffer: ProposedBuffer, use: LaunchSite | None, counting: Sequence[str]
+) -> ProposedBuffer:
+    """With the number of items that the host code allocates, if it can be told."""
+    bytes_ = None if use is None else use.allocated.get(buffer.name)
+    items = None if bytes_ is None else elements(bytes_, buffer.element.bytes)
+    if use is not None and items is not None:
+        computed = use.computed
+        items = _WORD.sub(lambda m: f"({computed[m[0]]})" if m[0] in computed else m[0], items)
+    if use is None or items is None or not set(_WORD.findall(items)) <= set(counting):
+        return buffer
+    values = {name: use.values[name] for name in counting if name in use.values}
+    return replace(buffer, elements=of_counts(items, values))
+
+
+def _counting(
+    source: Chosen, scalars: Sequence[ProposedScalar], use: LaunchSite | None
+) -> list[str]:
+    """The scalars that say how much data there is: by host code, else by their names as well."""
+    numbers = [s for s in scalars if s.computed is None and s.count == 1]
+    numbers = [s for s in numbers if "int" in s.element.type and not s.element.truth]
+    whole = [s.name for s in numbers]
+    told: set[str] = set()
+    fixed: set[str] = set()
+    if use is not None:
+        further = [*use.allocated.values(), *use.computed.values()]
+        said = set(words_of([], [*(use.grid or ()), *further]))
+        told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
+        if use.grid is not None and use.allocated:
+            # What host code has few of, and neither launches nor allocates by, is no data.
+            fixed = {s.name for s in numbers if s.name not in said and is_few(use.values, s.name)}
+        pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
+        apart = not any(s.member for s in scalars)
+        if told and use.grid is not None and apart and pointers <= use.allocated.keys():
+            # Nothing is left for any other scalar to say.
+            return [name for name in whole if name in told]
+    kernel = source.kernel.definition
+    return [
+        s.name
+        for s in numbers
+        if s.name in told
+        or (
+            s.name not in fixed
+            and is_count_name(s.meaning, compared=is_compared(source.code, kernel, s.written))
+        )
+    ]

@@ -258,6 +258,11 @@ class ParsedText(ABC):
         this language."""
         return None
 
+    def needed(self) -> frozenset[str]:
+        """The rules without whose own text answers are chance, so that a search leaves it there;
+        none, where that is not known of the language."""
+        return frozenset()
+
     def untested(
         self, names: Collection[str], places: Sequence[Place], seen: Collection[Place]
     ) -> Untested:

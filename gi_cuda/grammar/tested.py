@@ -1,34 +1,48 @@
-"""Rules without the operations that no case tests: what a search is offered, so that it sells none.
+"""Rules without some operations: what a search is offered. It is none of those that no case tests,
+so that it sells none, and none that leaves a local unset.
 
 What a user reads or writes is read with all rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from gi_cuda.grammar.interface import Rules, Selection
 from gi_cuda.grammar.rule_types import Operation
 from gi_cuda.grammar.untested import Untested
 
+DROPS = (Operation.DELETE, Operation.REPLACE)
+"""What takes a rule's own text away."""
 
-def only_tested(rules: Rules, untested: Untested) -> Rules:
-    """The rules with those operations alone that some case tests."""
-    if not untested.rules:
+LeftOut: TypeAlias = Mapping[str, Collection[Operation]]
+"""Operations by the names of rules."""
+
+
+def only_tested(rules: Rules, untested: Untested, needed: Collection[str] = ()) -> Rules:
+    """The rules with those operations alone that some case tests.
+
+    Args:
+        needed: names of rules whose own text stays.
+    """
+    left_out = {name: set(one.operations) for name, one in untested.rules.items()}
+    for name in needed:
+        left_out.setdefault(name, set()).update(DROPS)
+    if not left_out:
         return rules
-    return _Tested(rules.source, rules.rules, rules.loops, rules.specials, rules, untested)
+    return _Tested(rules.source, rules.rules, rules.loops, rules.specials, rules, left_out)
 
 
 class _TestedSelection:
-    """What a selection offers and some case tests."""
+    """What a selection offers, without some operations."""
 
-    def __init__(self, whole: Selection, untested: Untested) -> None:
-        self._whole, self._untested = whole, untested
-        touched = untested.rules
+    def __init__(self, whole: Selection, left_out: LeftOut) -> None:
+        self._whole, self._left_out = whole, left_out
         self.mutable = tuple(
-            name for name in whole.mutable if name not in touched or self.operations(name)
+            name for name in whole.mutable if name not in left_out or self.operations(name)
         )
 
     def donors(self, place: str) -> tuple[str, ...]:
@@ -39,20 +53,21 @@ class _TestedSelection:
 
     def operations(self, place: str) -> tuple[Operation, ...]:
         offered = self._whole.operations(place)
-        return tuple(one for one in offered if self._untested.why(place, one) is None)
+        left_out = self._left_out.get(place, ())
+        return tuple(one for one in offered if one not in left_out)
 
 
 @dataclass(frozen=True)
 class _Tested(Rules):
-    """Rules without the operations that no case tests.
+    """Rules without some operations.
 
     Attributes:
         whole: with them.
-        untested: these.
+        left_out: these.
     """
 
     whole: Rules = field(repr=False)
-    untested: Untested = field(repr=False)
+    left_out: LeftOut = field(repr=False)
 
     @cached_property
     def _views(self) -> dict[int, tuple[Selection, Selection]]:
@@ -60,7 +75,7 @@ class _Tested(Rules):
 
     @cached_property
     def _offered(self) -> Selection:
-        return _TestedSelection(self.whole, self.untested)
+        return _TestedSelection(self.whole, self.left_out)
 
     def donors(self, place: str) -> tuple[str, ...]:
         return self.whole.donors(place)
@@ -75,12 +90,12 @@ class _Tested(Rules):
         return self._tested(self.whole.under(macros))
 
     def under_any(self, macros: Mapping[str, str]) -> Selection:
-        return _TestedSelection(self.whole.under_any(macros), self.untested)
+        return _TestedSelection(self.whole.under_any(macros), self.left_out)
 
     def _tested(self, view: Selection) -> Selection:
         """One for each view, which grammars keep."""
         if view is self.whole:
             return self
         if id(view) not in self._views:
-            self._views[id(view)] = view, _TestedSelection(view, self.untested)
+            self._views[id(view)] = view, _TestedSelection(view, self.left_out)
         return self._views[id(view)][1]

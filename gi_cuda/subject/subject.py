@@ -112,8 +112,9 @@ class Subject:
 
     @cached_property
     def offered(self) -> Rules:
-        """The same with what a search may do to them: what some case tests."""
-        return only_tested(self.grammar, self.untested)
+        """The same with what a search may do to them: what some case tests, and what leaves no
+        local unset."""
+        return only_tested(self.grammar, self.untested, self.parsed.needed())
 
     @property
     def level(self) -> str:

@@ -14,6 +14,7 @@ from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
 from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema, telling
 from gi_cuda.grammar.frontends.cuda.several import read_files
+from gi_cuda.grammar.frontends.cuda.unset import alone_setting
 from gi_cuda.grammar.frontends.cuda.untested import untested
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.interface import CountedText, ParsedText, Place, Wanted
@@ -110,6 +111,10 @@ class CudaText(ParsedText):
     def count_places(self, names: Collection[str]) -> CountedText:
         """The source with a count for each statement and each outcome of an ``if``."""
         return counted(self.grammar, names)
+
+    def needed(self) -> frozenset[str]:
+        """The rules without whose text a local is read that nothing has set."""
+        return frozenset(rule.name for rule in alone_setting(self.grammar))
 
     def untested(
         self, names: Collection[str], places: Sequence[Place], seen: Collection[Place]

@@ -20,11 +20,10 @@ from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.interface import Outcome, Place
 from gi_cuda.grammar.rule import Loop, Rule
 from gi_cuda.grammar.rule_types import Operation, RuleType
+from gi_cuda.grammar.tested import DROPS
 from gi_cuda.grammar.untested import Untested, UntestedRule, Why
 
 _EVERYTHING = tuple(Operation)
-_DROPS = (Operation.DELETE, Operation.REPLACE)
-"""What takes a rule's own text away."""
 
 _WITHOUT_EFFECT = frozenset({RuleType.PRAGMA, RuleType.RESTRICT, RuleType.BOUNDS})
 """What changes no answer wherever it stands, so that no case has to test it."""
@@ -83,7 +82,7 @@ class _Reading:
             elif Place(rule.name, Outcome.FALSE) not in self.seen:
                 # Without it, or with one more condition before it, it is false: cases see that.
                 for one in within:
-                    what = (Operation.REPLACE,) if one is rule else _DROPS
+                    what = (Operation.REPLACE,) if one is rule else DROPS
                     yield one, Why.NEVER_FALSE, what, one.line
         for loop in self.grammar.loops:
             yield from self._of_loop(loop)
@@ -109,7 +108,7 @@ class _Reading:
                 yield one, Why.NEVER_AGAIN, _EVERYTHING, loop.line
             elif self._steps(loop, one):
                 for part in self._inside([(one.start, one.end)]):
-                    yield part, Why.NEVER_AGAIN, _DROPS, loop.line
+                    yield part, Why.NEVER_AGAIN, DROPS, loop.line
 
     def _steps(self, loop: Loop, rule: Rule) -> bool:
         """Whether a statement in a loop's body assigns what decides how the loop goes on."""

@@ -22,8 +22,8 @@ SHARED = {
         "test_diverged_warps_meet_again_by_syncwarp",
         "test_a_lock_is_given_up_by_a_sleeping_thread",
     ),
+    "test_host_atomics": ("test_atomics",),
     "test_host_language": (
-        "test_atomics",
         "test_constants_and_globals_are_set_from_outside",
         "test_integer_intrinsics",
     ),

@@ -115,13 +115,7 @@ class HostDevice:
         """
         try:
             lender = self.load(binary.lender) if binary.lender else None
-            found: dict[tuple[Path, str], HostProgram] = {}
-            parts: dict[str, HostProgram] = {}
-            for name, one in binary.parts.items():
-                place = (one.path, one.namespace)
-                if place not in found:
-                    found[place] = self._loaded(one, library)
-                parts[name] = found[place]
+            parts = binary.of_parts(lambda one: self._loaded(one, library))
             with library(binary.path) as path:
                 opened = self._libraries.open(path, binary.namespace)
             return HostProgram(binary, opened, lender, parts)

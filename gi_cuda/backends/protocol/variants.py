@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import xxhash
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,14 @@ class Binary:
         own = self.ident if self.compiled_as is None else self.compiled_as
         parts = {name: one for one in others for name in self.lent - one.lent}
         return replace(self, ident=ident, compiled_as=own, parts=parts)
+
+    def of_parts(self, make: Callable[[Binary], Made]) -> dict[str, Made]:
+        """What is made of its other parts, of each once, by the identifiers of what they have."""
+        made: dict[tuple[Path, str], Made] = {}
+        for one in self.parts.values():
+            if (one.path, one.namespace) not in made:
+                made[one.path, one.namespace] = make(one)
+        return {name: made[one.path, one.namespace] for name, one in self.parts.items()}
 
     def beside(self, reference: Binary) -> Binary:
         """This one with what it is lent, by the reference and others: key and resources are those

@@ -65,8 +65,8 @@ class Binder:
             kernels: dict[tuple[str, int], _Kernel] = {}
             bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, kernels))
             variables = dict(self._variables(loaded, plan))
-            every = {id(one): one for one in (loaded, *loaded.parts.values())}.values()
-            chosen = [at for one in every if (at := choice(one.binary, one.module)) is not None]
+            every = (choice(one.binary, one.module) for one in (loaded, *loaded.others))
+            chosen = [address for address in every if address is not None]
             surfaces = [(v, self._buffers.region(plan, v.buffer)) for v in surfaces_of(plan)]
             bound = Bound(bindings, variables, surfaces, loaded.binary.confined, chosen)
             loaded.bound[plan.case] = bound

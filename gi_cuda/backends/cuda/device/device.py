@@ -118,18 +118,11 @@ class CudaDevice(Solid):
         """
         assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
         lender = self.load(binary.lender) if binary.lender else None
-        found: dict[tuple[Path, str], CudaProgram] = {}
-        parts: dict[str, CudaProgram] = {}
-        for name, one in binary.parts.items():
-            place = (one.path, one.namespace)
-            if place not in found:
-                found[place] = self._loaded(one, load)
-            parts[name] = found[place]
+        parts = binary.of_parts(lambda one: self._loaded(one, load))
         module = load(binary.path)
-        kept = self._kept.of(binary, module)
-        for other in (*found.values(), *([lender] if lender else [])):
-            kept = kept + list(other.kept)
-        return CudaProgram(binary, module, kept, lender, parts)
+        program = CudaProgram(binary, module, self._kept.of(binary, module), lender, parts)
+        kept = [region for one in (program, *program.others) for region in one.kept]
+        return replace(program, kept=kept)
 
     def unload(self, loaded: CudaProgram) -> None:
         """Forget a variant. Its module stays a while for the others in it."""

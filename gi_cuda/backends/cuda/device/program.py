@@ -49,6 +49,12 @@ class CudaProgram:
     parts: Mapping[str, CudaProgram] = field(default_factory=dict)
     bound: dict[str, Bound] = field(default_factory=dict)
 
+    @property
+    def others(self) -> list[CudaProgram]:
+        """What has the rest of the variant."""
+        parts = {id(one): one for one in self.parts.values()}.values()
+        return [*parts, *([self.lender] if self.lender else [])]
+
     def holder(self, name: str) -> tuple[CudaBinary, Any]:
         """The binary that has a kernel or variable of the variant, if any has it, and its module.
 

@@ -111,11 +111,13 @@ class Lender:
         edit = self._compared(lines)
         if edit is None:
             return None
-        touched = set[int]() if phenotype.options != self.options else edit.touched()
-        if touched is None:
-            return None
         every = range(len(self.kernels))
-        own = self._own(edit, touched) if phenotype.options == self.options else {*every}
+        if phenotype.options != self.options:
+            touched, own = set[int](), {*every}
+        elif (changed := edit.touched()) is None:
+            return None
+        else:
+            touched, own = changed, self._own(edit, changed)
         uses = [self._uses(edit.needs, at) if at in own else self.uses[at] for at in every]
         return _Taken(edit, places, touched, own, uses)
 

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
-from gi_cuda.backends.host.runtime import (
-    BoundLaunch,
-)
+from gi_cuda.backends.host.runtime import BoundLaunch
 from gi_cuda.backends.host.shard import Shard
 from gi_cuda.backends.host.variables import OpenLibrary
-from gi_cuda.backends.protocol.device import (
-    Bindings,
-)
+from gi_cuda.backends.protocol.device import Bindings
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec.kernel_names import identifier
-
-_MASKS: Final = (
-    "mend the mask, or have it done as devices do, by the threads that are at this line together:"
-    ' write a table [warps] with masks = "device" into target.toml'
-)
 
 
 @dataclass(slots=True)

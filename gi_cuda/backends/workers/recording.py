@@ -8,21 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.backends.protocol.device import (
-    POISON,
-    Device,
-)
+from gi_cuda.backends.protocol.device import POISON, Device
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs
-from gi_cuda.backends.protocol.requests import (
-    Record,
-    Recorded,
-)
+from gi_cuda.backends.protocol.requests import Record, Recorded
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.case_runner import CaseRunner, damage_of
 from gi_cuda.backends.workers.written import only_value
-from gi_cuda.spec import (
-    Target,
-)
+from gi_cuda.spec import Target
 
 
 def record(runner: CaseRunner, request: Record) -> Recorded:

@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record, Refused, SharedMeasurement
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+    Refused,
+    Rehearse,
+    SharedMeasurement,
+)
 from gi_cuda.backends.workers import device_workers, fork_server
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
 from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError, WorkerFault
@@ -111,6 +117,22 @@ def test_wrong_answers_are_caught(name: str, pool: Pool[int], programs: dict[str
     assert answer.survival is Survival.NORMAL
     assert answer.penalty
     assert WRONG[name][1] in answer.message
+
+
+def test_in_a_round_each_is_judged_as_it_is_alone(
+    pool: Pool[int], programs: dict[str, Program]
+) -> None:
+    untimed = Sampling(limit=5.0).untimed()
+    names = ["fine 0", *WRONG, "fine 1"]
+    fine = programs["fine 0"]
+    refused = replace(fine, binary=replace(fine.binary, path=Path("/nowhere/at-all.so")))
+    some = (refused, *(programs[name] for name in names))
+    first, *together = pool.one(Rehearse(some, untimed))
+    assert isinstance(first, Refused)
+    alone = [pool.one(Measure(one, programs["reference"], untimed)) for one in some[1:]]
+    for one, other in zip(together, alone, strict=True):
+        assert (one.correct, one.message) == (other.correct, other.message)
+    assert [one.correct for one in together] == [True, *[False] * len(WRONG), True]
 
 
 def test_of_several_that_are_timed_together_none_is_blamed_for_another(

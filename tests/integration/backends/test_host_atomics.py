@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-POISON = 0xFFFDA5A5
-
 
 def test_atomics(host):
     text = """

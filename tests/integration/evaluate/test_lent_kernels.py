@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from gi_cuda.backends.compile.around import AroundCompiler
 from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.compile.shards import Sizes
 from gi_cuda.backends.compile.source import SourceCompiler
@@ -19,7 +20,7 @@ from gi_cuda.backends.protocol.requests import Measure, Record
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
-from gi_cuda.evaluate.parts import Parts
+from gi_cuda.evaluate.parts import FIRST, Parts
 from gi_cuda.evaluate.sampling import draw
 from gi_cuda.genome import Genotype
 from gi_cuda.results.measurement import Measurement
@@ -108,6 +109,30 @@ def test_they_give_the_same_answers(tools: Tools, tmp_path: Path) -> None:
         right.append(found)
     assert right[0] == right[1]
     assert 5 < len(right[0]) < 45
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutParts(AroundCompiler):
+    """A compiler that takes no parts."""
+
+    def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        parts = [one for one in phenotypes if one.ident >= FIRST]
+        yield from (BuildFailure(one.ident, "kernel.cu:1: it is a part") for one in parts)
+        whole = [one for one in phenotypes if one.ident < FIRST]
+        yield from self.inner.compile(whole, folder)
+
+
+def test_what_does_not_compile_in_parts_is_compiled_whole(tools: Tools, tmp_path: Path) -> None:
+    subject, compiler = tools.subject, tools.compiler
+    genotypes = {1: subject.read("<_kernel.cu_62>"), 2: subject.read("<_kernel.cu_92>")}
+    reference, *ready = phenotypes(subject, compiler, genotypes)
+    assert all(compiler.parts(ready, reference))
+    built = Parts().compiled(WithoutParts(compiler), ready, reference, tmp_path)
+    found = {one.ident: one for one in built}
+    assert set(found) == {1, 2}
+    for one in found.values():
+        assert isinstance(one, Binary)
+        assert not one.lent
 
 
 def test_a_search_lends_kernels_and_says_what_they_do(tools: Tools) -> None:

@@ -153,6 +153,7 @@ def test_a_crash_that_the_device_tells_of_is_final_and_a_hang_may_have_been_a_wa
 def test_what_takes_its_worker_down_in_a_rehearsal_does_so_once() -> None:
     some = scheduler(3, range(1, 4), rehearsal=True)
     task = next_task(some)
+    assert isinstance(task.request, Rehearse)
     lost = Lost(Survival.CRASHED, "an illegal instruction", suspect=2)
     (result,) = some.results(task.key, lost)
     assert (result.ident, result.answer, result.final) == (2, lost, True)

@@ -30,7 +30,7 @@ from gi_cuda.backends.cuda.compile.cubin import (
     read_cubin,
 )
 from gi_cuda.backends.cuda.compile.inspection import instructions, occupancy
-from gi_cuda.backends.cuda.compile.reached import TRIED, headers_in_reach
+from gi_cuda.backends.cuda.compile.reached import headers_in_reach
 from gi_cuda.backends.cuda.compile.staged import (
     AS_IT_IS,
     ShardSetup,
@@ -235,7 +235,7 @@ class NvccCompiler(SourceCompiler):
             names = self.names | identifiers(self._exports())
             # How PTX becomes machine code makes no difference.
             identity = replace(self, way=AS_IT_IS).identity(options)
-            plain = [replace(one, options=options) for one in group[:TRIED]]
+            plain = [replace(one, options=options) for one in group]
             front = whole and headers_in_reach(whole, plain, names, self.namespaces, identity)
             if whole is None or front is not None:
                 self._reached[options] = replace(whole, front=front) if whole and front else None

@@ -16,7 +16,7 @@ from gi_cuda.backends.cuda.compile.staged import ShardSetup, same_code
 from gi_cuda.backends.cuda.compile.texts import COUNTER, shard_text
 from gi_cuda.backends.protocol.variants import Phenotype
 
-TRIED = 4
+_TRIED = 4
 """Most variants that are compiled in both ways to see whether they have the same code; one that
 compiles is enough."""
 
@@ -61,7 +61,7 @@ def _tried(
     namespaces: Sequence[str],
 ) -> str | None:
     part = whole.within_reach_of(names)
-    for phenotype in group[:TRIED]:
+    for phenotype in group[:_TRIED]:
         text = shard_text("", [phenotype], namespaces, part.forward)
         same = same_code(whole, part, phenotype, text, COMPILE_LIMIT)
         if same is not None:

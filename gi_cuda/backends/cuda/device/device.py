@@ -35,8 +35,8 @@ from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Buffer, CaseData, Target
 
 _PREPARING = 7
-"""What preparing, timing and looking at a run puts into the stream, at most, besides one piece a
-buffer and a variable."""
+"""What preparing, timing and looking at a run puts into the stream, at most, besides two pieces a
+buffer (to restore it and to keep it), one a variable."""
 
 
 class CudaDevice(Solid):

@@ -116,12 +116,13 @@ def test_a_search_whose_compiler_hangs_keeps_what_it_has(
             assert hangs(started, surroundings)
             if way == "SIGTERM":
                 return ended(started, signal.SIGTERM)
-            # Validating, which needs the compiler too, is not asked for.
+            # Validating, which needs the compiler too, is not asked for. Where none of so few was
+            # faster there is nothing to validate, and the command has ended before it is asked.
             assert says(started, "time is up"), started.end().stderr
             return ended(started, signal.SIGTERM)
 
     done = quietly(search)
-    assert done.returncode == 130, done.stderr
+    assert done.returncode in ((130,) if way == "SIGTERM" else (0, 130)), done.stderr
     assert "gi-cuda resume r" in done.stdout
     assert "Traceback" not in done.stderr
     outlive(surroundings[MARK])

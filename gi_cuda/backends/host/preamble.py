@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from gi_cuda.backends.host.library import INCLUDE
@@ -24,13 +25,13 @@ _BY_ITSELF: Final = frozenset(
 """Headers of C, which need none of the others."""
 _PARTS: Final = {
     "gi_ptx.hpp": re.compile(r"\basm\b|\b__asm|\b__cvta_|\b__is(?:Global|Shared|Local|Constant)\b"),
-    "gi_ptx_matrices.hpp": re.compile(r"\b(?:[ls][dt]matrix|mma)\b\s*\.\s*sync\b"),
+    "gi_ptx_matrices.hpp": re.compile(r"\b(?:[ls][dt]matrix|mma)\b\s*(?:\.\s*(?:sync\b|$)|$)"),
     "gi_rounding.hpp": re.compile(r"\b__\w+_r[nzud]\b"),
     "gi_simd.hpp": re.compile(r"\b__(?:v\w+[24]|vi\w+|fns|dp[24]a\w*)\b"),
     "gi_special.hpp": re.compile(
         r"\b(?:scalb\w+|modf|frexp|remquof?|ilogb|l?l(?:rint|round)f?|sincos|nanf?|[jy][01n]f?|powif?"
         r"|u?ll(?:min|max)|(?:sin|cos|sincos)pif?|rcbrtf?|r?norm(?:f|[34]df?)?|rhypotf?|erfcxf?"
-        r"|erfc?invf?|normcdf\w*|cyl_bessel\w*)\s*\("
+        r"|erfc?invf?|normcdf\w*|cyl_bessel\w*)\s*(?:\(|$)"
     ),
     "gi_standard.hpp": re.compile(
         r"\b(?:std|stderr|stdout|FILE|fprintf|fflush|puts|exit|abort|atoi|atof|s?rand|RAND_MAX"
@@ -42,7 +43,8 @@ _PARTS: Final = {
         r"|\bcuda(?:A(?:rray|ddressMode)|Boundary|Channel|Extent|Filter|Mipmapped|ReadMode)"
     ),
 }
-"""Headers that take long to read, and what variants say that comes out of them."""
+"""Headers that take long to read, and what lines say that ask for them. What may go on in the next
+line counts."""
 
 
 def preamble(front: str, texts: Sequence[str]) -> str:
@@ -66,8 +68,16 @@ def preamble_with(headers: str, texts: Sequence[str]) -> str:
     return _before(with_ptx(headers), _said([headers, *texts]))
 
 
-def _said(texts: Sequence[str]) -> Sequence[str]:
-    return [name for name, said in _PARTS.items() if any(map(said.search, texts))]
+def _said(texts: Iterable[str]) -> Sequence[str]:
+    lines = frozenset[str]().union(*(text.splitlines() for text in texts))
+    wanted = frozenset[str]().union(*map(_wanted, lines))
+    return [name for name in _PARTS if name in wanted]
+
+
+@lru_cache(maxsize=1 << 16)
+def _wanted(line: str) -> frozenset[str]:
+    """The headers that a line asks for. Variants have nearly all of their lines in common."""
+    return frozenset(name for name, said in _PARTS.items() if said.search(line))
 
 
 def _before(front: str, parts: Iterable[str]) -> str:

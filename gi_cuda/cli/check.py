@@ -37,7 +37,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
 from gi_cuda.evaluate.checks.answers import compare_answers, other_answers
 from gi_cuda.evaluate.checks.blindness import blind_spots, look_for_blindness, too_few_cases
-from gi_cuda.evaluate.checks.buffers import partly_written
+from gi_cuda.evaluate.checks.buffers import partly_defined, partly_written
 from gi_cuda.evaluate.checks.coverage import look_for_unreached, untested
 from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
 from gi_cuda.evaluate.checks.finding import Finding, refuse
@@ -132,6 +132,7 @@ def command(
         *doubts,
         *other_answers(subject.target, compared),
         *blind,
+        *partly_defined(subject.target, baseline.undefined),
         *partly_written(subject.target, baseline.unwritten),
         *too_long(subject.target, baseline.seconds),
         *left_to_fill_in(read_files(subject.target)),

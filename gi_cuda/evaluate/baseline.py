@@ -77,6 +77,7 @@ class Baseline:
             device chooses the order.
         unwritten: for each case and output how many of its elements no launch of the reference
             writes, and how many it has.
+        undefined: for each case the judged buffers in which it writes nothing but NaN.
         on_each: those seconds on each device, in order; of one alone, none.
         recorded: orders of blocks and threads in which its answers were recorded, besides the
             natural one, to see how much they differ.
@@ -93,6 +94,7 @@ class Baseline:
     verdict: Verdict
     schedules: Schedules = field(default_factory=dict)
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    undefined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     on_each: tuple[float, ...] = ()
     recorded: Schedules = field(default_factory=dict)
     siblings: tuple[str, ...] = ()
@@ -214,6 +216,7 @@ def establish(
         verdict=verdict_of(timed, floor),
         schedules=schedules,
         unwritten=recorded.unwritten,
+        undefined=recorded.undefined,
         on_each=on_each if len(on_each) > 1 else (),
         recorded=orders,
     )

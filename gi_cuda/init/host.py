@@ -200,7 +200,8 @@ class Locals:
 
     def _note(self, node: Node) -> None:
         if node.type in ("declaration", "parameter_declaration", "optional_parameter_declaration"):
-            self._note_declaration(node)
+            if not _is_value(node):
+                self._note_declaration(node)
         elif node.type == "call_expression":
             self._note_call(node)
         elif node.type in ("alias_declaration", "type_definition"):
@@ -272,6 +273,13 @@ class Locals:
             name = one.child_by_field_name("argument") if one.type == "pointer_expression" else None
             if name is not None and name.type == "identifier" and self._code.of(one)[:1] == "&":
                 self.values.setdefault(self._code.of(name), []).append(None)
+
+
+def _is_value(node: Node) -> bool:
+    """Whether what looks like a parameter is one of the values of ``dim3 grid(a, b * c);``."""
+    listed = node.parent if node.type == "parameter_declaration" else None
+    head = None if listed is None else listed.parent
+    return head is not None and head.parent is not None and head.parent.type == "declaration"
 
 
 def _last_of_chain(right: Node | None) -> Node | None:

@@ -268,7 +268,9 @@ class Resolver:
         if kind == "number_literal":
             match = _INTEGER.fullmatch(own)
             return match[1] if match else None
-        if kind in ("identifier", "parameter_declaration", "qualified_identifier"):
+        if kind == "parameter_declaration":
+            return self._like_a_parameter(node, depth)
+        if kind in ("identifier", "qualified_identifier"):
             return self._name(own.rpartition("::")[2], depth)
         if kind == "field_expression":
             return self._component(node, depth)
@@ -396,6 +398,22 @@ class Resolver:
             if at.isdigit() and listed is not None and listed.type == "initializer_list":
                 value = next(iter(listed.named_children[int(at) :]), None)
         return None if value is None else self.expression(value, depth + 1)
+
+    def _like_a_parameter(self, node: Node, depth: int) -> str | None:
+        """A value that is read like a parameter: ``dim3 grid(a, b * c);`` reads like a prototype,
+        of which the second parameter is a pointer."""
+        kind, declared = (node.child_by_field_name(one) for one in ("type", "declarator"))
+        factors = [kind]
+        if declared is not None:
+            if declared.type != "pointer_declarator":
+                return None
+            factors.append(declared.child_by_field_name("declarator"))
+        texts = [
+            None if one is None else self._name(self._code.of(one).rpartition("::")[2], depth)
+            for one in factors
+        ]
+        known = [text for text in texts if text is not None]
+        return " * ".join(known) if len(known) == len(texts) else None
 
     def _binary(self, node: Node, depth: int) -> str | None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

@@ -15,7 +15,7 @@ from gi_cuda.init.consistent import is_pitch_name
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
 from gi_cuda.trial.facts import JUDGED, plan
-from gi_cuda.trial.resizing import fewer_threads, other_block
+from gi_cuda.trial.resizing import block_as_in_source, fewer_threads, other_block
 from gi_cuda.trial.troubles import Beside, Died, Roles, Varying
 
 _ZEROS = Fill(0, 1)
@@ -32,7 +32,10 @@ _WHOLE = 128
 
 
 def in_their_roles(proposal: Proposal, trouble: Roles) -> Iterator[Mend]:
-    """What is written is judged; what is not written holds what the case gives."""
+    """What is written is judged; what is not, or with NaN alone, holds what the case gives."""
+    as_in_source = block_as_in_source(proposal) if trouble.unwritten else None
+    if as_in_source is not None:
+        yield as_in_source
     found = proposal
     for buffer in proposal.buffers:
         if buffer.name in trouble.written and buffer.texture is None:
@@ -218,6 +221,8 @@ def _lone(proposal: Proposal) -> Mend:
 
 def defined(proposal: Proposal) -> Iterator[Mend]:
     """With data that roots and logarithms are defined for, or a block that shared memory is for."""
+    if (as_in_source := block_as_in_source(proposal)) is not None:
+        yield as_in_source
     note = "above zero, as there was nothing but NaN in the outputs before"
     found = _filled(proposal, _real_numbers, Fill(1, 2), note)
     if found != proposal:

@@ -186,14 +186,19 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
         proposal = with_buffer(
             proposal, replace(buffer, elements=smaller, grown=first, notes=notes)
         )
-    shrinking = [e for e in proposal.extents if not e.blocks and max(e.train, e.held_out) > _LEAST]
+    settled = {one.name for one in _of_block(proposal) if one.train == one.held_out == one.device}
+    shrinking = [
+        one
+        for one in proposal.extents
+        if not one.blocks and max(one.train, one.held_out) > _LEAST and one.name not in settled
+    ]
     if not shrinking:
         return proposal
     # What was a multiple of blocks and tiles, which are powers of two, still is.
     each = 1 << max(1, round(math.log2(factor) / len(shrinking)))
 
-    def change(_: Extent, size: int) -> int:
-        return max(min(size, _LEAST), size // each)
+    def change(one: Extent, size: int) -> int:
+        return size if one.name in settled else max(min(size, _LEAST), size // each)
 
     note = "smaller than they were at first, so that a launch takes milliseconds"
     return resized(proposal, change, note)
@@ -202,6 +207,28 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
 def _fixed_size(buffer: ProposedBuffer) -> int:
     """How many items a buffer has, where that is a plain number; else 0."""
     return int(buffer.elements) if buffer.elements and buffer.elements.isdigit() else 0
+
+
+def block_as_in_source(proposal: Proposal) -> Mend | None:
+    """With those sizes of data that say how many threads a block has as the source has them: a
+    kernel may take their number for granted."""
+    note = "as for a GPU, since it says how many threads a block has"
+    settled = {
+        one.name: replace(one, train=one.device, held_out=one.device, note=note)
+        for one in _of_block(proposal)
+        if not one.train == one.held_out == one.device
+    }
+    extents = tuple(settled.get(one.name, one) for one in proposal.extents)
+    tried = replace(proposal, extents=extents)
+    if tried == proposal or not is_handy(tried):
+        return None
+    return Mend(tried, "as many threads in a block as in the source")
+
+
+def _of_block(proposal: Proposal) -> list[Extent]:
+    """The sizes of data that say how many threads a block has."""
+    names = set(_WORD.findall(" ".join(proposal.launching.block)))
+    return [one for one in proposal.extents if one.name in names]
 
 
 def fewer_blocks(proposal: Proposal, factor: float, least: int = 2) -> Proposal:

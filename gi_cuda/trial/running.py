@@ -112,7 +112,7 @@ class Exploration:
             yield Roles(written, unwritten)
         if varying := frozenset[str]().union(*(one.varying for one in found)):
             yield Varying(varying)
-        if undefined := frozenset[str].intersection(*(one.undefined for one in found)):
+        if undefined := frozenset[str]().union(*(one.undefined for one in found)):
             yield Undefined(undefined)
 
     @property

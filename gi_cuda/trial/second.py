@@ -33,10 +33,13 @@ def with_second_cases(outcome: Outcome, attempt: Attempt, until: float) -> Outco
     """
     first = second_of(outcome.proposal.extents)
     if not outcome.passes:
-        return replace(outcome, proposal=_with(outcome.proposal, first))
+        every = [_with(outcome.proposal, second) for second in _from(first)]
+        return replace(
+            outcome, proposal=next((one for one in every if not impossible(one)), every[0])
+        )
     borne: tuple[type, ...] | None = None
     trouble: Trouble | None = None
-    for second in _LESS_AND_LESS[_LESS_AND_LESS.index(first) :]:
+    for second in _from(first):
         tried = _with(outcome.proposal, second)
         if impossible(tried, on_device(tried)):
             continue
@@ -56,6 +59,10 @@ def with_second_cases(outcome: Outcome, attempt: Attempt, until: float) -> Outco
             done = (*outcome.done, f"for other random numbers {mend.said}")
             return replace(outcome, proposal=tried, done=done)
     return outcome
+
+
+def _from(first: Second) -> tuple[Second, ...]:
+    return _LESS_AND_LESS[_LESS_AND_LESS.index(first) :]
 
 
 def _with(proposal: Proposal, second: Second) -> Proposal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.spec import Buffer, BufferRole, Target
 
 Unwritten = Mapping[str, Mapping[str, tuple[int, int]]]
@@ -56,6 +56,24 @@ def nowhere_defined(target: Target, undefined: Mapping[str, tuple[str, ...]]) ->
                 "does it read shared memory, locals or scratch buffers that nothing has set, or one"
                 " element too far? Then mend the kernel. Else give it data in data.py for which it"
                 ' computes numbers, or, where nobody looks at it, the role "scratch"',
+            )
+
+
+def partly_defined(target: Target, undefined: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
+    """Buffers in which the reference writes nothing but NaN on some of the cases.
+
+    Args:
+        undefined: in which it does so, by case.
+    """
+    for buffer in target.buffers:
+        cases = [case for case, names in undefined.items() if buffer.name in names]
+        if cases:
+            yield Finding(
+                f"{target.file}:{buffer.line}",
+                f"the reference's answers in {buffer.name} are NaN wherever it writes any on"
+                f" {listed(cases)}, which tells nothing of it",
+                "does it read there what nothing has set? Give these cases sizes that the kernel"
+                " is made for, or data for which it computes numbers",
             )
 
 

@@ -6,6 +6,7 @@ import math
 import time
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.init import Proposal, files, from_options, propose
@@ -13,7 +14,7 @@ from gi_cuda.init.cases import Second
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.blocks import several_blocks, with_several_blocks
 from gi_cuda.trial.changes import resized
-from gi_cuda.trial.facts import plan
+from gi_cuda.trial.facts import impossible, on_host, plan
 from gi_cuda.trial.second import with_second_cases
 from gi_cuda.trial.tight import with_tight_buffers
 from gi_cuda.trial.troubles import Trouble, Unjudged
@@ -311,3 +312,37 @@ def test_a_number_of_threads_is_that_of_all_items(trial: Callable[[str], Outcome
     computed = {one.name: one.computed for one in found.proposal.scalars}
     assert computed["nthreads"] == "height * width"
     assert sizes(found.proposal)["b"] == "height * width"
+
+
+def test_a_block_of_which_data_decides_is_that_of_the_source_where_others_give_nothing(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    kernel = """
+    __global__ void k(const float *a, float *b, int width, int heads) {
+      __shared__ float part[64];
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      part[threadIdx.x] = a[i];
+      __syncthreads();
+      float s = 0;
+      for (int j = 0; j < 64; j++) s += part[j];
+      b[i] = s * a[i];
+    }
+    """
+    launch = "dim3 grid(rows * heads); k<<<grid, width / heads>>>(a, b, width, heads);"
+    values = "const int rows = 8, heads = 16, width = 1024;"
+    found = trial(kernel + host(launch, "rows * width", "rows * width", values=values))
+    attempts = Attempts(tmp_path / "attempts", 1, None)
+    found = with_second_cases(found, attempts.attempt, math.inf)
+    assert found.passes, found.trouble
+    assert {math.prod(plan(found.proposal, case).block) for case in on_host(found.proposal)} == {64}
+
+
+def test_where_nothing_helps_all_cases_can_be_launched(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    kernel = f"__global__ void k(const float *a, float *b, int n) {{ {INDEX} b[i] = a[i]; }}\n"
+    source.write_text(kernel + host("k<<<n / 64, 64>>>(a, b, n);", "n", "n"))
+    proposal = propose(source, None, from_options((), ()))
+    small = resized(proposal, lambda *_: 64, "")
+    assert impossible(replace(small, second=Second.ODD))
+    outcome = with_second_cases(Outcome(small, Unjudged()), lambda *_: None, math.inf)
+    assert not impossible(outcome.proposal)

@@ -10,7 +10,13 @@ import pytest
 from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.workers.recording import still_poison
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.checks.buffers import never_written, partly_written, written_inputs
+from gi_cuda.evaluate.checks.buffers import (
+    never_written,
+    nowhere_defined,
+    partly_defined,
+    partly_written,
+    written_inputs,
+)
 from gi_cuda.evaluate.checks.finding import Finding, listed, refuse
 from gi_cuda.evaluate.checks.inputs import never_varied
 from gi_cuda.evaluate.checks.target_files import left_to_fill_in, too_long, unsteady
@@ -41,6 +47,16 @@ def test_outputs_that_nobody_writes(scale: Subject) -> None:
     (one,) = texts(partly_written(target, {"train": part, "held-out": {"out": (0, 40)}}))
     assert "a part of the output out: on train 20 of 50 values\n" in one
     assert texts(partly_written(target, {"train": {"out": (0, 50)}})) == []
+
+
+def test_answers_that_are_nan(scale: Subject) -> None:
+    some = {"train": (), "held-out": ("out",)}
+    assert texts(nowhere_defined(scale.target, some)) == []
+    (one,) = texts(partly_defined(scale.target, some))
+    assert "out are NaN wherever it writes any on held-out" in one
+    (one,) = texts(nowhere_defined(scale.target, dict.fromkeys(some, ("out",))))
+    assert "nothing could be told" in one
+    assert texts(partly_defined(scale.target, dict.fromkeys(some, ()))) == []
 
 
 def test_inputs_that_are_written(scale: Subject) -> None:

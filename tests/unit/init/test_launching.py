@@ -351,3 +351,16 @@ def test_only_whole_numbers_are_what_others_are_computed_from(
     types = read_element_types([code])
     (use,) = launch_sites(read_host_code(code), kernels(code)[0], types, KnownNames())
     assert use.computed == expected
+
+
+def test_products_in_a_dim3_that_reads_like_a_prototype(read: Callable[[str], CudaFile]) -> None:
+    host = (
+        "void run(float *a) { const int rows = 4; const int each = 16, more = 2;"
+        " dim3 grid(each * rows, more); dim3 block(each, rows * more); rows_of(each);"
+        " k<<<grid, block>>>(a, rows, 1.0f); }"
+    )
+    use = launch(read, host)
+    assert use.grid == ("16 * n", "2")
+    assert use.block == ("16", "n * 2")
+    assert use.values == {"n": 4, "s": 1.0}
+    assert launch(read, host.replace("each * rows", "each & rows")).grid is None

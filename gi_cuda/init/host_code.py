@@ -441,7 +441,7 @@ class Resolver:
         name = (pointed[1] or pointed[2]) if pointed else inner
         if self._locals.pointers.get(name, 0) != bool(pointed):
             return None
-        element = self._types.element(self._locals.declared.get(name, name))
+        element = self._types.element(self._type(self._locals.declared.get(name, name)))
         return None if element is None or "*" in name else str(element.bytes)
 
 

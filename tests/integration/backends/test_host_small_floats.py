@@ -129,3 +129,32 @@ def test_atomics_shuffles_and_conversions(host):
     o = np.zeros(5, np.float32)
     got = host.run(text, {"o": o}, (1,), (32,)).outputs["o"]
     np.testing.assert_array_equal(got, [32 + 32 + 640, 4, 1, 2048, 65504])
+
+
+def test_one_small_float_becomes_another(host):
+    text = """
+    #include <cuda_bf16.h>
+    #include <cuda_fp16.h>
+    __global__ void k(const float *in, float *out) {
+      int i = threadIdx.x;
+      __nv_bfloat16 wide = __float2bfloat16(in[i]);
+      __half narrow = static_cast<__half>(wide);
+      out[2 * i] = __half2float(narrow);
+      out[2 * i + 1] = __bfloat162float(__nv_bfloat16(narrow));
+    }"""
+    given = np.array([1.5, -3e-8, 70000.0, 0.1, 65504.0], np.float32)
+    arguments = {"in": given, "out": np.zeros(10, np.float32)}
+    out = host.run(text, arguments, (1,), (5,)).outputs["out"].reshape(5, 2)
+    wide = np.array([upper_half(one) for one in given], np.float32)
+    with np.errstate(over="ignore"):
+        narrow = wide.astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(out[:, 0], narrow)
+    np.testing.assert_array_equal(out[:, 1], [upper_half(one) for one in narrow])
+
+
+def upper_half(value):
+    """A float rounded to its upper 16 bits, ties to even."""
+    bits = int(np.float32(value).view(np.uint32))
+    if not np.isfinite(value):
+        return np.float32(value)
+    return np.uint32((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32)

@@ -364,3 +364,12 @@ def test_products_in_a_dim3_that_reads_like_a_prototype(read: Callable[[str], Cu
     assert use.block == ("16", "n * 2")
     assert use.values == {"n": 4, "s": 1.0}
     assert launch(read, host.replace("each * rows", "each & rows")).grid is None
+
+
+def test_bytes_of_a_type_that_a_template_of_the_host_has(read: Callable[[str], CudaFile]) -> None:
+    host = (
+        "template <typename T> void run(int n) { T *a; const size_t bytes = n * sizeof(T);"
+        " cudaMalloc((void **)&a, bytes); k<<<1, 64>>>((float *)a, n, 1.0f); }"
+        " int main() { run<double>(77); }"
+    )
+    assert launch(read, host.replace("(float *)a", "a")).allocated == {"a": "(n * 8)"}

@@ -101,6 +101,8 @@ struct gi_small {
   gi_small(unsigned long long x) : gi_small(gi_odd_integer(x)) {}
   gi_small(long x) : gi_small((long long)x) {}
   gi_small(unsigned long x) : gi_small((unsigned long long)x) {}
+  template <class G>
+  explicit gi_small(const gi_small<G> &x) : gi_small(float(x)) {}
   template <class How>
   static gi_small of(float x, How how) { return bits(gi_small_moved<F>(F::narrowed(x), x, how)); }
   static gi_small bits(unsigned x) {

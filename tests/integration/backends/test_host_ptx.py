@@ -118,6 +118,49 @@ def test_floats(host, chosen):
     assert host.run(text, buffers, (1,), (1,)).outputs["out"][0] == np.float32(wanted)
 
 
+SMALL = [
+    ("add.f16 %0, %1, %2;", [1.5, 2048.0], [2050.0]),
+    ("sub.rn.ftz.f16 %0, %1, %2;", [1.5, 0.25], [1.25]),
+    ("mul.f16x2 %0, %1, %2;", [3.0, -0.5], [-1.5, 0.25]),
+    ("fma.rn.f16x2 %0, %1, %2, %3;", [1.5, 1.5, -2.0], [0.25, 0.75]),
+    ("fma.rn.relu.f16 %0, %1, %2, %3;", [1.0, 2.0, -3.0], [0.0]),
+    ("fma.rn.sat.f16 %0, %1, %2, %3;", [1.0, 2.0, 3.0], [1.0]),
+    ("neg.f16x2 %0, %1;", [2.5], [-2.5, -0.5]),
+    ("abs.f16 %0, %1;", [-2.5], [2.5]),
+    ("min.f16 %0, %1, %2;", [np.nan, 2.0], [2.0]),
+    ("max.f16x2 %0, %1, %2;", [7.0, 2.0], [7.0, 0.5]),
+    ("ex2.approx.f16 %0, %1;", [3.0], [8.0]),
+    ("tanh.approx.f16x2 %0, %1;", [0.0], [0.0, np.tanh(0.5)]),
+    ("{ .reg .pred p; setp.lt.f16 p, %1, %2; selp.b32 %0, %1, %2, p; }", [2.0, 3.0], [2.0]),
+]  # fmt: skip
+"""What comes out of lower halves, and where it is for both of upper ones, which hold 0.5."""
+
+
+@pytest.mark.parametrize("chosen", range(len(SMALL)), ids=[one for one, *_ in SMALL])
+def test_small_floats(host, chosen):
+    _, given, wanted = SMALL[chosen]
+    lower = np.array([*given, *[0] * (3 - len(given))], np.float16)
+    both = np.stack([lower, np.full(3, 0.5, np.float16)], 1).ravel().view(np.uint32)
+    buffers = {"chosen": np.int32(chosen), "in": both, "out": bits([0])}
+    out = host.run(each_of(SMALL, "unsigned", "r"), buffers, (1,), (1,)).outputs["out"]
+    np.testing.assert_array_equal(out.view(np.float16)[: len(wanted)], np.float16(wanted))
+
+
+def test_small_floats_of_the_other_kind(host):
+    text = """
+    __global__ void k(const unsigned *in, unsigned *out) {
+      asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(out[0]) : "r"(in[0]), "r"(in[1]));
+      unsigned short a = in[0], b;
+      asm("{neg.bf16 %0, %1;}" : "=h"(b) : "h"(a));
+      out[1] = b;
+    }"""
+    given = np.array([1.5, -2.0, 0.25, 8.0], np.float32).view(np.uint32) >> 16
+    given = (given[::2] | given[1::2] << 16).astype(np.uint32)
+    out = host.run(text, {"in": given, "out": bits([0, 0])}, (1,), (1,)).outputs["out"]
+    found = np.array([out[0] << 16, out[0] & 0xFFFF0000, out[1] << 16], np.uint32).view(np.float32)
+    np.testing.assert_array_equal(found, [1.75, 6.0, -1.5])
+
+
 def test_special_registers(host):
     text = """
     __global__ void k(unsigned *out) {

@@ -193,6 +193,23 @@ static inline uint32_t gi_ptx_permute(uint32_t a, uint32_t b, uint32_t selector)
   }
   return result;
 }
+// A function of floats of 16 bits, of which registers hold one or two.
+template <class F, class Function, class... Bits>
+static inline uint16_t gi_ptx_small(Function function, Bits... bits) {
+  return function(gi_small<F>::bits(bits)...).__x;
+}
+template <class F, class Function, class... Bits>
+static inline uint32_t gi_ptx_smalls(Function function, Bits... bits) {
+  return gi_ptx_small<F>(function, bits...) | uint32_t(gi_ptx_small<F>(function, (bits >> 16)...)) << 16;
+}
+template <class S>
+static inline S gi_ptx_sat(S a) {
+  return float(a) > 0.0f ? (float(a) < 1.0f ? a : S(1.0f)) : S(0.0f);
+}
+template <class S>
+static inline S gi_ptx_relu(S a) {
+  return float(a) != float(a) ? S::bits(0x7fff) : float(a) > 0.0f ? a : S(0.0f);
+}
 template <class F>
 static inline uint32_t gi_ptx_pair(float low, float high) { return F::narrowed(low) | F::narrowed(high) << 16; }
 

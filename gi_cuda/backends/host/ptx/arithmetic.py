@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from gi_cuda.backends.host.ptx.instruction import Instruction, Unknown
+from gi_cuda.backends.host.ptx.small_floats import format_of, is_small
 
 
 def _plain(template: str) -> Callable[[Instruction], str]:
@@ -114,8 +115,14 @@ _COMPARED: Final = {
 def _comparison(one: Instruction) -> str:
     """What ``setp`` and ``set`` ask."""
     word = one.words[0]
-    a, b = one.read(1), one.read(2)
-    if _floats(one):
+    if is_small(one):
+        if one.words[-1] not in ("f16", "bf16"):  # that asks of each half
+            raise Unknown(one.text)
+        values = (one.read(number, "uint16_t") for number in (1, 2))
+        a, b = (f"{format_of(one.words[-1])}::widened({value})" for value in values)
+    else:
+        a, b = one.read(1), one.read(2)
+    if _floats(one) or is_small(one):
         if word in ("nan", "num"):
             return f"gi_ptx_unordered({a}, {b}) == {str(word == 'nan').lower()}"
         if word.endswith("u") and word[:-1] in _COMPARED:
@@ -208,18 +215,15 @@ def _converted(one: Instruction) -> str:
         raise Unknown(one.text)
     to, of = one.words[-2:]
     if to in ("f16x2", "bf16x2") and of == "f32":
-        name = {"f16x2": "half", "bf16x2": "bfloat"}[to]
         values = f"{one.read(2, 'float')}, {one.read(1, 'float')}"
-        return one.gives(f"gi_ptx_pair<gi_{name}_format>({values})")
+        return one.gives(f"gi_ptx_pair<{format_of(to)}>({values})")
     if of in ("f16", "bf16"):
-        name = {"f16": "half", "bf16": "bfloat"}[of]
-        wide = f"gi_{name}_format::widened({one.read(1, 'uint16_t')})"
+        wide = f"{format_of(of)}::widened({one.read(1, 'uint16_t')})"
     else:
         wide = one.read(1, one.type_of(of))
     if to in ("f16", "bf16"):
-        name = {"f16": "half", "bf16": "bfloat"}[to]
         how = f"gi_{_way(one)}()"
-        return one.gives(f"gi_small<gi_{name}_format>::of(gi_odd_float({wide}), {how}).__x")
+        return one.gives(f"gi_small<{format_of(to)}>::of(gi_odd_float({wide}), {how}).__x")
     kind = one.type_of(to)
     whole = next((_WHOLE[word] for word in one.words if word in _WHOLE), None)
     from_float, to_float = "f" in of, "f" in to

@@ -11,6 +11,7 @@ from gi_cuda.backends.host.ptx.arithmetic import ARITHMETIC
 from gi_cuda.backends.host.ptx.instruction import Instruction, Unknown
 from gi_cuda.backends.host.ptx.matrices import MATRICES
 from gi_cuda.backends.host.ptx.memory import MEMORY
+from gi_cuda.backends.host.ptx.small_floats import SMALL, is_small, small
 from gi_cuda.backends.host.ptx.types import REGISTERS, of_register
 
 _STRING: Final = re.compile(r'"((?:\\.|[^"\\\n])*)"')
@@ -162,7 +163,10 @@ def _one(text: str) -> Iterator[str]:
 
 def _cpp(one: Instruction) -> str:
     """An instruction as C++ statements."""
-    make = ARITHMETIC.get(one.name) or MEMORY.get(one.name) or MATRICES.get(one.name)
+    small_floats = small if one.name in SMALL and is_small(one) else None
+    make = (
+        small_floats or ARITHMETIC.get(one.name) or MEMORY.get(one.name) or MATRICES.get(one.name)
+    )
     if make is None:
         raise Unknown(one.text)
     try:

@@ -1,0 +1,58 @@
+"""Arithmetic of PTX on floats of 16 bits, and on two of them in one register."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from gi_cuda.backends.host.ptx.instruction import Instruction, Unknown
+
+_FORMATS: Final = {"f16": "half", "bf16": "bfloat"}
+
+_KNOWN: Final = frozenset({"rn", "ftz", "approx", "sat", "relu"})
+"""What may be said of how it is done. What is rounded is rounded to the nearest; small numbers stay
+what they are."""
+
+SMALL: Final[Mapping[str, str]] = {
+    "add": "a + b",
+    "sub": "a - b",
+    "mul": "a * b",
+    "fma": "gi_small_fma(a, b, c)",
+    "neg": "-a",
+    "abs": "S::bits(a.__x & 0x7fff)",
+    "min": "gi_small_least(a, b)",
+    "max": "gi_small_most(a, b)",
+    "ex2": "S(exp2f(float(a)))",
+    "tanh": "S(tanhf(float(a)))",
+}
+"""By name, what is done with values of the type ``S``."""
+
+
+def is_small(one: Instruction) -> bool:
+    """Whether an instruction works on such values."""
+    return bool(one.words) and one.words[-1].removesuffix("x2") in _FORMATS
+
+
+def format_of(word: str) -> str:
+    """The C++ type that says how values of a type of 16 bits are made."""
+    return f"gi_{_FORMATS[word.removesuffix('x2')]}_format"
+
+
+def small(one: Instruction) -> str:
+    """``add.rn.f16x2 d, a, b``: the same for both halves of a register."""
+    *how, word = one.words
+    if one.name not in SMALL or not _KNOWN.issuperset(how):
+        raise Unknown(one.text)
+    pair = word.endswith("x2")
+    bits = "uint32_t" if pair else "uint16_t"
+    expression, given = SMALL[one.name], "abc"[: len(one.operands) - 1]
+    for change in ("sat", "relu"):
+        if change in how:
+            expression = f"gi_ptx_{change}({expression})"
+    values = ", ".join(one.read(number, bits) for number in range(1, len(one.operands)))
+    function = (
+        f"[]({', '.join(f'auto {name}' for name in given)})"
+        f" {{ using S = decltype(a); return S({expression}); }}"
+    )
+    name = "gi_ptx_smalls" if pair else "gi_ptx_small"
+    return one.gives(f"{name}<{format_of(word)}>({function}, {values})")

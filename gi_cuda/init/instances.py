@@ -46,7 +46,7 @@ def instance_of(
             if parameter.type is None:
                 aliases[parameter.name] = known[index]
             continue
-        text = given[index] if index < len(given) else None
+        text = (given[index] or None) if index < len(given) else None
         if text is None and parameter.type is None:
             text = _deduced(kernel, parameter.name, use)
         text = text or parameter.default

@@ -11,7 +11,7 @@ from tree_sitter import Node
 from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
-from gi_cuda.init.host import HostCode, KnownNames
+from gi_cuda.init.host import HostCode, KnownNames, enclosing_function, template_names
 from gi_cuda.init.host_code import Resolver, is_name
 from gi_cuda.init.in_python import plainer
 from gi_cuda.init.launch_calls import LaunchCall, launch_calls
@@ -33,7 +33,7 @@ class LaunchSite:
         loose: the three, with names for numbers that only a run tells; empty where not even that
             can be said.
         branch: what names are in the branch of a switch that the launch is in.
-        templates: template arguments, as the host code writes them.
+        templates: template arguments, as the host code writes them; "" for what is not known.
         values: what the host code passes for a parameter, or sets a member of a struct to that it
             passes, where that is a number.
         computed: for a parameter that the host code computes from others, how.
@@ -137,7 +137,14 @@ def _site(
     loose = Resolver(host, node, types, replace(known, scalars=here, own=False, free=True))
     values = {n: v for text, n in here.items() if (v := plain.number_of(text)) is not None}
     values |= {a.name: v for a, n in passed if (v := plain.number(n)) is not None}
-    declared = {a.name: t for a, n in passed if (t := resolver.declared_type(n)) is not None}
+    # What a template of host code is made with that nobody calls here, is not known.
+    unknown = frozenset(template_names(code, enclosing_function(node)))
+    declared = {
+        a.name: t
+        for a, n in passed
+        if (t := resolver.declared_type(n)) is not None and unknown.isdisjoint(_NAME.findall(t))
+    }
+    templates = map(plainer, resolver.template_arguments(call.called))
     return LaunchSite(
         place=code.place(node),
         grid=_extent(resolver, call.grid),
@@ -149,7 +156,7 @@ def _site(
             ("0" if call.shared is None else _plainer(loose.expression(call.shared))) or "",
         ),
         branch=_branch(code, node),
-        templates=tuple(map(plainer, resolver.template_arguments(call.called))),
+        templates=tuple(t if unknown.isdisjoint(_NAME.findall(t)) else "" for t in templates),
         values=values,
         computed=dict(_computed(resolver, types, passed, known.kept)),
         types=declared,

@@ -373,3 +373,20 @@ def test_bytes_of_a_type_that_a_template_of_the_host_has(read: Callable[[str], C
         " int main() { run<double>(77); }"
     )
     assert launch(read, host.replace("(float *)a", "a")).allocated == {"a": "(n * 8)"}
+
+
+def test_what_a_template_of_the_host_is_made_with(read: Callable[[str], CudaFile]) -> None:
+    def use(calls: str) -> LaunchSite:
+        code = read(
+            "template <typename T> __global__ void k(T *a) { }\n"
+            "template <typename T> void run(T *a) { k<T><<<1, 64>>>(a); }\n" + calls
+        )
+        (kernel,), types = kernels(code), read_element_types([code])
+        return launch_sites(read_host_code(code), kernel, types, KnownNames())[0]
+
+    called = use("int main() { double *d; run<double>(d); }")
+    assert called.templates == ("double",)
+    # Who calls it is not seen here.
+    alone = use("template void run(float *a);")
+    assert alone.templates == ("",)
+    assert alone.types == {}

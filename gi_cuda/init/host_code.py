@@ -23,6 +23,7 @@ from gi_cuda.init.host import (
     without_casts,
 )
 from gi_cuda.init.host_calls import value_of_call
+from gi_cuda.init.instantiated import instantiated
 from gi_cuda.init.sizes import LONGEST, bare, bracketed
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
@@ -97,15 +98,21 @@ class Resolver:
         return None if caller is None or given is None else (caller[0], given)
 
     def _template(self, name: str) -> str | None:
-        """What a template parameter of the function is where it is called."""
+        """What a template parameter of the function is where it is called, or else made."""
         names = template_names(self._code, self._function)
-        caller = self._caller if name in names else None
-        if caller is None:
+        if name not in names:
             return None
+        caller = self._caller
+        if caller is None:
+            return self._instantiated.get(name)
         called = caller[1].child_by_field_name("function")
         given = list(caller[0].template_arguments(called))
         index = names.index(name)
         return given[index] if index < len(given) else None
+
+    @cached_property
+    def _instantiated(self) -> dict[str, str]:
+        return {} if self._function is None else instantiated(self._code, self._function)
 
     def template_arguments(self, called: Node | None) -> Iterator[str]:
         """The arguments of ``blur<float, 3>``, constants by their values."""

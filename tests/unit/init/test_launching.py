@@ -386,7 +386,11 @@ def test_what_a_template_of_the_host_is_made_with(read: Callable[[str], CudaFile
 
     called = use("int main() { double *d; run<double>(d); }")
     assert called.templates == ("double",)
-    # Who calls it is not seen here.
-    alone = use("template void run(float *a);")
+    # Who calls it is not seen here; a library's source says what it is made with.
+    for made in ("run(float *a)", "run<float>(float *)", "ns::run<float>(float *a)"):
+        use_of_library = use(f"template void {made}; template void run(char *a);")
+        assert use_of_library.templates == ("float",)
+        assert use_of_library.types == {"a": "float"}
+    alone = use("template void run(float **a); template void walk(float *a);")
     assert alone.templates == ("",)
     assert alone.types == {}

@@ -47,9 +47,7 @@ def instance_of(
                 aliases[parameter.name] = known[index]
             continue
         text = (given[index] or None) if index < len(given) else None
-        if text is None and parameter.type is None:
-            text = _deduced(kernel, parameter.name, use)
-        text = text or parameter.default
+        text = text or _deduced(kernel, parameter.name, use) or parameter.default
         if parameter.type is None:
             text = text if text is not None and _is_known(types, text) else None
             text = text or made.get(index) or _functor(source, parameter)
@@ -177,10 +175,24 @@ def _likely(source: Chosen, name: str) -> str:
 
 
 def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | None:
-    for argument in kernel.arguments:
-        if argument.type == name and use is not None and argument.name in use.types:
-            return use.types[argument.name]
+    """What an argument of a launch says of a template's parameter: ``T`` or ``P<T, N>``."""
+    others = {one.name for one in kernel.templates}
+
+    def part(word: re.Match[str]) -> str:
+        return "(.+)" if word[0] == name else ".+" if word[0] in others else word[0]
+
+    for argument in kernel.arguments if use is not None else ():
+        given = use.types.get(argument.name) if use is not None else None
+        if given is not None and name in _NAME.findall(argument.type):
+            pattern = _NAME.sub(part, re.escape(_dense(argument.type)))
+            if found := re.fullmatch(pattern, _dense(given)):
+                return found[1]
     return None
+
+
+def _dense(text: str) -> str:
+    """A type without blanks beside its signs."""
+    return re.sub(r"\s*([<>,*&])\s*", r"\1", text)
 
 
 def _functor(source: Chosen, parameter: TemplateParameter) -> str | None:

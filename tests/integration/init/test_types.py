@@ -368,6 +368,21 @@ def test_an_explicit_instantiation_says_what_a_template_takes(tmp_path: Path) ->
     assert target.kernels == ("k<double, Pair<int, int>, 8>",)
 
 
+def test_what_a_template_takes_is_deduced_from_what_a_library_makes(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("""
+        template <typename T, int N> struct Params { T *in, *out; int n; };
+        template <int N, typename T> __global__ void k(Params<T, N> p) {
+          int i = blockIdx.x * blockDim.x + threadIdx.x;
+          if (i < p.n) p.out[i] = p.in[i] * N;
+        }
+        template <typename T> void run(Params<T, 8> &p) { k<<<(p.n + 127) / 128, 128>>>(p); }
+        template void run<unsigned int>(Params<unsigned int, 8> &p);
+        template void run<double>(Params<double, 8> &p);
+    """)
+    assert init(str(source), tmp_path / "t").kernels == ("k<8, unsigned int>",)
+
+
 def test_parameters_of_templates_that_are_constrained_or_enumerators(tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     source.write_text(

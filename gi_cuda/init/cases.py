@@ -76,8 +76,10 @@ def every_case(extents: Sequence[Extent], second: Second) -> tuple[CaseSizes, ..
 
 
 def held_out_on_device(extents: Sequence[Extent]) -> list[int]:
-    """What each extent is in the held-out case on a GPU: of the first of data half as much."""
-    first = next((one for one in extents if not one.blocks), None)
+    """What each extent is in the held-out case on a GPU: half as much of the first of data that may
+    be another one, or of the first of all."""
+    data = [one for one in extents if not one.blocks]
+    first = next(filter(_is_free, data), next(iter(data), None))
     return [max(1, one.device // (2 if one is first else 1)) for one in extents]
 
 

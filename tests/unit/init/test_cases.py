@@ -86,3 +86,10 @@ def test_a_second_case_has_something_and_no_more_than_the_first(
     for name, one in found.items():
         first = found[name.removesuffix("-2")].sizes
         assert all(1 <= less <= size for less, size in zip(one.sizes, first, strict=True))
+
+
+def test_what_is_the_same_on_the_host_is_so_on_a_gpu() -> None:
+    block, free = Extent("block", True, 256, 256, 256), Extent("n", True, 512, 256, 1024)
+    found = cases((block, free), Second.WHOLE)
+    assert {one.sizes[0] for one in found} == {256}
+    assert len({one.sizes[1] for one in found if one.device}) > 1

@@ -177,12 +177,13 @@ def _likely(source: Chosen, name: str) -> str:
 def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | None:
     """What an argument of a launch says of a template's parameter: ``T`` or ``P<T, N>``."""
     others = {one.name for one in kernel.templates}
+    types = {} if use is None else use.types
 
     def part(word: re.Match[str]) -> str:
         return "(.+)" if word[0] == name else ".+" if word[0] in others else word[0]
 
-    for argument in kernel.arguments if use is not None else ():
-        given = use.types.get(argument.name) if use is not None else None
+    for argument in kernel.arguments:
+        given = types.get(argument.name)
         if given is not None and name in _NAME.findall(argument.type):
             pattern = _NAME.sub(part, re.escape(_dense(argument.type)))
             if found := re.fullmatch(pattern, _dense(given)):

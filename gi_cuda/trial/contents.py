@@ -33,8 +33,7 @@ _WHOLE = 128
 
 def in_their_roles(proposal: Proposal, trouble: Roles) -> Iterator[Mend]:
     """What is written is judged; what is not, or with NaN alone, holds what the case gives."""
-    as_in_source = block_as_in_source(proposal) if trouble.unwritten else None
-    if as_in_source is not None:
+    if trouble.unwritten and (as_in_source := block_as_in_source(proposal)) is not None:
         yield as_in_source
     found = proposal
     for buffer in proposal.buffers:

@@ -202,14 +202,6 @@ template <class F, class Function, class... Bits>
 static inline uint32_t gi_ptx_smalls(Function function, Bits... bits) {
   return gi_ptx_small<F>(function, bits...) | uint32_t(gi_ptx_small<F>(function, (bits >> 16)...)) << 16;
 }
-template <class S>
-static inline S gi_ptx_sat(S a) {
-  return float(a) > 0.0f ? (float(a) < 1.0f ? a : S(1.0f)) : S(0.0f);
-}
-template <class S>
-static inline S gi_ptx_relu(S a) {
-  return float(a) != float(a) ? S::bits(0x7fff) : float(a) > 0.0f ? a : S(0.0f);
-}
 template <class F>
 static inline uint32_t gi_ptx_pair(float low, float high) { return F::narrowed(low) | F::narrowed(high) << 16; }
 

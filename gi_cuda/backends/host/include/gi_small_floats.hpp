@@ -174,6 +174,14 @@ struct alignas(4) gi_small2 {
 };
 
 template <class F>
+static inline gi_small<F> gi_saturated(gi_small<F> a) {
+  return float(a) > 0.0f ? (float(a) < 1.0f ? a : gi_small<F>(1.0f)) : gi_small<F>(0.0f);
+}
+template <class F>
+static inline gi_small<F> gi_relu(gi_small<F> a) {
+  return float(a) != float(a) ? gi_small<F>::bits(0x7fff) : float(a) > 0.0f ? a : gi_small<F>(0.0f);
+}
+template <class F>
 static inline gi_small<F> gi_small_fma(gi_small<F> a, gi_small<F> b, gi_small<F> c) {
   return gi_small<F>(gi_odd_sum(double(float(a)) * double(float(b)), double(float(c))));
 }
@@ -216,8 +224,6 @@ static inline gi_small<F> gi_small_most(gi_small<F> a, gi_small<F> b) {
   static inline bool __hisnan(const S a) { return float(a) != float(a); }                       \
   static inline int __hisinf(const S a) { return (a.__x & 0x7fff) == S(INFINITY).__x ? (a.__x & 0x8000 ? -1 : 1) : 0; } \
   static inline V __hisnan2(const V a) { return V(S(float(__hisnan(a.x))), S(float(__hisnan(a.y)))); } \
-  static inline S gi_saturated(const S a) { return float(a) > 0.0f ? (float(a) < 1.0f ? a : S(1.0f)) : S(0.0f); } \
-  static inline S gi_relu(const S a) { return __hisnan(a) ? S::bits(0x7fff) : float(a) > 0.0f ? a : S(0.0f); } \
   GI_SMALL_PAIR2(S, V, __hadd, __hadd2, a + b)                                                  \
   GI_SMALL_PAIR2(S, V, __hsub, __hsub2, a - b)                                                  \
   GI_SMALL_PAIR2(S, V, __hmul, __hmul2, a * b)                                                  \

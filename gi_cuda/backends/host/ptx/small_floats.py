@@ -46,13 +46,13 @@ def small(one: Instruction) -> str:
     pair = word.endswith("x2")
     bits = "uint32_t" if pair else "uint16_t"
     expression, given = SMALL[one.name], "abc"[: len(one.operands) - 1]
-    for change in ("sat", "relu"):
-        if change in how:
-            expression = f"gi_ptx_{change}({expression})"
+    for word_of, function in (("sat", "gi_saturated"), ("relu", "gi_relu")):
+        if word_of in how:
+            expression = f"{function}({expression})"
     values = ", ".join(one.read(number, bits) for number in range(1, len(one.operands)))
-    function = (
+    done = (
         f"[]({', '.join(f'auto {name}' for name in given)})"
         f" {{ using S = decltype(a); return S({expression}); }}"
     )
     name = "gi_ptx_smalls" if pair else "gi_ptx_small"
-    return one.gives(f"{name}<{format_of(word)}>({function}, {values})")
+    return one.gives(f"{name}<{format_of(word)}>({done}, {values})")

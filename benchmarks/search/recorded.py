@@ -119,7 +119,7 @@ class Replay:
     ) -> Generator[tuple[int, Evaluation], None, None]:
         """Look evaluations up, those first that came first."""
         left = dict(batch)
-        while left and not self.over:
+        while left and not stop():
             ident = min(left, key=lambda one: (self._came.get(left[one].ident or 0, NEVER), one))
             known = left.pop(ident)
             assert known.ident is not None, "duplicates are dropped"

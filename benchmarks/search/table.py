@@ -79,7 +79,7 @@ class TableEvaluator:
     ) -> Generator[tuple[int, Evaluation], None, None]:
         """Look individuals up in the order in which they come."""
         left = deque(batch.items())
-        while left:
+        while left and not stop():
             ident, row = left.popleft()
             yield ident, self.look_up(row)
             if left:

@@ -51,6 +51,11 @@ class Desk:
         """Compiler processes at a time."""
         return max(1, self._members.threads)
 
+    @property
+    def idle(self) -> int:
+        """How many more of them there could be now, if each order keeps one busy."""
+        return max(0, self.threads - len(self._queues))
+
     def close(self) -> None:
         """Deliver no more."""
         self._closed = True
@@ -80,10 +85,11 @@ class Desk:
                         raise self._fault from None
                     continue
                 left.remove(number)
+                del self._queues[number]
                 yield parcel
         finally:
             self._members.take_back(left)
-            for number in orders:
+            for number in left:
                 del self._queues[number]
 
     def _deliver(self) -> None:
@@ -114,6 +120,11 @@ class ClusterCompiler(AroundCompiler):
     def jobs(self) -> int:
         """Compiler processes at a time, of all workers together."""
         return self.desk.threads
+
+    @property
+    def idle(self) -> int:
+        """How many more there could be now."""
+        return self.desk.idle
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Have a batch compiled elsewhere."""

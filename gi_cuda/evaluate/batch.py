@@ -7,11 +7,14 @@ decides at once: what goes to the workers next, what is measured again, which re
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
+from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
+from gi_cuda.backends.bell import Bell
 from gi_cuda.backends.protocol.programs import Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure
@@ -38,7 +41,10 @@ from gi_cuda.results.measurement import Measurement, Survival
 
 WORTH_BUILDING, WORTH_STARTING = 2.0, 0.5
 """Right rehearsals, for each compiler process, after which they are built as they are; the second
-one while nothing is. Starting a compiler costs half of what a variant does."""
+one for each that has nothing to do. Starting a compiler costs half of what a variant does."""
+
+FEW = 0.25
+"""Share of the compilers that have nothing to do below which nothing is built on their account."""
 
 STOP_ASKED = 0.1
 """Seconds after which it is asked whether to stop, where nothing happens."""
@@ -89,8 +95,9 @@ class Batch:
             self._numbers,
         )
         self._rehearsing: Pass | None = None
-        self._waiting: dict[int, Trial] = {}
-        self._first: FirstRun | None = None
+        self._added: SimpleQueue[tuple[Mapping[int, Trial], FirstRun | None]] = SimpleQueue()
+        self._bell = Bell()
+        self._growing = self._left = False
         self._right: list[int] = []
         self._siblings, self._elsewhere = Siblings(), set[int]()
         self._evidence: Evidence[Held] = Evidence()
@@ -99,22 +106,37 @@ class Batch:
         self.add(trials, first)
 
     def add(self, trials: Mapping[int, Trial], first: FirstRun | None) -> None:
-        """Take more trials.
+        """Take more trials, from any thread.
 
         Args:
             first: which of them rehearse, if any do.
         """
-        self._waiting |= trials
-        if first is not None:
-            groups = self._first.groups if self._first else ()
-            self._first = replace(first, groups=(*groups, *first.groups))
+        self._added.put((trials, first))
+        self._bell.ring()
+
+    def end(self) -> None:
+        """No more trials come. To be called from any thread."""
+        self._growing = False
+        self._bell.ring()
+
+    def leave(self) -> None:
+        """Nobody wants any more records. To be called from any thread."""
+        self._left = True
+        self._bell.ring()
 
     def _begin(self) -> None:
         """Begin to build what was added."""
-        if not self._waiting:
+        trials: dict[int, Trial] = {}
+        first: FirstRun | None = None
+        with suppress(Empty):
+            while True:
+                some, theirs = self._added.get_nowait()
+                trials |= some
+                if theirs is not None:
+                    groups = first.groups if first else ()
+                    first = replace(theirs, groups=(*groups, *theirs.groups))
+        if not trials:
             return
-        trials, first = self._waiting, self._first
-        self._waiting, self._first = {}, None
         self._trials |= trials
         others = self._in_order(trials)
         actors = first.actors if first else frozenset[int]()
@@ -149,28 +171,35 @@ class Batch:
         """The later one first: what is nearer to its end goes before."""
         return [self._measuring, *([self._rehearsing] if self._rehearsing else [])]
 
-    def run(self, stop: Callable[[], bool]) -> Iterator[Record]:
+    def run(
+        self, stop: Callable[[], bool], *, growing: bool = False
+    ) -> Generator[Record, None, None]:
         """Yields records as individuals are done.
 
         Args:
             stop: if true, there are no more records.
+            growing: whether trials may be added until :meth:`end` says otherwise.
 
         Raises:
             DeviceLost: nothing works on the device any more, not even the reference.
         """
         pool = self._equipment.pool
+        self._growing = growing
         try:
             since = time.perf_counter()
             self._begin()
-            while not (self._settled and not self._waiting) and not stop():
-                compiling = self.compiles
+            while not (self._settled or self._left or stop()):
+                compiling, idle = self.compiles, self._idle
                 news = [descriptor for one in self._passes for descriptor in one.news]
-                answers = pool.wait(STOP_ASKED, *news)
+                answers = pool.wait(STOP_ASKED, self._bell.heard, *news)
+                self._bell.hush()
                 records = [record for one in self._passes for record in self._taken(one)]
                 records += [record for answer in answers for record in self._answered(*answer)]
                 self._promote()
                 self._feed()
-                since = self._account(since, compiling=compiling)
+                if not idle:
+                    self._account(time.perf_counter() - since, compiling=compiling)
+                since = time.perf_counter()
                 for ident, evaluation in records:
                     self._forget(ident)
                     yield ident, evaluation
@@ -184,20 +213,18 @@ class Batch:
             for one in self._passes:
                 one.close()
 
-    def _account(self, since: float, *, compiling: bool) -> float:
-        """Enter the time since a moment; now."""
-        now = time.perf_counter()
+    def _account(self, seconds: float, *, compiling: bool) -> None:
+        """Enter some time."""
         if compiling:
-            self._spent += Phases(compile=now - since)
-        else:
-            self._spent += Phases(run=now - since)
-        return now
-
-    def take_spent(self) -> Phases:
-        """Wall time since the last call, by phase."""
-        spent, self._spent = self._spent, Phases()
+            self._spent += Phases(compile=seconds)
+            return
         share = self._verify / (self._run + self._verify) if self._run + self._verify else 0.0
-        return replace(spent, run=spent.run * (1 - share), verify=spent.run * share)
+        self._spent += Phases(run=seconds * (1 - share), verify=seconds * share)
+
+    @property
+    def spent(self) -> Phases:
+        """Wall time so far, by phase. To be asked from any thread."""
+        return self._spent
 
     @property
     def compiles(self) -> bool:
@@ -213,7 +240,12 @@ class Batch:
 
     @property
     def _settled(self) -> bool:
-        """Whether all that was begun is measured, and can be believed."""
+        """Whether all that there is was measured, and can be believed."""
+        return self._idle and not self._growing and self._added.empty()
+
+    @property
+    def _idle(self) -> bool:
+        """Whether there is nothing to do but to wait for more."""
         idle = all(one.idle for one in self._passes)
         return idle and not self._right and not self._evidence.held
 
@@ -247,13 +279,19 @@ class Batch:
         worth a compiler; at once where compilers have nothing else to do."""
         if self._rehearsing is None or not self._right:
             return
-        compiler = self._equipment.compiler
-        share = WORTH_BUILDING if self._measuring.compiles else WORTH_STARTING
-        # A compiler that disturbs what is timed had better be done with it.
-        enough = len(self._trials) if compiler.disturbs else share * compiler.jobs
-        if len(self._right) >= enough or self._rehearsing.idle:
+        if len(self._right) >= self._enough() or self._rehearsing.idle:
             self._measuring.build(self._right)
             self._right = []
+
+    def _enough(self) -> float:
+        """How many that were right in their rehearsal are built together."""
+        compiler = self._equipment.compiler
+        if compiler.disturbs:  # it had better be done with it before anything is timed
+            return len(self._trials)
+        # What was begun just now keeps compilers busy soon.
+        idle = min(compiler.idle, compiler.jobs - self._measuring.unbuilt)
+        few = idle < FEW * compiler.jobs
+        return WORTH_BUILDING * compiler.jobs if few else WORTH_STARTING * idle
 
     def _taken(self, one: Pass) -> Iterator[Record]:
         """What a pass has built."""

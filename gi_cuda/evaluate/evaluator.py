@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 
+from gi_cuda.backends.background import Background
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
@@ -49,12 +50,14 @@ class Evaluator:
     _rehearsals: Rehearsals = field(default_factory=Rehearsals)
     _how: tuple[Rehearsal | None] | None = None
     _spent: Phases = field(default_factory=Phases)
+    _told: Phases = field(default_factory=Phases)
     _work: Batch | None = None
 
     def take_phases(self) -> Phases:
         """Wall time spent since the last call, by phase."""
-        spent, self._spent = self._spent, Phases()
-        return spent + self._work.take_spent() if self._work else spent
+        now = self._spent + self._work.spent if self._work else self._spent
+        new, self._told = now - self._told, now
+        return new
 
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         """Render individuals with loop guards, as the search runs them, and preprocess them."""
@@ -91,8 +94,11 @@ class Evaluator:
         Records come out once for each individual, whatever it did to its worker. Individuals whose
         machine code was measured before share that measurement, and say so.
 
+        All of it goes on while the caller does something else: breeds, as a rule.
+
         Args:
-            stop: asked now and then; if true, there are no more records.
+            stop: asked now and then, from another thread; if true, there are no more records than
+                those of what was done.
             more: asked after each record while there is more to come; what is to be evaluated
                 besides, which goes to the compilers while the rest is compiled and measured. Where
                 compiling would disturb what is timed, it waits, and is a batch of its own.
@@ -101,8 +107,9 @@ class Evaluator:
         while waiting:
             work = self._work = self._batch(waiting)
             waiting = {}
+            going = Background(work.run(stop, growing=True), "batch")
             try:
-                for ident, evaluation in work.run(stop):
+                for ident, evaluation in going.each():
                     self._rehearsals.enter(left.pop(ident), evaluation)
                     yield ident, evaluation
                     added = more() if left else {}
@@ -111,8 +118,12 @@ class Evaluator:
                     elif added:
                         waiting |= added
                     left |= added
+                    if left.keys() == waiting.keys():
+                        work.end()
             finally:
-                self._spent += work.take_spent()
+                work.leave()
+                going.close()
+                self._spent += work.spent
                 self._work = None
             if waiting and stop():
                 return

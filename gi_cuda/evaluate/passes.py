@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import xxhash
 
-from gi_cuda.backends.compile.background import BackgroundBuild
+from gi_cuda.backends.background import Background
 from gi_cuda.backends.leftovers import sweep
 from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure
@@ -165,7 +165,8 @@ class Pass:
         self._builder = builder
         self._folder = folder / str(next(_PASSES))
         self._known = known
-        self._builds: list[BackgroundBuild] = []
+        self._builds: list[Background[Built]] = []
+        self._unbuilt = set[int]()
         self._needed: dict[Path, set[int]] = {}
         self._numbers = count()
         self.base: Program | None = None
@@ -184,7 +185,8 @@ class Pass:
         folder = self._folder / str(number)
         if needing := {ident for ident in idents if ident in self._builder.trials}:
             self._needed[folder] = needing
-        self._builds.append(BackgroundBuild(self._builder.built(tuple(idents), folder)))
+        self._unbuilt.update(idents)
+        self._builds.append(Background(self._builder.built(tuple(idents), folder)))
 
     def forget(self, ident: int) -> None:
         """A trial is over; binaries that nothing else needs are removed."""
@@ -208,6 +210,11 @@ class Pass:
         return bool(self._builds)
 
     @property
+    def unbuilt(self) -> int:
+        """How many of those that it has begun to build are not there yet."""
+        return len(self._unbuilt)
+
+    @property
     def begun(self) -> bool:
         """Whether anything was ever built."""
         return self.base is not None or self.compiles
@@ -228,6 +235,7 @@ class Pass:
         measured before. All else is to be measured."""
         for build in list(self._builds):
             for one in build.take():
+                self._unbuilt.discard(one.ident)
                 if isinstance(one, BuildFailure):
                     yield one
                     continue

@@ -21,7 +21,7 @@ from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, Share
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.results.measurement import Measurement, Survival
 
-CONFIRMED = 4
+CONFIRMED = 2
 """Times as many variants as share other measurements that share one which confirms what they seemed
 to be: they are right, and every fresh worker takes time to open the device."""
 

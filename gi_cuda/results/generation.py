@@ -32,6 +32,10 @@ class Phases:
         pairs = zip(asdict(self).values(), asdict(other).values(), strict=True)
         return Phases(*(a + b for a, b in pairs))
 
+    def __sub__(self, other: Phases) -> Phases:
+        pairs = zip(asdict(self).values(), asdict(other).values(), strict=True)
+        return Phases(*(a - b for a, b in pairs))
+
     @property
     def idle(self) -> float:
         """Wall time in which neither compilers nor workers had anything to do: the search's own

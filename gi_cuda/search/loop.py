@@ -126,6 +126,10 @@ class Evolution:
             made |= self._bred(cohort)
         return made
 
+    def _more(self) -> dict[int, Any]:
+        """The same while others are evaluated; nothing once that is to end."""
+        return {} if self.stop() else self._due()
+
     def _bred(self, cohort: Cohort) -> Mapping[int, Any]:
         if cohort.generation > self._course.newest >= 0:
             self._account()
@@ -179,14 +183,12 @@ class Evolution:
         """Evaluate a batch, and whatever is bred meanwhile."""
         yield from self._told()
         # What it spent is known once it is closed.
-        with closing(self.evaluator.evaluate(batch, self.stop, self._due)) as evaluations:
+        with closing(self.evaluator.evaluate(batch, self.stop, self._more)) as evaluations:
             for ident, evaluation in evaluations:
                 self.store.add_evaluation(ident, evaluation)
                 number = self._course.end(ident)
                 yield from self._told()
                 yield Progress(number, ident, self._course.size(number), evaluation)
-                if self.stop():
-                    break
 
     def _told(self) -> Iterator[Progress]:
         """What was bred since the last call."""

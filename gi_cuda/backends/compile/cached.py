@@ -60,6 +60,11 @@ class CachedCompiler(AroundCompiler):
         """As many as the compiler's."""
         return self.inner.jobs
 
+    @property
+    def idle(self) -> int:
+        """As many as the compiler's."""
+        return self.inner.idle
+
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch; what is in the cache comes first, the rest is kept as it comes."""
         keys = dict(zip((one.ident for one in phenotypes), self.keys(phenotypes), strict=True))

@@ -14,6 +14,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from gi_cuda.backends.compile.at_work import AtWork
 from gi_cuda.backends.compile.process import CompilerKilled, Finished
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.undefined import undefined
@@ -53,11 +54,14 @@ class Sizes:
         first: variants in the very first shard of a large batch, where what is compiled is run at
             once: the next ones grow, so that binaries come soon, and then at any moment. 0 where
             nothing is run before all is compiled.
+        ahead: share of a batch for which one shard a job would do that is compiled in one more,
+            ahead of the rest, so that there is something to be run meanwhile.
     """
 
     smallest: int
     largest: int
     first: int = 0
+    ahead: float = 0.0
 
     def of(self, number: int, jobs: int) -> Iterator[int]:
         """The sizes of shards that hold so many variants together.
@@ -67,7 +71,9 @@ class Sizes:
         """
         once = min(self.largest, 2 * self.smallest)
         if number <= once * jobs:
-            yield from (len(range(i, number, jobs)) for i in range(min(number, jobs)))
+            ahead = jobs * round(self.ahead * number / jobs)
+            for some in (ahead, number - ahead):
+                yield from (len(range(i, some, jobs)) for i in range(min(some, jobs)))
             return
         for shard in range(1, 2 * jobs if self.first else 0):
             if number <= self.largest * jobs // 2:
@@ -149,6 +155,7 @@ def build(
     *,
     jobs: int,
     sizes: Sizes,
+    at_work: AtWork,
     again: CompileShard | None = None,
 ) -> Iterator[Collected | BuildFailure]:
     """Compile a batch in shards; yield each variant's binary or failure as shards end.
@@ -159,6 +166,7 @@ def build(
         compile_shard, collect: the back end's part.
         jobs: compiler processes at a time.
         sizes: of shards.
+        at_work: counts those that are compiled.
         again: compiles what failed once more. That waits until a process would be idle, so that
             there are few such shards.
 
@@ -172,7 +180,8 @@ def build(
     def work(job: _Job) -> Finished:
         compile_job = again if again and job.last else compile_shard
         try:
-            return compile_job(job.shard, job.path)
+            with at_work.one():
+                return compile_job(job.shard, job.path)
         except CompilerKilled:
             if len(job.shard) == 1:
                 # That is the variant's fault only if the compiler has what it needs for another.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from gi_cuda.backends.compile.at_work import AtWork
 from gi_cuda.backends.compile.identity import (
     digest,
     of_program,
@@ -67,6 +68,7 @@ class SourceCompiler(ABC):
         defines: functions of the source (see :mod:`gi_cuda.backends.compile.redeclared`).
         shares: whether variants may share machine code.
         reach: takes out of variants what their kernels cannot reach; None: they stay whole.
+        at_work: counts the shards that are compiled, by this one and those made of it.
     """
 
     file_name: str
@@ -81,6 +83,7 @@ class SourceCompiler(ABC):
     defines: frozenset[str] = frozenset()
     shares: bool = True
     reach: Reach | None = field(default=None, repr=False, compare=False)
+    at_work: AtWork = field(default_factory=AtWork, repr=False, compare=False)
 
     @classmethod
     def of(cls, subject: Subject, jobs: int, **own: Any) -> Self:
@@ -110,6 +113,11 @@ class SourceCompiler(ABC):
             reach=reach_of(subject.grammar, (*target.kernels, *symbols)),
             **own,
         )
+
+    @property
+    def idle(self) -> int:
+        """How many more processes there could be now."""
+        return max(0, self.jobs - self.at_work.number)
 
     def of_sources(self, front: str | None = None) -> Self:
         """This one, or one with another prelude."""

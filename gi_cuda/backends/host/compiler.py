@@ -130,7 +130,13 @@ class HostCompiler(SourceCompiler):
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into shared libraries below ``folder``."""
         return build(
-            phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, sizes=self.sizes
+            phenotypes,
+            folder,
+            self._compile_shard,
+            _collect,
+            jobs=self.jobs,
+            sizes=self.sizes,
+            at_work=self.at_work,
         )
 
     def parts(

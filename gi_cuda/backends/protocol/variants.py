@@ -184,6 +184,10 @@ class Compiler(Protocol):
         """Compiler processes at a time."""
 
     @property
+    def idle(self) -> int:
+        """How many of these have nothing to do now, whoever has them compile."""
+
+    @property
     def makes(self) -> type[Binary]:
         """The class of its binaries, whose fields are all plain data."""
 

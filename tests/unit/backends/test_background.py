@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from gi_cuda.backends.compile.background import BackgroundBuild
+from gi_cuda.backends.background import Background
 from gi_cuda.backends.protocol.variants import BuildFailure, Built
 
 LONG = 20.0
@@ -19,14 +19,14 @@ def failures(*idents: int) -> list[Built]:
     return [BuildFailure(ident, "") for ident in idents]
 
 
-def wait(build: BackgroundBuild) -> list[Built]:
+def wait(build: Background[Built]) -> list[Built]:
     """What has been built, once there is news."""
     assert select.select([build.news], [], [], LONG)[0]
     return list(build.take())
 
 
 def test_all_that_is_built_comes_in_order() -> None:
-    with closing(BackgroundBuild(iter(failures(1, 2, 3)))) as build:
+    with closing(Background(iter(failures(1, 2, 3)))) as build:
         found: list[Built] = []
         while not build.ended:
             found += wait(build)
@@ -41,7 +41,7 @@ def test_while_nothing_is_ready_there_is_no_news() -> None:
         ready.wait()
         yield from failures(2)
 
-    with closing(BackgroundBuild(slow())) as build:
+    with closing(Background(slow())) as build:
         assert wait(build) == failures(1)
         assert select.select([build.news], [], [], 0) == ([], [], [])
         assert list(build.take()) == []
@@ -54,7 +54,7 @@ def test_while_nothing_is_ready_there_is_no_news() -> None:
 
 
 def test_more_news_than_the_pipe_holds_is_no_less_taken() -> None:
-    with closing(BackgroundBuild(iter(failures(*range(100_000))))) as build:
+    with closing(Background(iter(failures(*range(100_000))))) as build:
         build._thread.join()
         assert wait(build) == failures(*range(100_000))
         assert build.ended
@@ -70,7 +70,7 @@ def test_an_error_comes_out_where_the_answers_are_taken() -> None:
             wait(build)
 
     with (
-        closing(BackgroundBuild(broken())) as build,
+        closing(Background(broken())) as build,
         pytest.raises(RuntimeError, match="no compiler"),
     ):
         take_all()
@@ -85,7 +85,7 @@ def test_a_build_that_is_closed_begins_nothing_more() -> None:
             yield from failures(ident)
             ready.wait()
 
-    build = BackgroundBuild(built())
+    build = Background(built())
     wait(build)
     build._stop.set()
     ready.set()

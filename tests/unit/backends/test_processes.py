@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.compile.background import BackgroundBuild
+from gi_cuda.backends.background import Background
 from gi_cuda.backends.compile.process import Finished, run
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.leash import Leash, Stopped, leash
@@ -168,7 +168,7 @@ def test_closing_a_build_ends_its_compilers(tmp_path: Path) -> None:
             crew.next()
         yield from ()
 
-    with closing(BackgroundBuild(built())):
+    with closing(Background(built())):
         pids = members(tmp_path / "pids", 2)
     assert not any(runs(pid) for pid in pids)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gi_cuda.backends.compile.at_work import AtWork
 from gi_cuda.backends.compile.process import CompilerKilled, Finished
 from gi_cuda.backends.compile.shards import Sizes, attribute, build, cut
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Phenotype
@@ -99,7 +100,9 @@ def test_guilty_variants_are_removed_and_all_others_built(tmp_path: Path, named:
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(build(batch, tmp_path, compile_shard, collect, jobs=2, sizes=Sizes(4, 8)))
+    built = list(
+        build(batch, tmp_path, compile_shard, collect, jobs=2, sizes=Sizes(4, 8), at_work=AtWork())
+    )
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert {failure.ident for failure in failures} == guilty
@@ -121,7 +124,9 @@ def test_a_compiler_that_is_killed_is_no_verdict_unless_it_compiles_others(
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    found = build(batch, tmp_path, compile_shard, collect, jobs=2, sizes=Sizes(4, 8))
+    found = build(
+        batch, tmp_path, compile_shard, collect, jobs=2, sizes=Sizes(4, 8), at_work=AtWork()
+    )
     if len(bombs) == len(batch):
         with pytest.raises(CompilerKilled):
             list(found)
@@ -150,7 +155,18 @@ def test_nothing_is_blamed_before_it_failed_in_the_other_way_too(tmp_path: Path)
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(build(batch, tmp_path, quick, collect, jobs=1, sizes=Sizes(4, 8), again=thorough))
+    built = list(
+        build(
+            batch,
+            tmp_path,
+            quick,
+            collect,
+            jobs=1,
+            sizes=Sizes(4, 8),
+            at_work=AtWork(),
+            again=thorough,
+        )
+    )
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert failures == [BuildFailure(broken, "k.cu:7: broken")]
@@ -170,6 +186,15 @@ def test_what_runs_into_its_limit_is_not_tried_in_the_other_way(tmp_path: Path) 
 
     batch = [phenotype(0)]
     built = list(
-        build(batch, tmp_path, never_ends, collect, jobs=1, sizes=Sizes(4, 8), again=thorough)
+        build(
+            batch,
+            tmp_path,
+            never_ends,
+            collect,
+            jobs=1,
+            sizes=Sizes(4, 8),
+            at_work=AtWork(),
+            again=thorough,
+        )
     )
     assert built == [BuildFailure(0, "the compiler did not end within its limit")]

@@ -101,12 +101,12 @@ class Simulated:
     def evaluate(
         self,
         batch: Mapping[int, SimulatedTrial],
-        stop: object,
+        stop: Callable[[], bool],
         more: Callable[[], Mapping[int, SimulatedTrial]],
     ) -> Iterator[tuple[int, Evaluation]]:
         left = dict(batch)
         order = self.order.sample(list(left), len(left))
-        while left:
+        while left and not stop():
             ident = order.pop(0)
             assert ident not in self.evaluated, f"{ident} is evaluated twice"
             genotype = self.evaluated[ident] = left.pop(ident).genotype

@@ -63,10 +63,13 @@ class InOrder:
         return self.simulated.prepare(batch)
 
     def evaluate(
-        self, batch: Mapping[int, Any], stop: object, more: Callable[[], Mapping[int, Any]]
+        self,
+        batch: Mapping[int, Any],
+        stop: Callable[[], bool],
+        more: Callable[[], Mapping[int, Any]],
     ) -> Iterator[tuple[int, Evaluation]]:
         left = dict(batch)
-        while left:
+        while left and not stop():
             self.most = max(self.most, len(left))
             self.begun = dict.fromkeys(left, len(self.evaluated)) | self.begun
             ident = min(left, key=lambda one: (self.turn(one, left[one].genotype), one))

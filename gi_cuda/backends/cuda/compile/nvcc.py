@@ -62,7 +62,7 @@ SIZES = Sizes(smallest=4, largest=16, first=1)
 """Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
 first shards are done, the sooner their variants can be measured."""
 
-FIRST_SIZES = Sizes(smallest=4, largest=8, first=1)
+FIRST_SIZES = Sizes(smallest=4, largest=8, first=1, ahead=1 / 3)
 """Of those that run first and are then thrown away: the device has nothing else to do, and one may
 hold many variants. Parts of such are small, and many."""
 
@@ -199,7 +199,13 @@ class NvccCompiler(SourceCompiler):
         prepared = {one.options: self.prepared(one.options) for one in phenotypes}
         compile_shard = partial(batch.assemble, prepared)
         yield from build(
-            phenotypes, folder, compile_shard, batch.collect, jobs=jobs, sizes=self.sizes
+            phenotypes,
+            folder,
+            compile_shard,
+            batch.collect,
+            jobs=jobs,
+            sizes=self.sizes,
+            at_work=self.at_work,
         )
 
     def _compiled(
@@ -221,6 +227,7 @@ class NvccCompiler(SourceCompiler):
             batch.collect,
             jobs=self.jobs,
             sizes=self.sizes,
+            at_work=self.at_work,
             again=partial(batch.compile, whole) if reached else None,
         )
 

@@ -84,6 +84,11 @@ class PtxCompiler:
         """Assemblers at a time."""
         return self.nvcc.jobs
 
+    @property
+    def idle(self) -> int:
+        """How many more there could be now."""
+        return self.nvcc.idle
+
     def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
         """All, as far as is known."""
         return options
@@ -104,7 +109,13 @@ class PtxCompiler:
             return [self.nvcc.marked(one) for one in built]
 
         return build(
-            phenotypes, folder, self._assemble, collect, jobs=self.nvcc.jobs, sizes=self.nvcc.sizes
+            phenotypes,
+            folder,
+            self._assemble,
+            collect,
+            jobs=self.nvcc.jobs,
+            sizes=self.nvcc.sizes,
+            at_work=self.nvcc.at_work,
         )
 
     def parts(

@@ -52,7 +52,8 @@ def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
 def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     """Why a program is wrong with something else in the place of an input, where the reference runs
     with that is what is right; "" where it is not. None where the reference writes where it must
-    not then, or the oracle does not accept its own answers."""
+    not then, the oracle does not accept its own answers, or with another size they are no numbers
+    where they were."""
     mine, theirs = runner.plans(request.program), runner.plans(request.reference)
     # One case tells as much as several, as what is in the place of an input is the same.
     at = min(range(len(theirs)), key=lambda case: sum(theirs[case].sizes.values()))
@@ -67,6 +68,9 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     )
     if _why_wrong(runner, right, again, runs) or _unjudged(runner, right, runs):
         return None
+    whole = {one.name for one in runner.target.scalars if one.dtype.kind != "f"}
+    if request.input in whole and _is_lost(given, runs[0]):
+        return None  # a source that is made for some sizes reads what nothing has set
     found = _answers(runner, request.program, one.plan, limit, one.contents)
     if request.substitute.to_overflow:
         wrong = _why_overflown(found, runs[0])
@@ -84,6 +88,15 @@ def _why_overflown(found: _Answers, right: _Answers) -> str:
                 at = lost[0]
                 return f"{name}[{at}] is {array[at]}, expected {right.outputs[name][at]}"
     return ""
+
+
+def _is_lost(given: _Answers, found: _Answers) -> bool:
+    """Whether answers are no numbers that were."""
+    return any(
+        bool(np.any(np.isnan(array) & ~np.isnan(given.outputs[name])))
+        for name, array in found.outputs.items()
+        if array.dtype.kind == "f"
+    )
 
 
 def _unjudged(runner: CaseRunner, case: _Changed, runs: Sequence[_Answers]) -> bool:

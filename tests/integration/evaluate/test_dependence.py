@@ -122,3 +122,94 @@ def test_an_oracle_may_have_nothing_to_say_to_other_inputs(tmp_path: Path) -> No
         assert whole.text.count("trail[i] = part;") == 1
         variant = replace(whole, text=whole.text.replace("trail[i] = part;", some))
         assert tools.certification.dependence.objection(variant) == ""
+
+
+PAIRS = """
+__global__ void pairs(const float *in, float *out, int width, int n) {
+    __shared__ float part[64];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x < width)
+        part[threadIdx.x] = in[i];
+    __syncthreads();
+    out[i] = (part[threadIdx.x] + part[63 - threadIdx.x]) * width;
+}
+"""
+
+OF_PAIRS = """
+[target]
+name = "pairs"
+source = "kernel.cu"
+kernels = ["pairs"]
+
+[[buffer]]
+name = "in"
+type = "float32"
+size = "n"
+role = "input"
+
+[[buffer]]
+name = "out"
+type = "float32"
+size = "n"
+role = "output"
+
+[[scalar]]
+name = "width"
+type = "int32"
+
+[[scalar]]
+name = "n"
+type = "int32"
+
+[[launch]]
+kernel = "pairs"
+grid = "n / 64"
+block = "64"
+args = ["in", "out", "width", "n"]
+
+[oracle]
+kind = "tolerance"
+absolute = 1e-5
+
+[[case]]
+name = "train"
+role = "train"
+args = { seed = 1, n = 512 }
+
+[[case]]
+name = "held-out"
+role = "held-out"
+args = { seed = 2, n = 256 }
+"""
+
+DATA = """
+import numpy as np
+
+
+def case(seed, n):
+    values = np.random.default_rng(seed).random(n, dtype=np.float32)
+    return {"in": values, "width": 64, "n": n}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("if (threadIdx.x < width)", "if (threadIdx.x < 64)", ""),
+        ("threadIdx.x < width)\n", "threadIdx.x < width + 0 * n)\n", ""),
+        ("part[threadIdx.x] = in[i];", "part[threadIdx.x] = in[i] + (in[i] < 0);", "its negative"),
+    ],
+)
+def test_a_size_that_the_source_is_not_made_for_tells_nothing_of_others(
+    before: str, after: str, told: str, tmp_path: Path
+) -> None:
+    """With half a block's width the source adds what nothing has put into shared memory."""
+    for name, text in (("kernel.cu", PAIRS), ("target.toml", OF_PAIRS), ("data.py", DATA)):
+        (tmp_path / name).write_text(text.lstrip())
+    subject = load_subject(tmp_path, "host")
+    with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
+        whole = unmodified(subject)
+        assert before in whole.text
+        variant = replace(whole, text=whole.text.replace(before, after))
+        said = tools.certification.dependence.objection(variant)
+        assert told in said if told else not said, said

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import ClassVar
+from threading import Event
+from typing import Any, ClassVar
 
 import pytest
 
 from gi_cuda.backends.host.compiler import HostCompiler
-from gi_cuda.evaluate import passes
+from gi_cuda.evaluate import evaluator, passes
+from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.evaluator import Evaluator
-from gi_cuda.evaluate.passes import Pass, Trial
+from gi_cuda.evaluate.passes import Pass, Record, Trial
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.runs.create import create_run
@@ -39,16 +41,16 @@ def apart(tools: Tools) -> Tools:
 
 
 def evaluated(
-    evaluator: Evaluator, cohorts: Sequence[Mapping[int, Genotype]], found: dict[int, Outcome]
+    own: Evaluator, cohorts: Sequence[Mapping[int, Genotype]], found: dict[int, Outcome]
 ) -> None:
     """Evaluate cohorts, each of which comes when the one before is half done."""
     first, *rest = cohorts
 
     def more() -> Mapping[int, Trial]:
         half = COHORT * (len(cohorts) - len(rest)) - COHORT // 2
-        return evaluator.prepare(rest.pop(0)) if rest and len(found) >= half else {}
+        return own.prepare(rest.pop(0)) if rest and len(found) >= half else {}
 
-    for ident, one in evaluator.evaluate(evaluator.prepare(first), more=more):
+    for ident, one in own.evaluate(own.prepare(first), more=more):
         assert ident not in found
         found[ident] = one.outcome
     assert not rest
@@ -68,18 +70,24 @@ def test_what_comes_meanwhile_is_evaluated_like_all_else_and_leaves_nothing_behi
     cohorts = [dict(list(some.items())[at : at + COHORT]) for at in range(0, 3 * COHORT, COHORT)]
     found: dict[int, Outcome] = {}
     alone: dict[int, Outcome] = {}
-    begun: dict[int, tuple[int, bool]] = {}
+    idle: dict[int, bool] = {}
+    batches: list[Batch] = []
     build, swept = Pass.build, set[Path]()
 
     def watched(self: Pass, idents: Sequence[int]) -> None:
-        state = len(found), self.idle
-        begun.update({ident: state for ident in idents if ident not in begun})
+        idle.update({ident: self.idle for ident in idents if ident not in idle})
         build(self, idents)
+
+    class Watched(Batch):
+        def run(self, *how: Any, **named: Any) -> Generator[Record, None, None]:
+            batches.append(self)
+            return super().run(*how, **named)
 
     with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 2, 2)) as run:
         for cohort in cohorts:
             evaluated(run.evaluator(), [cohort], alone)
         monkeypatch.setattr(Pass, "build", watched)
+        monkeypatch.setattr(evaluator, "Batch", Watched)
         monkeypatch.setattr(passes, "sweep", swept.add)
         tools = apart(run.tools) if overlapping else run.tools
         evaluated(replace(run, tools=tools).evaluator(), cohorts, found)
@@ -93,8 +101,63 @@ def test_what_comes_meanwhile_is_evaluated_like_all_else_and_leaves_nothing_behi
     assert made >= {one / "0" for one in own}
     assert swept >= made - {one / "0" for one in own}
     assert swept.isdisjoint({one / "0" for one in own}), "what holds the reference is needed"
-    counts, idle = zip(*(begun[ident] for ident in cohorts[1]), strict=True)
     if overlapping:
-        assert max(counts) < COHORT, "the first were under way when the next were compiled"
+        assert len(batches) == 1, "the first were under way when the next came"
     else:
-        assert all(idle), "where compiling disturbs what is timed, that is over first"
+        assert len(batches) == len(cohorts)
+        assert all(idle[one] for one in cohorts[1]), "what disturbs what is timed is over first"
+
+
+def test_it_goes_on_whatever_its_caller_does(
+    scale: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search breeds meanwhile, which may take it as long as measuring does."""
+    some = dict(enumerate(singles(PRESET.vary(scale))[:COHORT], start=1))
+    over, left = Event(), set(some)
+    forget = Batch._forget
+
+    def forgotten(self: Batch, ident: int) -> None:
+        forget(self, ident)
+        left.discard(ident)
+        if not left:
+            over.set()
+
+    monkeypatch.setattr(Batch, "_forget", forgotten)
+    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 2, 2)) as run:
+        own = run.evaluator()
+        records = own.evaluate(own.prepare(some))
+        first, _ = next(records)
+        assert over.wait(60.0), "the others are measured before they are asked for"
+        assert {first, *(ident for ident, _ in records)} == set(some)
+
+
+@pytest.mark.parametrize(("idle", "together"), [(2, 1), (0, 4)])
+def test_what_was_right_is_built_at_once_where_compilers_have_nothing_to_do(
+    idle: int, together: int, scale: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else so many at a time that it is worth starting them."""
+    some = dict(enumerate(singles(PRESET.vary(scale))[COHORT:], start=1))
+    sizes: list[tuple[int, bool]] = []
+    build = Pass.build
+
+    def watched(self: Pass, idents: Sequence[int]) -> None:
+        timed, last = self.sampling.most > 0, False
+        if timed:
+            last = rehearsing[0].idle if rehearsing else False
+            sizes.append((len(idents), last))
+        else:
+            rehearsing.append(self)
+        build(self, idents)
+
+    rehearsing: list[Pass] = []
+    monkeypatch.setattr(Apart, "idle", property(lambda self: idle))
+    monkeypatch.setattr(Pass, "unbuilt", property(lambda self: 0))
+    monkeypatch.setattr(Pass, "build", watched)
+    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 2, 2)) as run:
+        own = replace(run, tools=apart(run.tools)).evaluator()
+        records = dict(own.evaluate(own.prepare(some)))
+    assert len(records) == len(some)
+    built = [size for size, last in sizes if size and not last]
+    assert all(size >= together for size in built)
+    if idle:
+        assert min(built) < 2 * 2, "as few as there are"

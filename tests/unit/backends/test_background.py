@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 from collections.abc import Iterator
 from contextlib import closing
-from threading import Event
+from threading import Event, current_thread
 
 import pytest
 
@@ -91,3 +91,24 @@ def test_a_build_that_is_closed_begins_nothing_more() -> None:
     ready.set()
     build.close()
     assert 3 not in begun
+
+
+def test_all_that_comes_can_be_waited_for() -> None:
+    with closing(Background(iter(failures(1, 2, 3)))) as build:
+        assert list(build.each()) == failures(1, 2, 3)
+        assert build.ended
+
+
+def test_what_is_left_half_way_is_left_where_it_went_on() -> None:
+    left = []
+
+    def built() -> Iterator[Built]:
+        try:
+            while True:
+                yield from failures(1)
+        finally:
+            left.append(current_thread())
+
+    with closing(Background(built(), "builds")) as build:
+        wait(build)
+    assert [thread.name for thread in left] == ["builds"]

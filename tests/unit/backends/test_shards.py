@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,33 @@ def test_where_nothing_runs_before_all_is_compiled_only_the_last_shards_are_smal
 )
 def test_a_small_batch_is_shared_out_evenly(number: int, expected: list[int]) -> None:
     assert list(Sizes(smallest=4, largest=16).of(number, 4)) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(3, [1, 1, 1]), (12, [1] * 4 + [2] * 4), (20, [2] * 4 + [3] * 4)]
+)
+def test_a_part_of_a_small_batch_may_go_ahead_of_the_rest(number: int, expected: list[int]) -> None:
+    """So that there is something to be run while the rest is compiled."""
+    assert list(Sizes(smallest=4, largest=16, ahead=1 / 3).of(number, 4)) == expected
+
+
+def test_the_shards_that_are_compiled_at_the_moment_are_counted(tmp_path: Path) -> None:
+    at_work, seen, together = AtWork(), list[int](), Barrier(2, timeout=60.0)
+
+    def compile_shard(shard: Sequence[Phenotype], path: Path) -> Finished:
+        together.wait()
+        seen.append(at_work.number)
+        together.wait()
+        return Finished(0, "", "")
+
+    def collect(shard: Sequence[Phenotype], path: Path) -> Sequence[Binary]:
+        return []
+
+    batch, sizes = [phenotype(0), phenotype(1)], Sizes(4, 8)
+    built = build(batch, tmp_path, compile_shard, collect, jobs=2, sizes=sizes, at_work=at_work)
+    assert list(built) == []
+    assert seen == [2, 2]
+    assert at_work.number == 0
 
 
 def test_the_first_of_a_batch_is_in_its_first_shard() -> None:

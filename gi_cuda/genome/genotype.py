@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xxhash import xxh3_128_digest
 
 from gi_cuda.genome.edits import Edit
+from gi_cuda.genome.edits.edit import Step
 from gi_cuda.genome.space import Configuration, Setting
 from gi_cuda.grammar.rule import Rule
 
@@ -46,10 +47,15 @@ def canonical(genotype: Genotype, order: Mapping[str, int]) -> Genotype:
     """
     if len(genotype.edits) < 2:
         return genotype
-    edits = _counting(genotype.edits)
-    first = [edit.steps[0] for edit in edits]
+    steps = [edit.steps for edit in genotype.edits]
+    counting = _counting(steps)
+    edits, steps = [genotype.edits[at] for at in counting], [steps[at] for at in counting]
+    first = [some[0] for some in steps]
     left = sorted(range(len(first)), key=lambda at: (order[first[at].place], not first[at].removes))
-    earlier = _earlier(edits)
+    touched = [step.place for some in steps for step in some]
+    if len(set(touched)) == len(touched):  # as with most: none depends on another one
+        return Genotype(genotype.configuration, tuple([edits[at] for at in left]))
+    earlier = _earlier(steps)
     result = []
     waiting = set(left)
     while left:
@@ -60,24 +66,24 @@ def canonical(genotype: Genotype, order: Mapping[str, int]) -> Genotype:
     return Genotype(genotype.configuration, tuple(result))
 
 
-def _counting(edits: Sequence[Edit]) -> list[Edit]:
-    """The edits without those that later ones overrule."""
+def _counting(edits: Sequence[Sequence[Step]]) -> list[int]:
+    """Which edits, given by what they do, later ones do not overrule."""
     decided: set[str] = set()
     found = []
-    for edit in reversed(edits):
-        if any(not step.removes or step.place not in decided for step in edit.steps):
-            found.append(edit)
-            decided.update(step.place for step in edit.steps if step.removes)
+    for at in range(len(edits) - 1, -1, -1):
+        if any(not step.removes or step.place not in decided for step in edits[at]):
+            found.append(at)
+            decided.update(step.place for step in edits[at] if step.removes)
     return found[::-1]
 
 
-def _earlier(edits: Sequence[Edit]) -> list[set[int]]:
+def _earlier(edits: Sequence[Sequence[Step]]) -> list[set[int]]:
     """For each edit, which ones before it do to some rule what it does: remove its text, or insert
     before it."""
     last: dict[tuple[str, bool], int] = {}
     found = []
-    for at, edit in enumerate(edits):
-        touched = [(step.place, step.removes) for step in edit.steps]
+    for at, steps in enumerate(edits):
+        touched = [(step.place, step.removes) for step in steps]
         found.append({last[one] for one in touched if one in last})
         last.update(dict.fromkeys(touched, at))
     return found
@@ -104,7 +110,8 @@ def with_changes(genotype: Genotype, changes: Iterable[Change]) -> Genotype | No
     configuration = genotype.configuration.having(settings)
     if not configuration.space.allows(configuration):
         return None
-    edits = tuple(one for one in some if not isinstance(one, Setting) and one not in genotype.edits)
+    had = set(genotype.edits)
+    edits = tuple(one for one in some if not isinstance(one, Setting) and one not in had)
     return Genotype(configuration, (*genotype.edits, *edits))
 
 

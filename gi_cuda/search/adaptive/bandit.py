@@ -9,8 +9,9 @@ selection (Fialho et al., "Analyzing bandit-based adaptive operator selection me
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from random import Random
 from typing import Generic, TypeVar
 
@@ -51,10 +52,11 @@ class Bandit(Generic[A]):
 
     def sampled(self, arms: Sequence[A], rng: Random) -> np.ndarray:
         """What each arm may give, drawn from what is known of it."""
-        seen = np.array([self._seen.get(arm, self.prior) for arm in arms]).reshape(-1, 2)
+        known = map(self._seen.get, arms, repeat(self.prior))
+        seen = np.fromiter(chain.from_iterable(known), float).reshape(-1, 2)
         return chance(rng).beta(seen[:, 0], seen[:, 1])
 
-    def ranked(self, arms: Sequence[A], rng: Random) -> list[A]:
+    def ranked(self, arms: Sequence[A], rng: Random) -> Iterator[A]:
         """The arms, those first that seem best under values drawn from what is known of each."""
         order = np.argsort(-self.sampled(arms, rng), kind="stable")
-        return [arms[int(at)] for at in order]
+        return (arms[at] for at in order.tolist())

@@ -25,7 +25,7 @@ def drawn(knowledge: Knowledge, ground: Genotype, known: Keys, rng: Random) -> E
         found = {kind: untried.next(place, kind, known) for kind in untried.kinds[place]}
         arms = [(grammar.rule(place).type, kind) for kind, edit in found.items() if edit]
         if arms:
-            return found[knowledge.kinds.ranked(arms, rng)[0][1]]
+            return found[next(knowledge.kinds.ranked(arms, rng))[1]]
     return None
 
 

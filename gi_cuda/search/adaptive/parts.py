@@ -78,9 +78,9 @@ class Maker:
         return [Given(genotype, origin, self.base.parents, self.otherwise)]
 
 
-def gaining(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> list[Recipe]:
+def gaining(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
     """What gained in one individual, put into another: each by itself, then more and more of the
-    best together, then some at random."""
+    best together, then some at random. What is not asked for is not made."""
     have = maker.base.changes
     gains = sorted(
         (one for one in knowledge.gains if one not in have),
@@ -154,17 +154,14 @@ def paying(
     return knowledge.beside(base).paying(some, rng)
 
 
-def _unions(maker: Maker, sets: Iterable[Iterable[Change]]) -> list[Recipe]:
-    return [
-        recipe
-        for one in sets
-        for recipe in maker.recipe(with_changes(maker.base.genotype, one), Origin.UNION)
-    ]
+def _unions(maker: Maker, sets: Iterable[Iterable[Change]]) -> Iterator[Recipe]:
+    for one in sets:
+        yield from maker.recipe(with_changes(maker.base.genotype, one), Origin.UNION)
 
 
-def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> list[Recipe]:
+def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
     """What is next to an individual: its values alone; without each change, and without many of
-    them at once; with each value next to its own."""
+    them at once; with each value next to its own. What is not asked for is not made."""
     base = maker.base
     own = sorted(base.changes - knowledge.origin.changes, key=str)
     edits = [one for one in own if not isinstance(one, Setting)]
@@ -172,12 +169,11 @@ def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> list[R
     sets += [[one] for one in own]
     if len(own) > 3:
         sets += [rng.sample(own, rng.randint(2, len(own) - 1)) for _ in range(places // 4)]
-    found = [
-        recipe
-        for one in sets
-        for recipe in maker.recipe(without(base.genotype, one), Origin.REMOVAL)
-    ]
-    steps = [
-        recipe for one in neighbours(base.genotype) for recipe in maker.recipe(one, Origin.MUTATION)
-    ]
-    return [*found, *steps]
+    return _near(maker, sets)
+
+
+def _near(maker: Maker, sets: Iterable[Sequence[Change]]) -> Iterator[Recipe]:
+    for one in sets:
+        yield from maker.recipe(without(maker.base.genotype, one), Origin.REMOVAL)
+    for neighbour in neighbours(maker.base.genotype):
+        yield from maker.recipe(neighbour, Origin.MUTATION)

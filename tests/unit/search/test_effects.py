@@ -18,7 +18,7 @@ def test_a_bandit_draws_what_pays_ever_more_often_and_forgets_nobody() -> None:
     bandit, rng = Bandit[str](), random.Random(1)
     drawn = []
     for _ in range(1500):
-        arm = bandit.ranked(list(chances), rng)[0]
+        arm = next(bandit.ranked(list(chances), rng))
         bandit.learn(arm, float(rng.random() < chances[arm]))
         drawn.append(arm)
     assert set(drawn) == set(chances)
@@ -28,7 +28,7 @@ def test_a_bandit_draws_what_pays_ever_more_often_and_forgets_nobody() -> None:
 
 def test_the_generator_decides_what_a_bandit_draws() -> None:
     bandit, arms = Bandit[int](), list(range(50))
-    ranked = [bandit.ranked(arms, random.Random(seed)) for seed in (1, 1, 2)]
+    ranked = [list(bandit.ranked(arms, random.Random(seed))) for seed in (1, 1, 2)]
     assert ranked[0] == ranked[1] != ranked[2]
     assert sorted(ranked[0]) == arms
 

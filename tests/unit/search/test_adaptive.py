@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gi_cuda.genome import Delete, Edit, Genotype, changes_of, with_changes
 from gi_cuda.genome.space import Setting
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Member, Origin
+from gi_cuda.search.adaptive import parts
 from gi_cuda.search.adaptive.guided import Guided, drawn
 from gi_cuda.search.adaptive.knowledge import Knowledge, place_of
 from gi_cuda.search.adaptive.parts import (
@@ -162,6 +164,24 @@ def test_what_gained_is_put_together(variation: Variation, deletions: list[Delet
     assert all(known.best.changes < one for one in made)
     assert {len(one) for one in made} >= {2, 4}
     assert set(some) in made
+
+
+def test_a_union_that_nobody_asks_for_is_not_made(
+    variation: Variation, deletions: list[Delete], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Late in a search hundreds of changes gain, and a cohort has places for a few unions."""
+    known, made = Knowledge(variation, 1), list[Genotype | None]()
+    known.gains |= dict.fromkeys(deletions, 1.1)
+
+    def counted(*some: Any) -> Genotype | None:
+        made.append(with_changes(*some))
+        return made[-1]
+
+    monkeypatch.setattr(parts, "with_changes", counted)
+    found = gaining(known, Maker(known.best, Fresh(1)), 4, random.Random(1))
+    first = [recipe.genotype for recipe in islice(found, 3) if isinstance(recipe, Given)]
+    assert len(deletions) > 3
+    assert made == first
 
 
 def test_what_is_near_has_one_change_less_or_another_value(

@@ -62,7 +62,8 @@ class Evolution:
         phases: takes what the evaluator spent since the last call, by phase.
         strategy, variation, settings: the search itself.
         seed: with it and the scores, every decision of the search can be repeated.
-        stop: asked between evaluations and while there are none for long; True ends the search.
+        stop: asked between evaluations and, from another thread, while there are none; True ends
+            the search.
         end: why it ended, once it has.
     """
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from gi_cuda.backends.compile.at_work import AtWork
@@ -26,7 +27,15 @@ from gi_cuda.backends.compile.process import Finished
 from gi_cuda.backends.compile.prune import expanded, identifiers
 from gi_cuda.backends.compile.reach import Reach, Reached, everything
 from gi_cuda.backends.compile.redeclared import defined_functions
-from gi_cuda.backends.compile.shards import Sizes, attribute, first_error
+from gi_cuda.backends.compile.shards import (
+    Collected,
+    CollectShard,
+    CompileShard,
+    Sizes,
+    attribute,
+    build,
+    first_error,
+)
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
 from gi_cuda.spec.kernel_names import overload
@@ -118,6 +127,33 @@ class SourceCompiler(ABC):
     def idle(self) -> int:
         """How many more processes there could be now."""
         return max(0, self.jobs - self.at_work.number)
+
+    def in_shards(
+        self,
+        phenotypes: Sequence[Phenotype],
+        folder: Path,
+        compile_shard: CompileShard,
+        collect: CollectShard[Collected],
+        *,
+        jobs: int | None = None,
+        again: CompileShard | None = None,
+    ) -> Iterator[Collected | BuildFailure]:
+        """Compile a batch in shards of this compiler's sizes: see
+        :func:`gi_cuda.backends.compile.shards.build`.
+
+        Args:
+            jobs: processes at a time; None: as many as the compiler has.
+        """
+        return build(
+            phenotypes,
+            folder,
+            compile_shard,
+            collect,
+            jobs=self.jobs if jobs is None else jobs,
+            sizes=self.sizes,
+            at_work=self.at_work,
+            again=again,
+        )
 
     def of_sources(self, front: str | None = None) -> Self:
         """This one, or one with another prelude."""

@@ -19,7 +19,7 @@ from gi_cuda.backends.compile.overloads import outside, seen
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.redeclared import Separated
-from gi_cuda.backends.compile.shards import Sizes, build
+from gi_cuda.backends.compile.shards import Sizes
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.host.common import NOT_INLINED, mark_common
 from gi_cuda.backends.host.headers import own_headers
@@ -129,15 +129,7 @@ class HostCompiler(SourceCompiler):
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into shared libraries below ``folder``."""
-        return build(
-            phenotypes,
-            folder,
-            self._compile_shard,
-            _collect,
-            jobs=self.jobs,
-            sizes=self.sizes,
-            at_work=self.at_work,
-        )
+        return self.in_shards(phenotypes, folder, self._compile_shard, _collect)
 
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype

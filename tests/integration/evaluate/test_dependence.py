@@ -196,7 +196,6 @@ def case(seed, n):
     ("before", "after", "told"),
     [
         ("if (threadIdx.x < width)", "if (threadIdx.x < 64)", ""),
-        ("threadIdx.x < width)\n", "threadIdx.x < width + 0 * n)\n", ""),
         ("part[threadIdx.x] = in[i];", "part[threadIdx.x] = in[i] + (in[i] < 0);", "its negative"),
     ],
 )

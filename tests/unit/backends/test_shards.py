@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from threading import Barrier
 
@@ -12,8 +13,11 @@ from hypothesis import strategies as st
 
 from gi_cuda.backends.compile.at_work import AtWork
 from gi_cuda.backends.compile.process import CompilerKilled, Finished
-from gi_cuda.backends.compile.shards import Sizes, attribute, build, cut
+from gi_cuda.backends.compile.shards import Sizes, attribute, cut
+from gi_cuda.backends.compile.shards import build as build_shards
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Phenotype
+
+build = partial(build_shards, sizes=Sizes(4, 8), at_work=AtWork())
 
 OPTIONS = st.lists(st.sampled_from([(), ("-O3",), ("-maxrregcount=32",)]), min_size=1, max_size=60)
 
@@ -77,8 +81,8 @@ def test_the_shards_that_are_compiled_at_the_moment_are_counted(tmp_path: Path) 
     def collect(shard: Sequence[Phenotype], path: Path) -> Sequence[Binary]:
         return []
 
-    batch, sizes = [phenotype(0), phenotype(1)], Sizes(4, 8)
-    built = build(batch, tmp_path, compile_shard, collect, jobs=2, sizes=sizes, at_work=at_work)
+    batch = [phenotype(0), phenotype(1)]
+    built = build(batch, tmp_path, compile_shard, collect, jobs=2, at_work=at_work)
     assert list(built) == []
     assert seen == [2, 2]
     assert at_work.number == 0
@@ -128,9 +132,7 @@ def test_guilty_variants_are_removed_and_all_others_built(tmp_path: Path, named:
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(
-        build(batch, tmp_path, compile_shard, collect, jobs=2, sizes=Sizes(4, 8), at_work=AtWork())
-    )
+    built = list(build(batch, tmp_path, compile_shard, collect, jobs=2))
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert {failure.ident for failure in failures} == guilty
@@ -152,9 +154,7 @@ def test_a_compiler_that_is_killed_is_no_verdict_unless_it_compiles_others(
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    found = build(
-        batch, tmp_path, compile_shard, collect, jobs=2, sizes=Sizes(4, 8), at_work=AtWork()
-    )
+    found = build(batch, tmp_path, compile_shard, collect, jobs=2)
     if len(bombs) == len(batch):
         with pytest.raises(CompilerKilled):
             list(found)
@@ -183,18 +183,7 @@ def test_nothing_is_blamed_before_it_failed_in_the_other_way_too(tmp_path: Path)
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(
-        build(
-            batch,
-            tmp_path,
-            quick,
-            collect,
-            jobs=1,
-            sizes=Sizes(4, 8),
-            at_work=AtWork(),
-            again=thorough,
-        )
-    )
+    built = list(build(batch, tmp_path, quick, collect, jobs=1, again=thorough))
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert failures == [BuildFailure(broken, "k.cu:7: broken")]
@@ -213,16 +202,5 @@ def test_what_runs_into_its_limit_is_not_tried_in_the_other_way(tmp_path: Path) 
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(0)]
-    built = list(
-        build(
-            batch,
-            tmp_path,
-            never_ends,
-            collect,
-            jobs=1,
-            sizes=Sizes(4, 8),
-            at_work=AtWork(),
-            again=thorough,
-        )
-    )
+    built = list(build(batch, tmp_path, never_ends, collect, jobs=1, again=thorough))
     assert built == [BuildFailure(0, "the compiler did not end within its limit")]

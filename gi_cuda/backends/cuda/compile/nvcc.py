@@ -21,7 +21,7 @@ from typing import ClassVar
 from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
-from gi_cuda.backends.compile.shards import Sizes, build
+from gi_cuda.backends.compile.shards import Sizes
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
 from gi_cuda.backends.cuda.compile.cubin import (
@@ -198,15 +198,7 @@ class NvccCompiler(SourceCompiler):
         jobs = max(1, min(self.jobs, len(phenotypes) // _ASSEMBLED))
         prepared = {one.options: self.prepared(one.options) for one in phenotypes}
         compile_shard = partial(batch.assemble, prepared)
-        yield from build(
-            phenotypes,
-            folder,
-            compile_shard,
-            batch.collect,
-            jobs=jobs,
-            sizes=self.sizes,
-            at_work=self.at_work,
-        )
+        yield from self.in_shards(phenotypes, folder, compile_shard, batch.collect, jobs=jobs)
 
     def _compiled(
         self, batch: _Batch, phenotypes: Sequence[Phenotype], folder: Path
@@ -220,14 +212,11 @@ class NvccCompiler(SourceCompiler):
         for ready in (*whole.values(), *reached.values()):
             if ready:
                 ready.put(folder)
-        yield from build(
+        yield from self.in_shards(
             phenotypes,
             folder,
             partial(batch.compile, whole | reached),
             batch.collect,
-            jobs=self.jobs,
-            sizes=self.sizes,
-            at_work=self.at_work,
             again=partial(batch.compile, whole) if reached else None,
         )
 

@@ -21,7 +21,7 @@ import xxhash
 from gi_cuda.backends.compile.identity import digest, of_program, of_tool, without_places
 from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
-from gi_cuda.backends.compile.shards import build, first_error
+from gi_cuda.backends.compile.shards import first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
@@ -108,15 +108,7 @@ class PtxCompiler:
             built = (binary_of(p.ident, cubin, content.get(p.ident), names) for p in shard)
             return [self.nvcc.marked(one) for one in built]
 
-        return build(
-            phenotypes,
-            folder,
-            self._assemble,
-            collect,
-            jobs=self.nvcc.jobs,
-            sizes=self.nvcc.sizes,
-            at_work=self.nvcc.at_work,
-        )
+        return self.nvcc.in_shards(phenotypes, folder, self._assemble, collect)
 
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype

@@ -8,7 +8,8 @@ from random import Random
 from gi_cuda.genome import Genotype
 from gi_cuda.genome.edits import Edit
 from gi_cuda.genome.variation import draw_pair, mutate_configuration
-from gi_cuda.search.adaptive.knowledge import Knowledge, Tried
+from gi_cuda.search.adaptive.knowledge import Knowledge
+from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.recipes import Keys, Origin, Recipe, Variation
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import TypeAlias
 
 from gi_cuda.genome import Edit, Genotype, changes_of
@@ -14,6 +15,8 @@ from gi_cuda.grammar import RuleType
 from gi_cuda.results.verdict import is_level, is_step
 from gi_cuda.search.adaptive.bandit import Bandit
 from gi_cuda.search.adaptive.effects import Effects
+from gi_cuda.search.adaptive.rivals import Rivals
+from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.adaptive.untried import Untried
 from gi_cuda.search.recipes import Member, Origin, Variation
 
@@ -30,30 +33,6 @@ KEPT = 200
 def place_of(change: Change) -> str:
     """The rule that an edit is made at, or the parameter that has another value."""
     return change.name if isinstance(change, Setting) else change.place
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A right individual with its changes.
-
-    Attributes:
-        ident: its number; 0 is what the search began with.
-        genotype: of it.
-        changes: what it changes of that.
-        ratio: its time over the reference's is at most this.
-        median: its measured ratio.
-    """
-
-    ident: int
-    genotype: Genotype
-    changes: frozenset[Change]
-    ratio: float
-    median: float
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """What its children name as their parents."""
-        return (self.ident,) if self.ident else ()
 
 
 @dataclass(slots=True)
@@ -75,8 +54,8 @@ class Knowledge:
             together.
         elite: the best that are certainly faster than the reference, best first.
         best: the one with the fewest changes of those that are as fast as the fastest one.
-        rival: the best of those that share nothing with the best; what the search began with, if
-            there is none.
+        rivals: what could be gone on with in place of the best.
+        idle: how many were evaluated since the best one was last improved.
         ground: the fastest of those that have no edits but what the search began with: code that
             only other values let into the kernel can be edited there.
     """
@@ -95,8 +74,11 @@ class Knowledge:
     most: int = 8
     elite: list[Tried] = field(default_factory=list)
     best: Tried = field(init=False)
-    rival: Tried = field(init=False)
+    apart: Tried = field(init=False)
+    rivals: Rivals = field(default_factory=Rivals)
+    idle: int = 0
     ground: Tried = field(init=False)
+    _standing: float = 1.0
     _grounds: list[Genotype] = field(default_factory=list)
     _untried: dict[Genotype, Untried] = field(default_factory=dict)
     _right: dict[int, Tried] = field(default_factory=dict)
@@ -104,7 +86,8 @@ class Knowledge:
     def __post_init__(self) -> None:
         original = self.variation.original
         self.origin = Tried(0, original, frozenset(changes_of(original)), 1.0, 1.0)
-        self.best = self.rival = self.origin
+        self.best = self.apart = self.origin
+        self.rivals.take(self.origin)
         self._settle_on(self.origin)
 
     def take(self, members: Sequence[Member]) -> None:
@@ -112,13 +95,23 @@ class Knowledge:
         for member in members:
             self._learn(member)
         self.elite = sorted(self.elite, key=lambda one: (one.ratio, one.ident))[:KEPT]
+        self.idle += len(members)
         if self.elite:
             before, self.best = self.best, self._best()
-            self.rival = self._rival()
+            self.apart = self._apart()
+            if is_step(self.elite[0].ratio, self._standing):
+                self._standing, self.idle = self.elite[0].ratio, 0
             if before is self.origin:
                 self.beside_best = self.elsewhere.copy()
             elif not self._is_of(before, self.best):
                 self.beside_best, self.elsewhere = self.elsewhere, self.beside_best
+
+    def rival(self, rng: Random) -> Tried:
+        """What to go on with in place of the best one: what shares nothing with it, or another."""
+        if rng.random() < 0.5:
+            return self.apart
+        gain = math.log(self.ground.ratio / self.best.ratio)
+        return self.rivals.drawn(self.best, gain, rng) or self.apart
 
     def untried(self, ground: Genotype) -> Untried:
         """The edits that nothing was tried with, of those that something without any is offered."""
@@ -142,12 +135,13 @@ class Knowledge:
         level = [one for one in self.elite if is_level(one.ratio, fastest)]
         return min(level, key=lambda one: (len(one.changes), one.ratio, one.ident))
 
-    def _rival(self) -> Tried:
+    def _apart(self) -> Tried:
         apart = (one for one in self.elite if not self._is_of(one, self.best))
         return next(apart, self.origin)
 
     def _learn(self, member: Member) -> None:
         base = self._right.get(member.parents[0], self.origin) if member.parents else self.origin
+        self.rivals.children[base.ident] += 1
         made = changes_of(member.genotype)
         changes = frozenset(made)
         added = [change for change in made if change not in base.changes]
@@ -157,6 +151,8 @@ class Knowledge:
         if member.right:
             tried = Tried(member.ident, member.genotype, changes, member.ratio, member.median)
             self._right[member.ident] = tried
+            if math.isfinite(member.ratio):
+                self.rivals.take(tried)
             if member.selectable:
                 self.elite.append(tried)
                 if self._is_ground(tried) and tried.ratio < self.ground.ratio:

@@ -11,8 +11,9 @@ from gi_cuda.genome import Delete, Genotype, with_changes
 from gi_cuda.genome.genotype import Change
 from gi_cuda.genome.space import Configuration, Setting
 from gi_cuda.grammar import Operation
-from gi_cuda.search.adaptive.knowledge import Knowledge, Tried, place_of
-from gi_cuda.search.recipes import Fresh, Given, Keys, Origin, Recipe, Variation
+from gi_cuda.search.adaptive.knowledge import Knowledge, place_of
+from gi_cuda.search.adaptive.tried import Tried
+from gi_cuda.search.recipes import Given, Keys, Origin, Recipe, Variation
 
 
 def without(genotype: Genotype, changes: Iterable[Change]) -> Genotype | None:
@@ -103,13 +104,13 @@ class Together:
         knowledge: says what is harmless, and what that does beside others.
         base: what they are added to.
         chosen: which of those that are offered: :func:`fitting` or :func:`paying`.
-        depth: of the random mutant that takes its place if none comes out new.
+        otherwise: what takes its place if none comes out new.
     """
 
     knowledge: Knowledge
     base: Tried
     chosen: Choice
-    depth: int
+    otherwise: Recipe
     origin: Origin = field(default=Origin.UNION, init=False)
 
     @property
@@ -128,8 +129,8 @@ class Together:
         changes = self.chosen(self.knowledge, self.base, some, rng) if some else ()
         return with_changes(self.base.genotype, changes) if changes else None
 
-    def fallback(self) -> Recipe | None:
-        return Fresh(self.depth)
+    def fallback(self) -> Recipe:
+        return self.otherwise
 
 
 def fitting(
@@ -157,6 +158,15 @@ def paying(
 def _unions(maker: Maker, sets: Iterable[Iterable[Change]]) -> Iterator[Recipe]:
     for one in sets:
         yield from maker.recipe(with_changes(maker.base.genotype, one), Origin.UNION)
+
+
+def exchanged(best: Tried, others: Iterable[Tried], otherwise: Recipe) -> Iterator[Recipe]:
+    """What has the edits of the best one and the values of another: so what edits gain tells
+    configurations apart no more, and what is left is theirs."""
+    for other in others:
+        genotype = Genotype(other.genotype.configuration, best.genotype.edits)
+        parents = (*other.parents, *best.parents)
+        yield Given(genotype, Origin.CROSSOVER, parents, otherwise)
 
 
 def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:

@@ -20,15 +20,20 @@ from gi_cuda.search.adaptive.parts import (
     Choice,
     Maker,
     Together,
+    exchanged,
     fitting,
     gaining,
     near,
     paying,
     singles,
 )
+from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.history import History
 from gi_cuda.search.preset import Preset, Settings
 from gi_cuda.search.recipes import Given, Mutants, Origin, Recipe
+
+STILL = 2048
+"""After so many that did not improve the best, half of what started from it starts elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,11 @@ class Shares:
             such that were not tried; so for the next three.
         gaining: for unions of what gained.
         near: for what is near the best.
+        exchanged: for the edits of the best with the values of rivals.
         together: for harmless changes, many at once.
         paying: for those of them that seem to gain most together.
-        rival: the chance that something starts from the best that shares nothing with the best.
+        rival: the chance that something starts from a rival of the best; it grows while the best
+            stands still.
         guided: the chance that a mutant is one of what has no edits yet, by an edit that a bandit
             chooses among those that were never tried.
         pairs: the chance that such a one is a move or a swap of two rules instead.
@@ -51,6 +58,7 @@ class Shares:
     sweep: float
     gaining: float
     near: float
+    exchanged: float
     together: float
     paying: float
     rival: float
@@ -70,13 +78,17 @@ class Adaptive:
         knowledge = history.lessons(Knowledge, history.variation, history.seed)
         size, shares = self.settings.cohort, self.shares
         filling = _Filling(history)
+        rival = knowledge.rival(rng)
         for part, share in ((gaining, shares.gaining), (near, shares.near)):
             places = math.ceil(size * share)
-            rivals = int(places * shares.rival)
-            for base, count in ((knowledge.best, places - rivals), (knowledge.rival, rivals)):
+            elsewhere = int(places * self._rivalry(knowledge))
+            for base, count in ((knowledge.best, places - elsewhere), (rival, elsewhere)):
                 maker = Maker(base, self._mutant(knowledge, rng))
                 filling.add(part(knowledge, maker, count, rng), count)
         otherwise = self._mutant(knowledge, rng)
+        places = math.ceil(size * shares.exchanged)
+        rivals = (knowledge.rival(rng) for _ in range(2 * places))
+        filling.add(exchanged(knowledge.best, rivals, otherwise), places)
         filling.add(_sweep(history, otherwise), int(size * shares.sweep))
         rest = max(0, size - len(filling.recipes))
         unions = [
@@ -92,9 +104,22 @@ class Adaptive:
         """How unions are put together, and the share of each way."""
         return {fitting: self.shares.together, paying: self.shares.paying}
 
+    def _rivalry(self, knowledge: Knowledge) -> float:
+        """The chance that something starts from a rival."""
+        still = knowledge.idle / (knowledge.idle + STILL)
+        return self.shares.rival and self.shares.rival + (1 - self.shares.rival) * still
+
+    def _base(self, knowledge: Knowledge, rng: Random) -> Tried:
+        rivalry = rng.random() < self._rivalry(knowledge)
+        return knowledge.rival(rng) if rivalry else knowledge.best
+
     def _union(self, knowledge: Knowledge, choice: Choice, rng: Random) -> Recipe:
-        base = knowledge.rival if rng.random() < self.shares.rival else knowledge.best
-        return Together(knowledge, base, choice, self.settings.depth)
+        """A union on the best or a rival; where nothing is left to be added to it, on a rival."""
+        base, rival = self._base(knowledge, rng), knowledge.rival(rng)
+        otherwise: Recipe = _mutant(rival, 1)
+        if rival is not base:
+            otherwise = Together(knowledge, rival, choice, otherwise)
+        return Together(knowledge, base, choice, otherwise)
 
     def _mutant(self, knowledge: Knowledge, rng: Random) -> Recipe:
         if rng.random() < self.shares.guided:
@@ -105,8 +130,11 @@ class Adaptive:
                 otherwise = self._union(knowledge, choice, rng)
             ground = knowledge.origin if rng.random() < self.shares.rival else knowledge.ground
             return Guided(knowledge, ground, otherwise, self.shares.pairs)
-        parent = knowledge.rival if rng.random() < self.shares.rival else knowledge.best
-        return Mutants((parent,) if parent.ident else (), 1)
+        return _mutant(self._base(knowledge, rng), 1)
+
+
+def _mutant(parent: Tried, count: int) -> Recipe:
+    return Mutants((parent,) if parent.ident else (), count)
 
 
 def _sweep(history: History, otherwise: Recipe) -> Iterable[Recipe]:
@@ -145,7 +173,15 @@ SETTINGS = Settings(
 )
 RATES = Rates(configuration=0.05, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
 SHARES = Shares(
-    sweep=1.0, gaining=0.1, near=0.05, together=0.15, paying=0.1, rival=0.25, guided=0.9, pairs=0.0
+    sweep=1.0,
+    gaining=0.1,
+    near=0.05,
+    exchanged=0.05,
+    together=0.15,
+    paying=0.1,
+    rival=0.25,
+    guided=0.9,
+    pairs=0.0,
 )
 
 PRESET = Preset(

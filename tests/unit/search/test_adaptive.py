@@ -142,9 +142,9 @@ def test_what_is_known_of_changes(variation: Variation, deletions: list[Delete])
     assert known.harmless == {a.place: [a], b.place: [b]}
     assert known.tried == {a, b, c}, "what is wrong beside others may be right alone"
     assert known.best.ident == 1, "of two as fast the shorter one"
-    assert known.rival.ident == 0
+    assert known.apart.ident == 0
     known.take([judged(6, having(b, c), Verdict.FASTER, 0.95)])
-    assert known.rival.ident == 6
+    assert known.apart.ident == 6
 
 
 def test_what_gained_is_put_together(variation: Variation, deletions: list[Delete]) -> None:
@@ -214,7 +214,7 @@ def test_harmless_changes_are_tried_together_ever_more_at_once(
     known = Knowledge(variation, 1)
     harmless = [Genotype(variation.original.configuration, (one,)) for one in deletions]
     known.take([judged(n, one, Verdict.SAME) for n, one in enumerate(harmless, start=1)])
-    recipe = Together(known, known.best, fitting, 1)
+    recipe = Together(known, known.best, fitting, Fresh(1))
     rng, number, sizes = random.Random(1), 100, list[int]()
     for _ in range(6):
         made = [recipe.make(variation, set(), rng) for _ in range(5)]
@@ -239,10 +239,10 @@ def test_what_breaks_the_best_may_go_with_what_has_nothing_of_it(
     known.take([judged(1, Genotype(configuration, (best,)), Verdict.FASTER, 0.5), *alone])
     known.take([judged(10, Genotype(configuration, (best, *some)), None, parents=(1,))])
     broken = known.beside(known.best).breaks.mean(some[0])
-    assert broken > known.beside(known.rival).breaks.mean(some[0])
+    assert broken > known.beside(known.apart).breaks.mean(some[0])
     known.take([judged(11, Genotype(configuration, (other,)), Verdict.FASTER, 0.4)])
-    assert (known.best.ident, known.rival.ident) == (11, 1)
-    assert known.beside(known.rival).breaks.mean(some[0]) == broken, "it goes with what it is of"
+    assert (known.best.ident, known.apart.ident) == (11, 1)
+    assert known.beside(known.apart).breaks.mean(some[0]) == broken, "it goes with what it is of"
 
 
 def test_an_edit_is_drawn_once_and_none_that_was_tried(variation: Variation) -> None:

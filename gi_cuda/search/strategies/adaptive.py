@@ -128,8 +128,9 @@ class Adaptive:
             if any(choices.values()):
                 (choice,) = rng.choices([*choices], [*choices.values()])
                 otherwise = self._union(knowledge, choice, rng)
-            ground = knowledge.origin if rng.random() < self.shares.rival else knowledge.ground
-            return Guided(knowledge, ground, otherwise, self.shares.pairs)
+            if knowledge.ground is not knowledge.origin:  # where what it is not offered may be
+                otherwise = Guided(knowledge, knowledge.origin, otherwise, self.shares.pairs)
+            return Guided(knowledge, knowledge.ground, otherwise, self.shares.pairs)
         return _mutant(self._base(knowledge, rng), 1)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from gi_cuda.analyze.heats import leaders, ordered
 from gi_cuda.analyze.repair import (
     Finalist,
     Look,
@@ -46,14 +47,20 @@ what is left was not as good on the train cases, and a validation takes many pro
 
 def finalists(run: Run) -> list[Finalist]:
     """The best individuals on the train cases, best first; of twins only the better one, while
-    there are others."""
-    return different(_best(run), FINALISTS)
+    there are others. Where several configurations are among the best, siblings of the held-out
+    cases have a say in which of them are entered."""
+    best = different(_best(run), FINALISTS)
+    others = [one for one in _tested(run, leaders(run)) if one not in best]
+    return different(ordered(run, [*best, *others]), FINALISTS)
 
 
 def _best(run: Run) -> list[Finalist]:
     """The best individuals of which every change is tested by some case, best first."""
     best = run.store.best(AMONG)
-    found = [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
+    return _tested(run, [(one.ident, run.subject.read(one.genotype)) for one, _ in best])
+
+
+def _tested(run: Run, found: Iterable[Finalist]) -> list[Finalist]:
     return [(ident, genotype) for ident, genotype in found if not _untested(run, genotype)]
 
 

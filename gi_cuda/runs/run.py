@@ -91,6 +91,9 @@ VALIDATION = Look("validate", THOROUGH, fresh=True)
 GLANCE = Look("glance", Repeats(builds=1), fresh=False)
 """Enough to tell most apart."""
 
+HEATS = Repeats(builds=1, pairs=7)
+"""Enough to put some in order."""
+
 
 class OtherKinds(Protocol):
     """Machines of other kinds than a run's own, which have a say in what holds."""
@@ -206,6 +209,14 @@ class Run:
     def glance(self, candidates: list[Candidate]) -> list[Validation]:
         """The same of one build each, in processes that are there: enough to tell most apart."""
         return self._validations(candidates, GLANCE)
+
+    def heats(self, candidates: list[Candidate]) -> list[Validation]:
+        """The same on the train cases and on the siblings of the held-out ones, which a search may
+        know."""
+        replicates = self._replicates(CaseRole.TRAIN, "heats")
+        cases = (*replicates.cases, *self.baseline.siblings)
+        read = replace(replicates, cases=cases, repeats=HEATS).read(candidates)
+        return [validation(reading) for reading in read]
 
     def read_held_out(
         self, candidates: Sequence[Candidate], look: Look, beside: Candidate | None = None

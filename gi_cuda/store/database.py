@@ -363,6 +363,18 @@ class Store:
         )
         return [(_INDIVIDUALS.read(row), _EVALUATIONS.read(row)) for row in rows]
 
+    def leaders(self, count: int) -> list[tuple[Individual, Evaluation]]:
+        """Of each configuration the best of the selectable individuals, best first."""
+        values = "RTRIM(SUBSTR(genotype, 1, INSTR(genotype || '<', '<') - 1))"
+        rows = self._db.execute(
+            "SELECT * FROM (SELECT individual.*, evaluation.*, ROW_NUMBER() OVER"
+            f" (PARTITION BY {values} ORDER BY rank, individual) AS place"
+            " FROM individual JOIN evaluation ON individual = id WHERE selectable)"
+            " WHERE place = 1 ORDER BY rank, individual LIMIT ?",
+            (count,),
+        )
+        return [(_INDIVIDUALS.read(row), _EVALUATIONS.read(row)) for row in rows]
+
 
 @dataclass(frozen=True, slots=True)
 class Tabued:

@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,17 @@ def test_the_best_are_faster_and_best_first(store: Store) -> None:
     assert store.best_ratio(0) == 0.5
     assert store.best_ratio(1) == 0.7
     assert store.best_ratio(2) is None
+
+
+def test_the_best_of_each_configuration(store: Store) -> None:
+    genotypes = ["A=1 <_a>", "A=1", "<_a> <_b>", "", "A=1 B=2 <_b>", "A=1 <_b>"]
+    some = [replace(one(at), genotype=text) for at, text in enumerate(genotypes, 1)]
+    store.add_generation(0, Tally(), some, Tabued())
+    for ident, ratio in enumerate([0.6, 0.7, 0.8, 0.4, 0.9, 0.5], 1):
+        verdict = Verdict.UNCERTAIN if ident == 4 else Verdict.FASTER
+        store.add_evaluation(ident, Evaluation(True, Survival.NORMAL, 0.0, verdict, ratio))
+    assert [individual.ident for individual, _ in store.leaders(9)] == [6, 3, 5]
+    assert [individual.ident for individual, _ in store.leaders(1)] == [6]
 
 
 def test_a_lucky_median_is_not_the_best(store: Store) -> None:

@@ -1,0 +1,59 @@
+"""The best of several configurations are entered in the order of their times on cases like the
+held-out ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.analyze.finalists import finalists
+from gi_cuda.analyze.heats import leaders
+from gi_cuda.runs.create import create_run
+from gi_cuda.subject import load_subject
+from tests.integration.runs.even import PLAN, target
+from tests.integration.runs.test_finalists import individual
+
+WASTE = "<_kernel.cu_22>"
+WORK = """
+[[parameter]]
+name = "WORK"
+kind = "macro"
+values = [0, 1, 2]
+default = 0
+"""
+
+
+def sized(folder: Path) -> Path:
+    """The target with two configurations that do less: one where there are as many elements as in
+    the train case, the other everywhere."""
+    made = target(folder, WORK)
+    kernel = made / "kernel.cu"
+    less = "(WORK == 1 ? (n == 4000 ? 8 : 80) : WORK == 2 ? 20 : 80)"
+    text = kernel.read_text().replace("i < 80", f"i < {less}")
+    kernel.write_text(
+        text.replace("#define BLOCK", "#ifndef WORK\n#define WORK 0\n#endif\n#define BLOCK")
+    )
+    return made
+
+
+@pytest.mark.usefixtures("few_processes")
+def test_what_is_fastest_on_cases_like_the_held_out_ones_is_entered_first(tmp_path: Path) -> None:
+    with create_run(load_subject(sized(tmp_path / "sized"), "host"), tmp_path / "run", PLAN) as run:
+        individual(run, 1, "WORK=1", 0.3)
+        individual(run, 2, "WORK=2", 0.34)
+        assert [ident for ident, _ in finalists(run)] == [2, 1]
+        assert [ident for ident, _ in leaders(run)] == [1, 2]
+        individual(run, 3, WASTE, 0.1)
+        assert [ident for ident, _ in leaders(run)] == [3], "the others are far behind"
+
+
+@pytest.mark.usefixtures("few_processes")
+def test_without_such_cases_the_train_case_decides(tmp_path: Path) -> None:
+    made = sized(tmp_path / "sized")
+    data = made / "data.py"
+    data.write_text(data.read_text().replace("    rng", "    assert seed < 3\n    rng"))
+    with create_run(load_subject(made, "host"), tmp_path / "run", PLAN) as run:
+        individual(run, 1, "WORK=1", 0.3)
+        individual(run, 2, "WORK=2", 0.34)
+        assert [ident for ident, _ in finalists(run)] == [1, 2]

@@ -90,8 +90,8 @@ class SmallCases:
 
     def stand_for(self, one: Candidate) -> bool:
         """Whether they reach all that the others reach in a candidate."""
-        if one.binary is not None or not self.names:
-            return False
+        if one.binary is not None or self.subject.compiled or not self.names:
+            return False  # places are counted in source alone
         key = (one.text, *sorted(one.configuration.items()))
         if key not in self._known:
             self._known[key] = self._cover(one)

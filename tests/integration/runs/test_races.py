@@ -16,6 +16,7 @@ from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.checks.orders import one_order
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.races import (
     Looked,
     RaceWatch,
@@ -117,6 +118,13 @@ def test_what_nobody_can_watch_says_why(tmp_path: Path) -> None:
     subject = load_subject(target, "cuda")
     looked = Elsewhere(subject, tmp_path, 1).look(unmodified(subject))
     assert looked == Looked(why="no held-out case is for the backend 'host'")
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_what_smaller_cases_reach_in_ptx_is_not_known(run: Run, tmp_path: Path) -> None:
+    subject = open_subject(RACES, "cuda", "ptx")
+    small = SmallCases(subject, ("held0",), (), run.tools.uncached, tmp_path)
+    assert not small.stand_for(unmodified(subject))
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
+from weakref import WeakValueDictionary
 
 from gi_cuda.backends.compile.process import read_text, run, write_text
 from gi_cuda.errors import UserError
@@ -73,7 +75,8 @@ def cached(name: str, make: Callable[[Path], None], folder: Path | None = None) 
 def cached_text(kind: str, name: str, make: Callable[[], str | None], most: int) -> str | None:
     """A text in the cache, made if it is not there; where nothing can be kept, each time.
 
-    Of all texts of a kind, those that were used last are kept.
+    Of several threads that ask for it at once one makes it, and the others wait. Of all texts of a
+    kind, those that were used last are kept.
 
     Args:
         kind: a folder of its own in :func:`cache_folder`.
@@ -82,19 +85,40 @@ def cached_text(kind: str, name: str, make: Callable[[], str | None], most: int)
         most: how many of a kind are kept.
     """
     path = cache_folder() / kind / name
-    with suppress(OSError):
-        os.utime(path)
-        return read_text(path)
-    if (text := make()) is None:
-        return None
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
-            fresh = Path(scratch) / name
-            write_text(fresh, text)
-            os.replace(fresh, path)
-        _leave_newest(path.parent, most)
+    with _making(path):
+        with suppress(OSError):
+            os.utime(path)
+            return read_text(path)
+        if (text := make()) is None:
+            return None
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+                fresh = Path(scratch) / name
+                write_text(fresh, text)
+                os.replace(fresh, path)
+            _leave_newest(path.parent, most)
     return text
+
+
+_made: WeakValueDictionary[Path, _Making] = WeakValueDictionary()
+_made_lock = Lock()
+
+
+class _Making:
+    """Whoever makes a text has it."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+
+@contextmanager
+def _making(path: Path) -> Iterator[None]:
+    """While this lasts no other thread is in the same place for the same text."""
+    with _made_lock:
+        one = _made.setdefault(path, _Making())
+    with one.lock:
+        yield
 
 
 def _leave_newest(folder: Path, most: int) -> None:

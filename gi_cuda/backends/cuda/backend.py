@@ -167,11 +167,13 @@ def nvcc_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: s
 
 
 def _names(subject: Subject) -> frozenset[str]:
-    """What variants may say: all they are made of is in the source or a parameter's value."""
+    """What variants may say: all they are made of is in the source, a parameter's value, or a donor
+    that stands for no place."""
     from gi_cuda.backends.compile.prune import identifiers
 
     values = (str(value) for parameter in subject.target.parameters for value in parameter.values)
-    texts = (subject.reference, *subject.macros(subject.space.default).values(), *values)
+    macros, donors = subject.macros(subject.space.default), subject.grammar.specials
+    texts = (subject.reference, *macros.values(), *values, *donors.values())
     return frozenset[str]().union(*map(identifiers, texts))
 
 

@@ -324,6 +324,22 @@ def test_what_was_found_out_once_is_known_to_the_next_process(
         assert found.front.endswith("/* from the cache */\n")
 
 
+@pytest.mark.usefixtures("with_part")
+def test_what_no_header_says_makes_no_difference(compiler: NvccCompiler, cache: Path) -> None:
+    before = list(cache.iterdir())
+    (phenotype,) = compiler.preprocess([batch(set())[0]]).values()
+    whole, identity = compiler.prepared(()), compiler.identity(())
+    assert isinstance(phenotype, Phenotype)
+    assert whole is not None
+    assert identity is not None
+    names = compiler.names | identifiers(compiler._exports())
+    guarded = replace(phenotype, text=f"{phenotype.text}\nstatic float gi_guard_7;")
+    for one in (phenotype, guarded):
+        front = headers_in_reach(whole, [one], names, compiler.namespaces, identity)
+        assert front == before[0].read_text()
+    assert list(cache.iterdir()) == before
+
+
 def test_where_nothing_compiles_nothing_is_known(compiler: NvccCompiler, cache: Path) -> None:
     before = list(cache.iterdir()) if cache.exists() else []
     phenotypes = compiler.preprocess([Variant(i, "nonsense;", {}) for i in range(3)]).values()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier, Event
 
 import pytest
 
@@ -49,3 +51,25 @@ def test_without_a_place_to_keep_it_a_text_is_made_each_time(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert cached_text("texts", "one", lambda: "once", 3) == "once"
     assert cached_text("texts", "one", lambda: "twice", 3) == "twice"
+
+
+def test_of_threads_that_ask_at_once_one_makes_it() -> None:
+    made, asked = list[int](), Barrier(4)
+    begun, over = Event(), Event()
+
+    def make() -> str:
+        made.append(1)
+        begun.set()
+        assert over.wait(60)
+        return "text"
+
+    def ask(_: int) -> str | None:
+        asked.wait()
+        return cached_text("texts", "one", make, 3)
+
+    with ThreadPoolExecutor(4) as threads:
+        found = threads.map(ask, range(4))
+        assert begun.wait(60)
+        over.set()
+        assert list(found) == ["text"] * 4
+    assert made == [1]

@@ -42,9 +42,11 @@ def headers_in_reach(
         identity: of what compiles them; None: nothing is kept.
     """
     first = group[0]
-    own = {f"v{first.ident}"}  # in which the variant lies, and which no header says
-    said = (COUNTER, *first.options, first.text)
-    names = (names - own).union(*(identifiers(text) - own for text in said))
+    said = frozenset[str]().union(*map(identifiers, (COUNTER, *first.options, first.text)))
+    # What no header says, such as where the variant lies and how its loops are guarded, reaches
+    # nothing, and would make of each group a case of its own.
+    headers = f"{whole.front}\n{whole.macros}"
+    names |= {name for name in said if name in headers} - {f"v{first.ident}"}
 
     def found() -> str | None:
         return _tried(whole, names, group, namespaces)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.programs import CasePlan, Program
 from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn
+from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.spec import CaseData, plan
 from gi_cuda.spec.oracles import Outputs
@@ -53,7 +54,7 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     """Why a program is wrong with something else in the place of an input, where the reference runs
     with that is what is right; "" where it is not. None where the reference writes where it must
     not then, the oracle does not accept its own answers, or with another size they are no numbers
-    where they were."""
+    where they were, or depend on the order of threads as they did not."""
     mine, theirs = runner.plans(request.program), runner.plans(request.reference)
     # One case tells as much as several, as what is in the place of an input is the same.
     at = min(range(len(theirs)), key=lambda case: sum(theirs[case].sizes.values()))
@@ -71,6 +72,8 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     whole = {one.name for one in runner.target.scalars if one.dtype.kind != "f"}
     if request.input in whole and _is_lost(given, runs[0]):
         return None  # a source that is made for some sizes reads what nothing has set
+    if request.input in whole and _is_ordered(runner, request.reference, right, given, runs):
+        return None  # and with others its threads write where others do
     found = _answers(runner, request.program, one.plan, limit, one.contents)
     if request.substitute.to_overflow:
         wrong = _why_overflown(found, runs[0])
@@ -97,6 +100,27 @@ def _is_lost(given: _Answers, found: _Answers) -> bool:
         for name, array in found.outputs.items()
         if array.dtype.kind == "f"
     )
+
+
+def _is_ordered(
+    runner: CaseRunner,
+    reference: Program,
+    case: _Changed,
+    given: _Answers,
+    runs: Sequence[_Answers],
+) -> bool:
+    """Whether the reference's answers are wrong in the opposite order of threads, where the device
+    has a choice, and are not so with what the case gives."""
+    limit = _AT_LEAST + 2 * _LONGER * given.seconds
+    with runner.device.scheduled(Schedule.REVERSED, ()) as chosen:
+        if not chosen:
+            return False
+        turned = _answers(runner, reference, case.plan, limit, case.contents)
+        if not _why_wrong(runner, case, turned, runs):
+            return False
+        whole = _Changed(case.given, case.given, {}, runner.cases[case.given.case])
+        turned = _answers(runner, reference, case.given, limit)
+        return not _why_wrong(runner, whole, turned, [given])
 
 
 def _unjudged(runner: CaseRunner, case: _Changed, runs: Sequence[_Answers]) -> bool:

@@ -212,3 +212,36 @@ def test_a_size_that_the_source_is_not_made_for_tells_nothing_of_others(
         variant = replace(whole, text=whole.text.replace(before, after))
         said = tools.certification.dependence.objection(variant)
         assert told in said if told else not said, said
+
+
+ROWS = """
+__global__ void pairs(const int *in, int *out, int width, int n) {
+    int row = blockIdx.x;
+    out[row * width + threadIdx.x] = in[row * width + threadIdx.x] + row;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        ("int row = gridDim.x - 1 - blockIdx.x;", ""),
+        ("int row = blockIdx.x; width = 64;", "left out"),
+    ],
+)
+def test_a_size_with_which_threads_write_where_others_do_tells_nothing(
+    after: str, told: str, tmp_path: Path
+) -> None:
+    """With half its width a row's second half is the next one's first, and who is last is right."""
+    whole_numbers = OF_PAIRS.replace("float32", "int32").replace(
+        '"tolerance"\nabsolute = 1e-5', '"exact"'
+    )
+    data = DATA.replace("random(n, dtype=np.float32)", "integers(0, 99, n, dtype=np.int32)")
+    for name, text in (("kernel.cu", ROWS), ("target.toml", whole_numbers), ("data.py", data)):
+        (tmp_path / name).write_text(text.lstrip())
+    subject = load_subject(tmp_path, "host")
+    with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
+        whole = unmodified(subject)
+        text = whole.text.replace("int row = blockIdx.x;", after)
+        said = tools.certification.dependence.objection(replace(whole, text=text))
+        assert told in said if told else not said, said

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from threading import Lock
-from weakref import WeakValueDictionary
+from shutil import rmtree
 
+from gi_cuda.backends.compile.once import Turns
 from gi_cuda.backends.compile.process import read_text, run, write_text
 from gi_cuda.errors import UserError
 
 LIMIT = 300.0
 """Seconds of wall time in which such a file is made."""
+
+_making = Turns()
+_SCRATCH = "making-"
 
 
 def cache_folder() -> Path:
@@ -39,8 +42,10 @@ def output_of(command: Sequence[str], what: str, hint: str | None = None) -> str
     return done.stdout
 
 
-def cached(name: str, make: Callable[[Path], None], folder: Path | None = None) -> Path:
-    """Path of a file in the cache, made if it is not there.
+def cached(
+    name: str, make: Callable[[Path], None], folder: Path | None = None, most: int | None = None
+) -> Path:
+    """Path of a file or folder in the cache, made if it is not there.
 
     Any number of processes may do this at once: each writes a file of its own, and renaming is
     atomic.
@@ -49,6 +54,7 @@ def cached(name: str, make: Callable[[Path], None], folder: Path | None = None) 
         name: the file's; it must differ where the content would.
         make: writes the file at a path.
         folder: where it is kept, by default :func:`cache_folder`.
+        most: how many are kept there, those that were used last; None: all.
 
     Raises:
         UserError: the cache cannot be written, or what ``make`` raises.
@@ -56,13 +62,18 @@ def cached(name: str, make: Callable[[Path], None], folder: Path | None = None) 
     folder = folder or cache_folder()
     path = folder / name
     if path.exists():
+        with suppress(OSError):  # it may be somebody else's
+            os.utime(path)
         return path
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=name[:5]) as scratch:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=_SCRATCH) as scratch:
             fresh = Path(scratch) / name
             make(fresh)
             os.replace(fresh, path)
+        if most is not None:
+            with suppress(OSError):  # others may be at it as well
+                _leave_newest(folder, most)
     except OSError as error:
         raise UserError(
             f"the cache folder cannot be written: {error.strerror}",
@@ -85,7 +96,7 @@ def cached_text(kind: str, name: str, make: Callable[[], str | None], most: int)
         most: how many of a kind are kept.
     """
     path = cache_folder() / kind / name
-    with _making(path):
+    with _making.of(path):
         with suppress(OSError):
             os.utime(path)
             return read_text(path)
@@ -93,7 +104,7 @@ def cached_text(kind: str, name: str, make: Callable[[], str | None], most: int)
             return None
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+            with tempfile.TemporaryDirectory(dir=path.parent, prefix=_SCRATCH) as scratch:
                 fresh = Path(scratch) / name
                 write_text(fresh, text)
                 os.replace(fresh, path)
@@ -101,28 +112,12 @@ def cached_text(kind: str, name: str, make: Callable[[], str | None], most: int)
     return text
 
 
-_made: WeakValueDictionary[Path, _Making] = WeakValueDictionary()
-_made_lock = Lock()
-
-
-class _Making:
-    """Whoever makes a text has it."""
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-
-
-@contextmanager
-def _making(path: Path) -> Iterator[None]:
-    """While this lasts no other thread is in the same place for the same text."""
-    with _made_lock:
-        one = _made.setdefault(path, _Making())
-    with one.lock:
-        yield
-
-
 def _leave_newest(folder: Path, most: int) -> None:
-    """Remove the files of a folder that were not used for longest."""
-    files = [(path.stat().st_mtime_ns, path) for path in folder.iterdir() if path.is_file()]
-    for _, path in sorted(files)[: max(0, len(files) - most)]:
-        path.unlink(missing_ok=True)
+    """Remove what a folder holds and was not used for longest; not what is just being made."""
+    made = [path for path in folder.iterdir() if not path.name.startswith(_SCRATCH)]
+    used = sorted((path.stat().st_mtime_ns, path) for path in made)
+    for _, path in used[: max(0, len(used) - most)]:
+        if path.is_dir():
+            rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 Answer = TypeVar("Answer")
+
+
+class Turns:
+    """By whatever can be asked, whose turn it is."""
+
+    def __init__(self) -> None:
+        self._asking: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+        self._at_a_time = threading.Lock()
+
+    def of(self, asked: Hashable) -> AbstractContextManager[object]:
+        """While this lasts no other thread is in it for the same."""
+        with self._at_a_time:
+            turn: AbstractContextManager[object]
+            turn = self._asking.setdefault(asked, threading.RLock())
+        return turn
 
 
 def once(maxsize: int | None) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
@@ -21,14 +37,11 @@ def once(maxsize: int | None) -> Callable[[Callable[..., Answer]], Callable[...,
 
     def decorate(function: Callable[..., Answer]) -> Callable[..., Answer]:
         known = lru_cache(maxsize)(function)
-        asking: WeakValueDictionary[Any, Any] = WeakValueDictionary()
-        at_a_time = threading.Lock()
+        turns = Turns()
 
         @wraps(function)
         def asked(*words: Any, **more: Any) -> Answer:
-            with at_a_time:
-                alone = asking.setdefault((words, *more.items()), threading.RLock())
-            with alone:
+            with turns.of((words, *more.items())):
                 return known(*words, **more)
 
         return asked

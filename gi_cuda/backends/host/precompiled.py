@@ -9,7 +9,7 @@ from pathlib import Path
 
 import xxhash
 
-from gi_cuda.backends.compile.cache import cached
+from gi_cuda.backends.compile.cache import cache_folder, cached
 from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import run, write_text
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, version
@@ -19,6 +19,9 @@ _HEADER = "gi_cuda_host.hpp"
 
 _LIMIT = 60.0
 """Seconds of wall time in which they are compiled."""
+
+_KEPT = 64
+"""Sets of options for which they are kept; 5 MB each."""
 
 _APART = re.compile(r"-[IDl]|-Wl,|-shared")
 """Options that may differ: those of linkers; and where a macro of its own is one that the headers
@@ -61,8 +64,9 @@ def _compiled(cxx: str, words: tuple[str, ...]) -> tuple[str, ...]:
     asked = [cxx, "-E", "-x", "c++", *words, f"-I{INCLUDE}", str(INCLUDE / _HEADER)]
     text = run(asked, limit=_LIMIT).stdout
     told = "\0".join([cxx, version(cxx), *words, text])
-    name = f"headers-{xxhash.xxh3_128_hexdigest(told.encode('utf-8', 'surrogateescape'))}"
+    name = xxhash.xxh3_128_hexdigest(told.encode("utf-8", "surrogateescape"))
     try:
-        return (f"-I{cached(name, compile_headers)}",)
+        made = cached(name, compile_headers, cache_folder() / "headers", _KEPT)
+        return (f"-I{made}",)
     except UserError:
         return ()  # no room for them

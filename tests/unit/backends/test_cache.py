@@ -9,7 +9,7 @@ from threading import Barrier, Event
 
 import pytest
 
-from gi_cuda.backends.compile.cache import cached_text
+from gi_cuda.backends.compile.cache import cached, cached_text
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +41,19 @@ def test_those_that_were_used_last_are_kept(folder: Path) -> None:
         os.utime(folder / name, (age, age))
     assert cached_text("texts", "first", never, 3) == "first"
     cached_text("texts", "fourth", lambda: "fourth", 3)
+    assert sorted(path.name for path in folder.iterdir()) == ["first", "fourth", "third"]
+
+
+def test_of_folders_those_that_were_used_last_are_kept(folder: Path) -> None:
+    def make(path: Path) -> None:
+        path.mkdir()
+        (path / "inside").write_text("")
+
+    for age, name in enumerate(["first", "second", "third"]):
+        assert cached(name, make, folder, 3) == folder / name
+        os.utime(folder / name, (age, age))
+    assert cached("first", Path.touch, folder, 3) == folder / "first"
+    cached("fourth", Path.touch, folder, 3)
     assert sorted(path.name for path in folder.iterdir()) == ["first", "fourth", "third"]
 
 

@@ -148,7 +148,7 @@ class Fresh:
 class Mutation:
     """A mutant of one parent; if none comes out new, a random mutant."""
 
-    parent: Member
+    parent: Parent
     depth: int
     origin: Origin = field(default=Origin.MUTATION, init=False)
 

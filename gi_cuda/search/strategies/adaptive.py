@@ -30,7 +30,7 @@ from gi_cuda.search.adaptive.parts import (
 from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.history import History
 from gi_cuda.search.preset import Preset, Settings
-from gi_cuda.search.recipes import Given, Mutants, Origin, Recipe
+from gi_cuda.search.recipes import Fresh, Given, Mutants, Mutation, Origin, Recipe
 
 STILL = 2048
 """After so many that did not improve the best, half of what started from it starts elsewhere."""
@@ -116,7 +116,9 @@ class Adaptive:
     def _union(self, knowledge: Knowledge, choice: Choice, rng: Random) -> Recipe:
         """A union on the best or a rival; where nothing is left to be added to it, on a rival."""
         base, rival = self._base(knowledge, rng), knowledge.rival(rng)
-        otherwise: Recipe = _mutant(rival, 1)
+        otherwise: Recipe = Fresh(self.settings.depth)
+        if rival.ident:
+            otherwise = Mutation(rival, self.settings.depth)
         if rival is not base:
             otherwise = Together(knowledge, rival, choice, otherwise)
         return Together(knowledge, base, choice, otherwise)
@@ -131,11 +133,8 @@ class Adaptive:
             if knowledge.ground is not knowledge.origin:  # where what it is not offered may be
                 otherwise = Guided(knowledge, knowledge.origin, otherwise, self.shares.pairs)
             return Guided(knowledge, knowledge.ground, otherwise, self.shares.pairs)
-        return _mutant(self._base(knowledge, rng), 1)
-
-
-def _mutant(parent: Tried, count: int) -> Recipe:
-    return Mutants((parent,) if parent.ident else (), count)
+        parent = self._base(knowledge, rng)
+        return Mutants((parent,) if parent.ident else (), 1)
 
 
 def _sweep(history: History, otherwise: Recipe) -> Iterable[Recipe]:

@@ -11,7 +11,7 @@ import typer
 from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.acceptance import Acceptance, Entry, TriedCandidate, accept, remember
-from gi_cuda.analyze.winner import choose_individual, how_to_go_on
+from gi_cuda.analyze.winner import choose_individual, how_to_go_on, stored_winner
 from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.application import judged_by_application
@@ -136,9 +136,12 @@ def _in_application(
 
 
 def _candidates(run: Run, individual: int | None, best: int, *, as_found: bool) -> list[Entry]:
-    """The individuals to be validated, in the order in which they are tried."""
+    """The individuals to be validated, in the order in which they are tried: the winner, which need
+    not be the best on the train cases, then the best of these."""
     forms = (True,) if as_found else (False, True)
-    idents = [one.ident for one, _ in run.store.best(best)]
+    winner = stored_winner(run.store)
+    idents = [winner.ident] if winner else []
+    idents = list(dict.fromkeys([*idents, *(one.ident for one, _ in run.store.best(best))]))[:best]
     if individual is not None:
         idents, forms = [individual], (as_found,)
     if not idents:

@@ -62,8 +62,9 @@ def cached(
     folder = folder or cache_folder()
     path = folder / name
     if path.exists():
-        with suppress(OSError):  # it may be somebody else's
-            os.utime(path)
+        if most is not None:
+            with suppress(OSError):  # it may be somebody else's
+                os.utime(path)
         return path
     try:
         folder.mkdir(parents=True, exist_ok=True)

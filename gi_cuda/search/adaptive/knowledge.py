@@ -29,6 +29,9 @@ HARMLESS = 0.3
 KEPT = 200
 """How many of the best are kept at hand."""
 
+APART = 0.5
+"""How often a rival is what shares nothing with the best, where others have other values."""
+
 
 def place_of(change: Change) -> str:
     """The rule that an edit is made at, or the parameter that has another value."""
@@ -54,7 +57,9 @@ class Knowledge:
             together.
         elite: the best that are certainly faster than the reference, best first.
         best: the one with the fewest changes of those that are as fast as the fastest one.
-        rivals: what could be gone on with in place of the best.
+        apart: the best of those that share nothing with the best; what the search began with, if
+            there is none.
+        rivals: the best of each configuration.
         idle: how many were evaluated since the best one was last improved.
         ground: the fastest of those that have no edits but what the search began with: code that
             only other values let into the kernel can be edited there.
@@ -108,7 +113,7 @@ class Knowledge:
 
     def rival(self, rng: Random) -> Tried:
         """What to go on with in place of the best one: what shares nothing with it, or another."""
-        if rng.random() < 0.5:
+        if rng.random() < APART:
             return self.apart
         gain = math.log(self.ground.ratio / self.best.ratio)
         return self.rivals.drawn(self.best, gain, rng) or self.apart

@@ -1,11 +1,10 @@
-"""What a search might go on with in place of its best one.
+"""What a search might go on with in place of its best one: the best of other configurations.
 
-Kept is the best individual of each configuration, as quality diversity keeps one of each kind
-(Mouret and Clune, "Illuminating search spaces by mapping elites", 2015), and the best that shares
-nothing with the best of all. Which of them is gone on with is a max-k-armed bandit: wanted is not
-what is good on average, but what may yet become the best (Cicirello and Smith, "The max k-armed
-bandit", AAAI 2005). What one may come to is drawn: its time less a gain, of which the less is
-hoped for the more children it had that were no better.
+Kept is the best individual of each, as quality diversity keeps one of each kind (Mouret and Clune,
+"Illuminating search spaces by mapping elites", 2015). Which of them is gone on with is a
+max-k-armed bandit: wanted is not what is good on average, but what may yet become the best
+(Cicirello and Smith, "The max k-armed bandit", AAAI 2005). What one may come to is drawn: its time
+less a gain, of which the less is hoped for the more children it had since it was found.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Rivals:
             self._best[at] = one
 
     def others(self, best: Tried) -> list[Tried]:
-        """The best of each other configuration, and what shares nothing with the best."""
+        """The best of each other configuration than the best one's."""
         at = best.genotype.configuration
         return [one for key, one in self._best.items() if key != at]
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.finalists import finalists
+from gi_cuda.analyze.finalists import finalists, select_winner
 from gi_cuda.analyze.heats import leaders
 from gi_cuda.runs.create import create_run
 from gi_cuda.subject import load_subject
+from tests.integration.runs.conftest import printed
 from tests.integration.runs.even import PLAN, target
 from tests.integration.runs.test_finalists import individual
 
@@ -46,6 +47,18 @@ def test_what_is_fastest_on_cases_like_the_held_out_ones_is_entered_first(tmp_pa
         assert [ident for ident, _ in leaders(run)] == [1, 2]
         individual(run, 3, WASTE, 0.1)
         assert [ident for ident, _ in leaders(run)] == [3], "the others are far behind"
+
+
+@pytest.mark.usefixtures("few_processes")
+def test_what_became_the_winner_so_is_validated_first(tmp_path: Path) -> None:
+    subject, folder = load_subject(sized(tmp_path / "sized"), "host"), tmp_path / "run"
+    with create_run(subject, folder, PLAN) as run:
+        individual(run, 1, "WORK=1", 0.3)
+        individual(run, 2, "WORK=2", 0.34)
+        winner = select_winner(run)
+        assert winner is not None
+        assert winner.ident == 2
+    assert printed("validate", folder)["accepted"] == "individual 2"
 
 
 @pytest.mark.usefixtures("few_processes")

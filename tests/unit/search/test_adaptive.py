@@ -147,6 +147,19 @@ def test_what_is_known_of_changes(variation: Variation, deletions: list[Delete])
     assert known.apart.ident == 6
 
 
+def test_how_long_the_best_has_stood_still(variation: Variation, deletions: list[Delete]) -> None:
+    def after(ident: int, verdict: Verdict, ratio: float = 1.0) -> int:
+        one = Genotype(variation.original.configuration, (deletions[ident],))
+        known.take([judged(ident, one, verdict, ratio)])
+        return known.idle
+
+    known = Knowledge(variation, 1)
+    assert after(1, Verdict.FASTER, 0.9) == 0
+    assert [after(ident, Verdict.SAME) for ident in (2, 3)] == [1, 2]
+    assert after(4, Verdict.FASTER, 0.895) == 3, "half a percent is no step"
+    assert after(5, Verdict.FASTER, 0.8) == 0
+
+
 def test_what_gained_is_put_together(variation: Variation, deletions: list[Delete]) -> None:
     some = deletions[:4]
     known = Knowledge(variation, 1)

@@ -106,8 +106,8 @@ class Adaptive:
 
     def _rivalry(self, knowledge: Knowledge) -> float:
         """The chance that something starts from a rival."""
-        still = knowledge.idle / (knowledge.idle + STILL)
-        return self.shares.rival and self.shares.rival + (1 - self.shares.rival) * still
+        rival, still = self.shares.rival, knowledge.idle / (knowledge.idle + STILL)
+        return rival + (1 - rival) * still if rival else 0.0
 
     def _base(self, knowledge: Knowledge, rng: Random) -> Tried:
         rivalry = rng.random() < self._rivalry(knowledge)

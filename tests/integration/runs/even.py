@@ -22,3 +22,10 @@ def target(folder: Path, *more: str) -> Path:
     file = folder / "target.toml"
     file.write_text("\n".join((file.read_text(), *more)))
     return folder
+
+
+def without_other_seeds(made: Path) -> Path:
+    """A target whose data module has nothing to say to seeds that no case has."""
+    data = made / "data.py"
+    data.write_text(data.read_text().replace("    rng", "    assert seed < 3\n    rng"))
+    return made

@@ -12,7 +12,7 @@ from gi_cuda.analyze.heats import leaders
 from gi_cuda.runs.create import create_run
 from gi_cuda.subject import load_subject
 from tests.integration.runs.conftest import printed
-from tests.integration.runs.even import PLAN, target
+from tests.integration.runs.even import PLAN, target, without_other_seeds
 from tests.integration.runs.test_finalists import individual
 
 WASTE = "<_kernel.cu_22>"
@@ -63,9 +63,7 @@ def test_what_became_the_winner_so_is_validated_first(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few_processes")
 def test_without_such_cases_the_train_case_decides(tmp_path: Path) -> None:
-    made = sized(tmp_path / "sized")
-    data = made / "data.py"
-    data.write_text(data.read_text().replace("    rng", "    assert seed < 3\n    rng"))
+    made = without_other_seeds(sized(tmp_path / "sized"))
     with create_run(load_subject(made, "host"), tmp_path / "run", PLAN) as run:
         individual(run, 1, "WORK=1", 0.3)
         individual(run, 2, "WORK=2", 0.34)

@@ -15,7 +15,7 @@ from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run, open_run
 from gi_cuda.subject import load_subject
-from tests.integration.runs.even import NEVER, PLAN, WASTE, target
+from tests.integration.runs.even import NEVER, PLAN, WASTE, target, without_other_seeds
 
 SIBLING = "held-out-seed-5"
 BOTH = f"{NEVER} {WASTE}"
@@ -53,9 +53,7 @@ def test_what_is_faster_and_wrong_there_breeds_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few_processes")
 def test_a_data_module_may_have_nothing_to_say_to_other_seeds(tmp_path: Path) -> None:
-    made = odd(tmp_path / "odd")
-    data = made / "data.py"
-    data.write_text(data.read_text().replace("    rng", "    assert seed < 3\n    rng"))
+    made = without_other_seeds(odd(tmp_path / "odd"))
     with create_run(load_subject(made, "host"), tmp_path / "run", PLAN) as run:
         assert run.baseline.siblings == ()
         assert evaluated(run, BOTH)[BOTH].selectable

@@ -46,7 +46,7 @@ def test_nothing_is_tried_twice_and_the_sweep_comes_first(whole: Any, scale: Sub
     assert len(set(keys)) == len(keys)
     assert {one.origin for one in individuals if one.generation == 0} >= {Origin.SWEEP}
     assert not any(one.origin == Origin.SWEEP for one in individuals if one.generation > 3)
-    assert {one.origin for one in individuals} >= {Origin.UNION, Origin.MUTATION}
+    assert {one.origin for one in individuals} >= {Origin.UNION, Origin.MUTATION, Origin.CROSSOVER}
 
 
 @settings(max_examples=6, deadline=None)
@@ -86,10 +86,17 @@ def test_parts_can_be_switched_off(simulated: Make, evolution: Evolve, tmp_path:
     with Store(tmp_path / "run.db", create=True) as store:
         search = evolution(store, simulated(), "adaptive")
         shares = replace(
-            adaptive.SHARES, sweep=0.0, gaining=0.0, near=0.0, together=0.0, paying=0.0
+            adaptive.SHARES,
+            sweep=0.0,
+            gaining=0.0,
+            near=0.0,
+            exchanged=0.0,
+            together=0.0,
+            paying=0.0,
         )
         search.strategy = adaptive.Adaptive(search.settings, shares)
         list(search.run())
         origins = {one.origin for one in store.individuals()}
     assert Origin.SWEEP not in origins
     assert Origin.REMOVAL not in origins
+    assert Origin.CROSSOVER not in origins

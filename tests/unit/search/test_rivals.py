@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from gi_cuda.genome import Delete, Genotype, changes_of
-from gi_cuda.search import Origin
-from gi_cuda.search.adaptive.parts import exchanged
+from gi_cuda.search import Member, Origin
+from gi_cuda.search.adaptive.knowledge import Knowledge
+from gi_cuda.search.adaptive.parts import Together, exchanged, fitting
 from gi_cuda.search.adaptive.rivals import Rivals
 from gi_cuda.search.adaptive.tried import Tried
-from gi_cuda.search.recipes import Fresh, Given
+from gi_cuda.search.recipes import Fresh, Given, Mutation, Recipe
+from gi_cuda.search.strategies import adaptive
 from gi_cuda.subject import Subject
 
 
@@ -78,3 +81,25 @@ def test_the_edits_of_the_best_are_tried_with_the_values_of_others(
     assert isinstance(recipe, Given)
     assert recipe.genotype == tried(scale, 0, 0.5, 32, *edits[:2]).genotype
     assert (recipe.origin, recipe.parents) == (Origin.CROSSOVER, (7, 1))
+
+
+def test_where_nothing_is_left_to_be_added_to_the_best_a_rival_takes_its_place(
+    scale: Subject, edits: list[Delete]
+) -> None:
+    known = Knowledge(adaptive.PRESET.vary(scale), 1)
+    best, other = tried(scale, 1, 0.5, 64, edits[0]), tried(scale, 2, 0.6, 32)
+    known.take(
+        [Member(one.ident, one.genotype, one.ratio, True, True, one.ratio) for one in (best, other)]
+    )
+    search = adaptive.Adaptive(adaptive.SETTINGS, replace(adaptive.SHARES, rival=0.0))
+    for seed in range(20):
+        union = search._union(known, fitting, Random(seed))
+        assert isinstance(union, Together)
+        assert union.base.ident == 1
+        instead = union.fallback()
+        assert isinstance(instead, Together)
+        assert instead.base.ident in (0, 2)
+        last: Recipe | None = instead.fallback()
+        while isinstance(last, Mutation):
+            last = last.fallback()
+        assert last == Fresh(adaptive.SETTINGS.depth)

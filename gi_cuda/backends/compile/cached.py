@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -69,7 +70,7 @@ class CachedCompiler(AroundCompiler):
         """Compile a batch; what is in the cache comes first, the rest is kept as it comes."""
         keys = dict(zip((one.ident for one in phenotypes), self.keys(phenotypes), strict=True))
         records = self.cache.records(key for key in keys.values() if key is not None)
-        shelf = _Shelf(self.cache, TypeAdapter(self.makes), folder)
+        shelf = self._shelf(folder)
         missing = []
         for one in phenotypes:
             record = records.get(keys[one.ident] or b"")
@@ -86,6 +87,10 @@ class CachedCompiler(AroundCompiler):
             if key is not None and fresh is not None:
                 self.cache.keep({key: _packed(fresh)})
             yield built
+
+    def _shelf(self, folder: Path) -> _Shelf:
+        makes: Any = self.makes  # to mypy a class is not hashable
+        return _Shelf(self.cache, _plain(makes), folder)
 
     def keys(self, phenotypes: Sequence[Phenotype]) -> list[bytes | None]:
         """For each phenotype of a batch what decides its code; None where that is not known.
@@ -121,7 +126,7 @@ class CachedBatches(CachedCompiler):
         keys = self.keys(phenotypes)
         known = [key for key in keys if key is not None]
         whole = digest(["apart", *known]) if len(known) == len(keys) else None
-        shelf = _Shelf(self.cache, TypeAdapter(self.makes), folder)
+        shelf = self._shelf(folder)
         if whole is not None and (found := self._found(whole, phenotypes, shelf)):
             self.cache.count(len(found), 0)
             yield from found
@@ -150,6 +155,12 @@ class CachedBatches(CachedCompiler):
         found = [shelf.restored(one, i) for one, i in zip(records, idents, strict=True)]
         built = [one for one in found if one is not None]
         return built if len(built) == len(found) else None
+
+
+@lru_cache
+def _plain(kind: Any) -> TypeAdapter[Binary]:
+    """Between binaries of a kind and plain data; to work it out takes some milliseconds."""
+    return TypeAdapter(kind)
 
 
 Record: TypeAlias = dict[str, Any]

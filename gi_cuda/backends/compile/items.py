@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from gi_cuda.backends.compile.declarations import (
-    KEYWORDS,
-    WORD,
     ScopeDeclaration,
     Tokens,
     declarations,
@@ -51,17 +49,6 @@ _LOOKED_UP = frozenset(
 )
 """What compilers look up where nobody says its name, and what templates of headers call with
 operands of a type that they are given."""
-
-
-_NAMED = re.compile(
-    r"\b(?:__global__|__device__|global|device)\b[^;{}=]*\([^;{}=]*\)[^;{}=()]*\{\s*\Z"
-)
-"""The head of a function up to its opening brace, where that ends a line."""
-_UNUSUAL = re.compile(
-    r"[\"'#\\]|//|/\*|\b(?:static|thread_local|extern|using|namespace|struct|class)\b"
-)
-_BRACKET = re.compile(r"[(){}\[\]]")
-_OPENS = {")": "(", "]": "[", "}": "{"}
 
 
 class Kind(Enum):
@@ -168,47 +155,6 @@ def read_items(lines: Sequence[str]) -> Items | None:
     directives = (line_at(place) for place, _ in tokens.directives)
     gaps.update(line for line in directives if not _within(covered, line))
     return Items(tuple(items), frozenset(gaps), complete)
-
-
-def with_other_lines(item: Item, begin: int, end: int, lines: Sequence[str]) -> Item | None:
-    """A function with other lines in its body, without reading all of it again; None where that
-    may not tell what it is then.
-
-    What it says are the names that it said before and those of the new lines. Its own lines count
-    from 0.
-
-    Args:
-        begin, end: the lines that go, where the item counts its own.
-        lines: what comes in their place.
-    """
-    old = item.text.split("\n")
-    head = next((at for at, line in enumerate(old) if "{" in line), len(old))
-    first, last = begin - item.first, end - item.first
-    if item.kind is not Kind.PLAIN or first <= head or last >= len(old):
-        return None
-    gone, new = "\n".join(old[first:last]), "\n".join(lines)
-    if not (_plain(gone) and _plain(new) and _NAMED.search("\n".join(old[: head + 1]))):
-        return None
-    text = "\n".join([*old[:first], *lines, *old[last:]])
-    said = item.said | (set(WORD.findall(new)) - KEYWORDS)
-    return replace(
-        item, first=0, last=len(old) - 1 + len(lines) - (last - first), text=text, said=said
-    )
-
-
-def _plain(text: str) -> bool:
-    """Whether these lines are statements whose brackets match, and nothing else."""
-    if _UNUSUAL.search(text):
-        return False
-    depth = {"(": 0, "[": 0, "{": 0}
-    for bracket in _BRACKET.findall(text):
-        if bracket in depth:
-            depth[bracket] += 1
-        else:
-            depth[_OPENS[bracket]] -= 1
-            if depth[_OPENS[bracket]] < 0:
-                return False
-    return not any(depth.values())
 
 
 def _within(ranges: Sequence[tuple[int, int]], line: int) -> bool:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 
 import xxhash
 
@@ -28,9 +28,9 @@ from gi_cuda.backends.compile.items import (
     Kind,
     code_lines,
     read_items,
-    with_other_lines,
 )
 from gi_cuda.backends.compile.needs import Needs
+from gi_cuda.backends.compile.reread import changed_lines, read_anew, read_beside
 from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.spec.kernel_names import identifier, overload
 
@@ -194,7 +194,7 @@ class Lender:
     def _compared(self, lines: Sequence[str]) -> _Edit | None:
         """What a variant changes; None where that is not certain to be in its declarations."""
         items, more = self.read.items, len(lines) - len(self.lines)
-        begin, end = _changed(self.lines, lines)
+        begin, end = changed_lines(self.lines, lines)
         first = bisect_left(items, begin, key=lambda item: item.last)
         last = max(first, bisect_left(items, end, key=lambda item: item.first))
         # Lines that belong to several declarations are changed for all of them.
@@ -209,8 +209,8 @@ class Lender:
         if any(begin <= line < end for line in self.read.gaps):
             return None
         now = "\n".join(lines[begin : end + more])
-        new = _read_beside(items[first:last], now)
-        if new is None and (new := _read_anew(now)) is None:
+        new = read_beside(items[first:last], now)
+        if new is None and (new := read_anew(now)) is None:
             return None
         return _edit(items, (first, last), (begin, more), new, self.read.gaps)
 
@@ -284,63 +284,6 @@ def _key(part: Phenotype) -> bytes:
     return xxhash.xxh3_128_digest(said.encode("utf-8", "surrogateescape"))
 
 
-def _read_beside(old: Sequence[Item], text: str) -> Sequence[Item] | None:
-    """The declarations in what came in the place of others; only those that changed are read. None
-    where that does not tell which they are.
-
-    Where brackets match and a declaration ends, another one begins. So where what lies between
-    unchanged declarations can be read by itself, it is nothing else.
-    """
-    if any(one.last >= other.first for one, other in pairwise(old)):
-        return None
-    found: list[Item] = []
-    waiting: list[Item] = []
-    whole, at, line = f"\n{text}\n", 0, 0
-    for item in (*old, None):
-        here = whole.find(f"\n{item.text}\n", at) if item else len(whole) - 1
-        if item and here < 0:
-            waiting.append(item)
-            continue
-        if here > at:
-            between = whole[at + 1 : here]
-            new = _changed_item(waiting, between) or _read_anew(between)
-            if new is None:
-                return None
-            found += (_moved(one, line) for one in new)
-            line += between.count("\n") + 1
-        if item:
-            found.append(_moved(item, line - item.first))
-            line += item.last - item.first + 1
-            at = here + len(item.text) + 1
-        waiting = []
-    return found
-
-
-def _changed_item(old: Sequence[Item], text: str) -> Sequence[Item] | None:
-    """What came in the place of one function, where that can be told without reading all of it."""
-    if len(old) != 1:
-        return None
-    before, now = old[0].text.split("\n"), text.split("\n")
-    begin, end = _changed(before, now)
-    new = now[begin : end + len(now) - len(before)]
-    item = with_other_lines(old[0], old[0].first + begin, old[0].first + end, new)
-    return [item] if item else None
-
-
-@lru_cache(maxsize=512)
-def _read_anew(text: str) -> tuple[Item, ...] | None:
-    """The declarations in a text; None where there is anything else. Variants have edits in common,
-    so many texts come again."""
-    read = read_items(text.split("\n"))
-    if read is None or read.gaps or not (read.complete or not read.items):
-        return None
-    return read.items
-
-
-def _moved(item: Item, by: int) -> Item:
-    return replace(item, first=item.first + by, last=item.last + by)
-
-
 def _edit(
     items: Sequence[Item],
     replaced: tuple[int, int],
@@ -375,15 +318,6 @@ def _edit(
         return None
     moved = frozenset(line if line < begin else line + more for line in gaps)
     return _Edit(needs, lines, moved, frozenset(changed), frozenset(names))
-
-
-def _changed(before: Sequence[str], now: Sequence[str]) -> tuple[int, int]:
-    """The lines that are not the same, by the first one's number and those behind the last; what
-    follows is as many lines in both."""
-    most = min(len(before), len(now))
-    first = next((at for at in range(most) if before[at] != now[at]), most)
-    behind = next((n for n in range(most - first) if before[-1 - n] != now[-1 - n]), most - first)
-    return first, len(before) - behind
 
 
 def _known(item: Item) -> bool:

@@ -34,7 +34,7 @@ def main() -> None:
         arena, confinement = Arena(context), Confinement(context, helpers)
         arena.extend()
         control = arena.allocate("control", 65536)
-        confinement.begin(control, limit)
+        confinement.begin(control, limit, shadowed=arena.shadow.there)
         limit += GRACE
     module = context.module(binary.path)
     for name, value in job["symbols"].items():
@@ -68,7 +68,7 @@ def main() -> None:
     textures.leave(surfaces)
     context.wait(end, limit)
     signs = memory.failing(confinement.signs(control, confined=True)) if confinement else []
-    fate = confinement.fate(signs) if confinement else None
+    fates = confinement.fates(signs) if confinement else ()
     damaged = [
         f"{word} {name}"
         for name, region in regions.items()
@@ -83,7 +83,7 @@ def main() -> None:
         "error": error,
         "outputs": outputs,
         "damaged": damaged,
-        "fate": fate.kind if fate else "",
+        "fates": [one.kind for one in fates],
     }
     sys.stdout.buffer.write(pickle.dumps(answer))
     sys.stdout.buffer.flush()

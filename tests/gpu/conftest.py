@@ -66,7 +66,7 @@ class Outcome:
         error: why the launch was refused, or empty.
         outputs: the buffers after the launch.
         damaged: guard zones that were written to.
-        fate: what would have become of confined code otherwise.
+        fates: what would have become of confined code otherwise.
     """
 
     status: int
@@ -74,7 +74,12 @@ class Outcome:
     error: str = ""
     outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     damaged: Sequence[str] = ()
-    fate: str = ""
+    fates: Sequence[str] = ()
+
+    @property
+    def fate(self) -> str:
+        """The one that counts, or empty."""
+        return next(iter(self.fates), "")
 
 
 class Cuda:

@@ -244,7 +244,7 @@ class HostDevice:
             outputs = None
             if not self._agrees(one.plan, one.expected):
                 outputs = {name: np.copy(array) for name, array in self.outputs(one.plan).items()}
-            verified.append(Verified(seconds, tuple(self.damaged(one.plan)), None, outputs))
+            verified.append(Verified(seconds, tuple(self.damaged(one.plan)), (), outputs))
         return verified
 
     def _symbols(

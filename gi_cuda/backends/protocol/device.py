@@ -111,15 +111,15 @@ class Verified:
     Attributes:
         seconds: on the device's clock.
         damaged: what it wrote to and must not.
-        fate: what would have become of it, were it not confined, or its loops not guarded; None
-            where it would have ended as it did.
+        fates: what would have become of it, were it not confined, or its loops not guarded, that
+            which counts first; none where it would have ended as it did.
         outputs: what it wrote, where nothing is damaged and these are not the outputs that are
             expected, bit for bit; valid until the next launch.
     """
 
     seconds: float
     damaged: tuple[str, ...]
-    fate: Fate | None
+    fates: tuple[Fate, ...]
     outputs: Outputs | None
 
 

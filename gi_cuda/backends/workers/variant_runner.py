@@ -91,8 +91,8 @@ class VariantRunner:
         """Enter what became of a run; whether its answers are acceptable."""
         begun, case_plan = time.perf_counter(), run.plan
         self._run_seconds += seen.seconds
-        fate, right = seen.fate, False
-        if fate is not None and fate.kind not in self._sampling.overlooked:
+        overlooked, right = self._sampling.overlooked, False
+        if fate := next((one for one in seen.fates if one.kind not in overlooked), None):
             self._fate = replace(fate, message=f"{case_plan.case}: {fate.message}")
         else:
             self._verdict = self._case_runner.judged(case_plan, seen)

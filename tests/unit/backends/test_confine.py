@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.cuda.ptx.addresses import BASE, SIZE
+from gi_cuda.backends.cuda.ptx.addresses import BASE, GRANULE, SHADOW, SIZE
 from gi_cuda.backends.cuda.ptx.confine import confine, confined_module
 from gi_cuda.backends.cuda.ptx.harmless import CONTROL, SIGNS
+from gi_cuda.backends.cuda.toolkit import find_toolkit
+from gi_cuda.errors import UserError
 
 SHARED = 4096
 END = SHARED + 1024
@@ -38,6 +42,7 @@ $L__BB0_2:
 
 }}
 """
+BUFFER = BASE + (1 << 34) + (1 << 17)
 PLACES = {"table": 7 << 40, "__local_depot0": 1 << 20}
 DONE = {
     "add": lambda a, b: a + b,
@@ -65,34 +70,67 @@ def confined(instruction: str, more: str = "") -> str:
     return line.strip()
 
 
-def carried_out(text: str, registers: dict[str, int]) -> tuple[int, bool]:
-    """Where a confined access goes, and whether its address was forced there."""
-    values = {"%gi_strayed": False, **PLACES, **registers}
+class Carried(NamedTuple):
+    """Where a confined access goes, whether its address was forced there, and whether some of what
+    lies there is not a buffer's."""
+
+    place: int
+    strayed: bool
+    beside: bool
+
+
+def carried_out(text: str, registers: dict[str, int], size: int = 0) -> Carried:
+    """What a confined access does where a buffer of so many bytes lies in the window."""
+    values = {"%gi_strayed": False, "%gi_beside": False, **PLACES, **registers}
     values |= {f"%gi_last{width}": END - width for width in (1, 2, 4, 8, 16)}
     bits = {"b64": 64, "s64": 64, "u64": 64, "b32": 32, "s32": 32, "u32": 32}
 
     def value(operand: str) -> int:
         return values[operand] if operand in values else int(operand)
 
-    for step in text.split(";"):
-        operation, _, rest = step.strip().partition(" ")
-        name, *_, kind = operation.split(".") if operation else ("", "")
-        operands = [word.strip() for word in rest.split(",")]
+    *steps, last = (step.strip() for step in text.strip(" ;").split(";"))
+    for step in steps:
+        if step.startswith("@%gi_here "):
+            if not values["%gi_here"]:
+                continue
+            step = step.removeprefix("@%gi_here ")
+        operation, _, rest = step.partition(" ")
+        name, *_, kind = operation.split(".")
+        operands = [word.strip("{}[] ") for word in rest.split(",")]
+        to, *of = operands
         if name in DONE and kind in bits:
-            result = DONE[name](*(value(one) % 2 ** bits[kind] for one in operands[1:3]))
-            values[operands[0]] = result % 2 ** bits[kind]
-        elif name == "mov":
-            values[operands[0]] = value(operands[1])
+            values[to] = DONE[name](*(value(one) % 2 ** bits[kind] for one in of)) % 2 ** bits[kind]
+        elif name == "mov" and rest.startswith("{"):
+            values[to], values[of[0]] = value(of[1]) % 2**32, value(of[1]) >> 32
+        elif name == "mov" and len(of) == 2:
+            values[to] = value(of[0]) + (value(of[1]) << 32)
+        elif name in ("mov", "cvt", "cvta"):
+            values[to] = value(of[0]) % (2**32 if ".u32." in operation else 2**64)
+        elif name == "shf":
+            values[to] = (value(of[0]) + (value(of[1]) << 32) >> value(of[2])) % 2**32
+        elif name == "shr":
+            values[to] = value(of[0]) >> value(of[1])
+        elif name == "isspacep":
+            values[to] = False
+        elif operation == "ld.global.nc.u8":
+            granule = value(of[0]) - SHADOW
+            assert 0 <= granule < SIZE // GRANULE
+            values[to] = min(max(0, BUFFER + size - BASE - GRANULE * granule), GRANULE)
+            values[to] *= granule >= (BUFFER - BASE) // GRANULE
         elif name == "selp":
-            values[operands[0]] = value(operands[1 if value(operands[3]) else 2])
+            values[to] = value(of[0 if value(of[2]) else 1])
         elif name == "setp":
-            one, other = value(operands[1]), value(operands[2])
-            holds = one != other if ".ne" in operation else one <= other
-            values[operands[0]] = holds or (".or." in operation and bool(value(operands[3])))
+            one, other = value(of[0]), value(of[1])
+            compare = operation.split(".")[1]
+            holds = {"ne": one != other, "eq": one == other, "le": one <= other, "gt": one > other}
+            more = value(of[2]) if len(of) > 2 else ".or." not in operation
+            values[to] = holds[compare] or more if ".or." in operation else holds[compare] and more
         elif operation == "or.pred":
-            values[operands[0]] = value(operands[1]) or value(operands[2])
-    (last,) = re.findall(r"\[(%\w+)\]", text)
-    return values[last], bool(values["%gi_strayed"])
+            values[to] = value(of[0]) or value(of[1])
+        else:
+            raise AssertionError(step)
+    (forced,) = re.findall(r"\[(%\w+)\]", last)
+    return Carried(values[forced], bool(values["%gi_strayed"]), bool(values["%gi_beside"]))
 
 
 @given(addresses, offsets, kinds)
@@ -102,7 +140,7 @@ def test_what_stays_in_the_window_is_left_and_all_else_is_forced_there(
     name, width = kind
     text = confined(f"ld.global.{name} \t%r1, [%rd7+{offset}];")
     wanted = (address + offset) % 2**64
-    found, strayed = carried_out(text, {"%rd7": address})
+    found, strayed, _ = carried_out(text, {"%rd7": address})
     assert BASE <= found <= BASE + SIZE - width
     assert found % width == 0
     harmless = BASE <= wanted < BASE + SIZE and wanted % width == 0
@@ -116,7 +154,7 @@ def test_a_variable_that_a_kernel_names_may_be_reached_and_no_byte_behind_it(
 ) -> None:
     name, width = kind
     text = confined(f"ld.global.{name} \t%r1, [%rd7];", more="mov.u64 \t%rd8, table;")
-    found, strayed = carried_out(text, {"%rd7": address})
+    found, strayed, _ = carried_out(text, {"%rd7": address})
     begin = PLACES["table"]
     inside = begin <= address <= begin + 256 - width and address % width == 0
     window = BASE <= address < BASE + SIZE and address % width == 0
@@ -131,7 +169,7 @@ def test_shared_memory_ends_where_the_block_has_no_more(
     name, width = kind
     text = confined(f"st.shared.{name} \t[%r7+{offset}], %r1;")
     wanted = (address + offset) % 2**32
-    found, strayed = carried_out(text, {"%r7": address})
+    found, strayed, _ = carried_out(text, {"%r7": address})
     assert found % width == 0
     assert found <= END - width
     harmless = wanted % width == 0 and wanted <= END - width
@@ -143,10 +181,45 @@ def test_shared_memory_ends_where_the_block_has_no_more(
 def test_a_function_keeps_to_its_own_stack(address: int, kind: tuple[str, int]) -> None:
     name, width = kind
     text = confined(f"st.local.{name} \t[%rd7], %r1;")
-    found, strayed = carried_out(text, {"%rd7": address})
+    found, strayed, _ = carried_out(text, {"%rd7": address})
     begin = PLACES["__local_depot0"]
     assert begin <= found <= begin + STACK - width
     assert strayed == (found != address)
+
+
+@pytest.mark.parametrize("space", [".global", ""])
+@pytest.mark.parametrize("more", ["", "mov.u64 \t%rd8, table;"])
+@given(st.integers(0, 200), st.integers(-300, 300), kinds)
+def test_what_is_not_all_of_it_a_buffers_leaves_a_sign(
+    space: str, more: str, size: int, offset: int, kind: tuple[str, int]
+) -> None:
+    name, width = kind
+    text = confined(f"ld{space}.{name} \t%r1, [%rd7+{offset}];", more=more)
+    found, strayed, beside = carried_out(text, {"%rd7": BUFFER}, size)
+    assert strayed == (offset % width != 0)
+    if not strayed:
+        assert found == BUFFER + offset
+        assert beside == (not 0 <= offset <= size - width)
+
+
+@pytest.mark.parametrize("space", [".global", ""])
+def test_what_lies_outside_the_window_is_not_looked_up(space: str) -> None:
+    text = confined(f"ld{space}.u32 \t%r1, [%rd7];", more="mov.u64 \t%rd8, table;")
+    found = carried_out(text, {"%rd7": PLACES["table"] + 252})
+    assert found == (PLACES["table"] + 252, False, False)
+
+
+@pytest.mark.parametrize("place", [BASE, BASE + SIZE - 4, CONTROL])
+def test_all_of_the_window_but_buffers_is_nobodys(place: int) -> None:
+    found = carried_out(confined("st.global.u32 \t[%rd7], %r1;"), {"%rd7": place}, 128)
+    assert found == (place, False, True)
+
+
+def test_what_is_not_carried_out_leaves_no_sign() -> None:
+    text = confined("@!%p1 st.global.u32 \t[%rd7], %r1;")
+    for passes in (False, True):
+        registers = {"%rd7": BUFFER + 4, "!%p1": passes}
+        assert carried_out(text, registers, 4).beside == passes
 
 
 def test_the_rest_of_the_instruction_stays_and_its_guard_counts() -> None:
@@ -160,6 +233,13 @@ def test_of_a_copy_both_ends_are_forced() -> None:
     text = confined("cp.async.cg.shared.global \t[%r3+4], [%rd3], 16;")
     assert text.endswith("cp.async.cg.shared.global [%gi_word], [%gi_forced], 16;")
     assert text.count("setp.ne.or.u") == 2
+    assert text.count("%gi_beside, %gi_lanes, %gi_word, %gi_beside;") == 1
+
+
+def test_a_copy_that_may_read_less_is_not_looked_up() -> None:
+    text = confined("cp.async.ca.shared.global \t[%r3], [%rd3], 16, %r4;")
+    assert text.endswith("cp.async.ca.shared.global [%gi_word], [%gi_forced], 16, %r4;")
+    assert "%gi_beside" not in text
 
 
 def test_an_address_of_any_kind_is_asked_what_it_means() -> None:
@@ -266,6 +346,22 @@ def test_no_access_through_a_register_and_no_loop_is_left(path: Path) -> None:
         labels = {found[1]: found.start() for found in re.finditer(r"^(\$\w+):", body, re.M)}
         for jump in re.finditer(r"(exit; )?(?:@!?%\w+ )?bra(?:\.uni)?\s+(\$\w+);", body):
             assert labels[jump[2]] > jump.start() or jump[1]
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_an_assembler_takes_it(path: Path, tmp_path: Path) -> None:
+    try:
+        assembler = find_toolkit().nvcc.with_name("ptxas")
+    except UserError as error:
+        pytest.skip(error.what)
+    text = path.read_text(encoding="utf-8")
+    target = re.search(r"^\.target\s+(\w+)", text, re.M)
+    assert target
+    confined_text = tmp_path / "confined.ptx"
+    confined_text.write_text(confined_module(text), encoding="utf-8")
+    command = [assembler, f"-arch={target[1]}", "-O0", confined_text, "-o", tmp_path / "cubin"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,11 @@ class Buffers:
         """Address of what confined code shares with the tool; 0 where the case has none."""
         return self._control if self._cushion(plan) else 0
 
+    @property
+    def shadowed(self) -> bool:
+        """Whether confined code can look up what it accesses."""
+        return self._arena is not None and self._arena[0].shadow.there
+
     def all(
         self, plan: CasePlan, variables: Mapping[str, Region]
     ) -> Iterator[tuple[Buffer, Region]]:

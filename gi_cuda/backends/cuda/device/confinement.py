@@ -28,8 +28,9 @@ _FATES: Mapping[str, Fate] = {
         "unnamed", Survival.CRASHED, "a thread in an operation of its warp whose mask lacks it"
     ),
     "alone": Fate("alone", Survival.HUNG, "waits for threads of its warp that went elsewhere"),
+    "beside": Fate("beside", Survival.CRASHED, "an access just beside a buffer"),
 }
-"""What each sign stands for; where several are there the first one counts."""
+"""What each sign stands for; of several the first one counts that is not overlooked."""
 
 
 class Confinement:
@@ -55,16 +56,17 @@ class Confinement:
             return ()
         return self._signs if confined else self._signs[:1]
 
-    def begin(self, control: int, limit: float) -> None:
+    def begin(self, control: int, limit: float, *, shadowed: bool) -> None:
         """From now on confined launches have so many seconds. Does not wait.
 
         Args:
             control: address of what was set aside for this.
+            shadowed: whether the shadow of the window is there.
 
         Raises:
-            LaunchRefused: it is not where confined code looks for it.
+            LaunchRefused: one of them is not where confined code looks for it.
         """
-        if control != CONTROL:
+        if control != CONTROL or not shadowed:
             raise LaunchRefused("the driver gives no memory where confined code needs it")
         arguments = struct.pack("@PQII", control, int(limit * 1e9), len(SIGNS), POISON)
         self._context.launch(self._begin, (1, 1, 1), (1, 1, 1), arguments)
@@ -79,6 +81,6 @@ class Confinement:
         if control == CONTROL:
             self._context.drv.memset_d32_async(SIGNS[_LATE], POISON, 1, self._context.stream)
 
-    def fate(self, failing: Sequence[int]) -> Fate | None:
+    def fates(self, failing: Sequence[int]) -> tuple[Fate, ...]:
         """What the signs say; ``failing`` are the indices of the checks that fail."""
-        return list(_FATES.values())[min(failing)] if failing else None
+        return tuple(fate for at, fate in enumerate(_FATES.values()) if at in failing)

@@ -215,7 +215,7 @@ class CudaDevice(Solid):
                 outputs = self._told(
                     look.run.plan, look.judged, self._staging.read(look.written, kept)
                 )
-            yield Verified(one.seconds, damaged, self._confinement.fate(signs), outputs)
+            yield Verified(one.seconds, damaged, self._confinement.fates(signs), outputs)
 
     def _look(self, run: TimedRun) -> Look:
         """What is to be looked at after a run."""
@@ -281,7 +281,7 @@ class CudaDevice(Solid):
                 self._drv.memset_d32_async(choice, chosen, 1, self._context.stream)
             control = self._buffers.control(plan)
             if bound.confined:
-                self._confinement.begin(control, limit)
+                self._confinement.begin(control, limit, shadowed=self._buffers.shadowed)
             else:
                 self._confinement.watch(control)
             begin.record(self._context.stream)

@@ -161,6 +161,8 @@ class Memory:
         memory = (arena or self._context).allocate(name, whole)
         self._drv.memset_d32_async(int(memory), POISON, whole // 4, self._context.stream)
         region = Region(name, int(memory) + GUARD, size, True, pristine, memory)
+        if arena:
+            arena.shadow.let_in(region.address, size)
         self.restore(region)
         return region
 

@@ -13,6 +13,14 @@ multiple of :data:`SIZE`; far from where programs on Linux have anything."""
 SIZE = 1 << 35
 """Bytes of that window; a power of two."""
 
+GRANULE = 32
+"""For so many bytes of the window its shadow has one: how many of them, from the first on, are
+memory that launches may access. No access is wider, so that one byte tells of it."""
+
+SHADOW = 1 << 43
+"""The first address of the shadow in every process, a multiple of ``1 << 32``; as far from all else
+as the window."""
+
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Bytes that an access may have."""
 
@@ -65,6 +73,7 @@ def _form(opcode: str, wide: bool, moved: bool, test: str, function: Function) -
         address = "%gi_address" if wide else "%gi_lanes"
         steps = [f"add.s{64 if wide else 32} {address}, {_BASE}, {_OFFSET};"]
     forced, compare = "%gi_forced", ("setp.ne.u64", f"{address}, %gi_forced")
+    looked: list[str] = []
     match space[1] if space else "generic":
         case "shared" | "shared::cta":
             if wide:
@@ -74,13 +83,15 @@ def _form(opcode: str, wide: bool, moved: bool, test: str, function: Function) -
             forced, compare = "%gi_word", ("setp.ne.u32", f"%gi_word, {address}")
         case "global" if wide:
             steps += _in_window(address, width, function)
+            looked = _looked_up(width, test, only_window=not function.variables)
         case "local" if wide and function.stack:
             steps += _in_stack(address, *function.stack, width)
         case "generic" if wide:
             steps += _anywhere(address, width, function)
+            looked = _looked_up(width, test, only_window=False)
         case _:
             return None
-    return Form(" ".join([*steps, *noted(*compare, test)]), forced)
+    return Form(" ".join([*steps, *noted(*compare, test), *looked]), forced)
 
 
 def tested(guard: str) -> str:
@@ -113,6 +124,35 @@ def _in_window(address: str, width: int, function: Function) -> list[str]:
             "selp.b64 %gi_forced, %gi_edge, %gi_forced, %gi_here;",
         ]
     return steps
+
+
+def _looked_up(width: int, test: str, *, only_window: bool) -> list[str]:
+    """Enter a sign where what the forced address means is not, or not all, a buffer's.
+
+    Args:
+        only_window: whether it can lie nowhere else.
+    """
+    steps = [
+        "mov.b64 {%gi_lanes, %gi_word}, %gi_forced;",
+        # The granule's number; the window's own bits are beyond these 32.
+        f"shf.r.wrap.b32 %gi_word, %gi_lanes, %gi_word, {GRANULE.bit_length() - 1};",
+        f"mov.b64 %gi_away, {{%gi_word, {SHADOW >> 32}}};",
+    ]
+    guard = ""
+    if not only_window:
+        guard, bits = "@%gi_here ", SIZE.bit_length() - 1
+        steps += [
+            f"shr.u64 %gi_edge, %gi_forced, {bits};",
+            f"setp.eq.u64 %gi_here, %gi_edge, {BASE >> bits};",
+            f"mov.u32 %gi_word, {GRANULE};",
+        ]
+    return [
+        *steps,
+        f"{guard}ld.global.nc.u8 %gi_word, [%gi_away];",
+        f"and.b32 %gi_lanes, %gi_lanes, {GRANULE - 1};",
+        f"add.u32 %gi_lanes, %gi_lanes, {width};",
+        *noted("setp.gt.u32", "%gi_lanes, %gi_word", test, "beside"),
+    ]
 
 
 def _in_shared(address: str, width: int) -> list[str]:
@@ -173,10 +213,14 @@ def copy(guard: str, opcode: str, operands: str, function: Function) -> list[str
     if function.width(into["base"]) != 32 or function.width(out["base"]) != 64:
         return None
     width, test = int(size[1]), tested(guard)
+    # Where there is another operand it may say that less is read, or nothing.
+    whole = not operands[size.end() :].strip()
+    looked = _looked_up(width, test, only_window=not function.variables) if whole else []
     return [
         f"add.s64 %gi_address, {out['base']}, {out['offset'] or 0};",
         *_in_window("%gi_address", width, function),
         *noted("setp.ne.u64", "%gi_address, %gi_forced", test),
+        *looked,
         f"add.s32 %gi_lanes, {into['base']}, {into['offset'] or 0};",
         *_in_shared("%gi_lanes", width),
         *noted("setp.ne.u32", "%gi_word, %gi_lanes", test),

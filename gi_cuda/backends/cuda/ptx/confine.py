@@ -8,6 +8,11 @@ leaves a sign: unconfined, it would have been a crash. The window holds the buff
 that give fitness; a variable of the module's own is let through within its bounds, and an access to
 a function's own stack is forced into that.
 
+What lies between the buffers of the window can be accessed and is nobody's. A shadow of the window
+says which bytes are a buffer's, as AddressSanitizer's does (Serebryany et al., USENIX ATC 2012): it
+is looked at for every access to the window, and one to what is not leaves a sign of its own. That
+goes by bytes, so what reads one element too many is found out, whatever it makes of it.
+
 What threads of a warp do together (shuffles, votes) waits for all that its mask names. Here it is
 done by those that come there together, so that nobody waits for a thread that went elsewhere. In
 code that is right these are those of the mask: nvcc lets threads that parted meet again first.
@@ -23,7 +28,8 @@ Left as they are, and told in :attr:`Confined.left`: barriers for some of a bloc
 cluster, memory of other blocks of a cluster, bulk copies, calls through pointers, the device's own
 ``malloc`` and ``free``. Nothing is done about endless recursion, about matrix instructions that
 read memory by descriptors, and about constant memory, where what lies outside is zero on the
-devices that were tried. Fetches from textures give zeros outside their memory.
+devices that were tried. Fetches from textures give zeros outside their memory. An asynchronous copy
+that is told how much of its width to read is not looked up.
 """
 
 from __future__ import annotations

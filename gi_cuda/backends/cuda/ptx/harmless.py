@@ -18,10 +18,12 @@ SIGNS: Mapping[str, int] = {
     "parted": CONTROL + 16,
     "unnamed": CONTROL + 20,
     "alone": CONTROL + 24,
+    "beside": CONTROL + 28,
 }
 """Where a word is changed by code that is not done at the deadline, that would have crashed, of
 which threads of a warp are at different barriers, where a thread takes part in something that is
-not for it, or which waits for threads of its warp that do not come."""
+not for it, which waits for threads of its warp that do not come, or which accesses what lies
+between buffers."""
 
 _WARPS = "gi_warps"
 MODULE = f".shared .align 4 .b8 {_WARPS}[256];\n"
@@ -62,7 +64,7 @@ def _sign(kind: str) -> str:
     return f"st.volatile.global.u32 [%gi_control+{SIGNS[kind] - CONTROL}], 1;"
 
 
-_KEPT = ("strayed", "parted", "unnamed", "alone")
+_KEPT = ("strayed", "parted", "unnamed", "alone", "beside")
 _REPORT = tuple(f"@%gi_{kind} {_sign(kind)}" for kind in _KEPT)
 _LEAVING = f"red.shared.or.b32 [%gi_slot+{_GONE}], %gi_self;"
 TICK = (

@@ -19,7 +19,8 @@ __device__ int own[64];
 __device__ __noinline__ int through(const int *p, int i) { return p[i]; }
 """
 KERNEL = "__global__ void k(int *out, const int *in, int n) { int t = threadIdx.x; STATEMENT }"
-GIVEN = np.arange(1 << 14, dtype=np.int32) % 11
+SIZE = 1 << 14
+GIVEN = np.arange(SIZE, dtype=np.int32) % 11
 
 EVERYTHING = """
   extern __shared__ int all[];
@@ -46,6 +47,9 @@ EVERYTHING = """
 HARMLESS = {
     "some leave early": "__shared__ int s[256]; s[t] = in[t]; if (t >= 100) return;"
     " __syncthreads(); out[t] = s[(t + 1) % 100];",
+    "reads all of a buffer": "int s = 0; for (int k = 4 * t; k < SIZE; k += 1024)"
+    " { int4 v = *(const int4 *)(in + k); s += v.x + v.y + v.z + v.w; } out[t] = s;"
+    " if (t == 0) out[SIZE - 1] = through(in, SIZE - 1);",
     "some go round more often": "int s = in[t]; for (int k = 0; k < (in[t] & 7); ++k)"
     " { __syncthreads(); s += k; } out[t] = s;",
 }
@@ -84,13 +88,29 @@ HARMFUL = {
         " out[t] = through(t % 3 == 0 ? s : in, n * 100000000);",
         "strayed",
     ),
+    "reads the element behind a buffer": ("out[t] = in[t == 7 ? SIZE - 1 + n : t];", "beside"),
+    "reads the element before a buffer": ("out[t] = in[t == 7 ? -n : t];", "beside"),
+    "reads it by a pointer to anything": ("out[t] = through(in, t == 7 ? -n : t);", "beside"),
+    "reads one of two elements behind": (
+        "int2 two = *(const int2 *)(in + (t == 7 ? SIZE - 1 + n : 2 * t)); out[t] = two.x + two.y;",
+        "beside",
+    ),
+    "adds nothing behind": ("out[t] = atomicAdd(out + (t == 7 ? SIZE - 1 + n : t), 0);", "beside"),
+    "copies from behind": (
+        "__shared__ int s[256]; unsigned to = (unsigned)__cvta_generic_to_shared(s + t);"
+        ' asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"'
+        ' :: "r"(to), "l"(in + (t == 7 ? SIZE - 1 + n : t)));'
+        ' asm volatile("cp.async.wait_all;"); out[t] = s[t];',
+        "beside",
+    ),
+    "reads a gigabyte away": ("out[t] = in[t + ((long long)n << 28)];", "beside"),
     "a trap": ("if (in[t] > 3) __trap(); out[t] = 1;", "strayed"),
 }
 
 
 def run(cuda: Any, text: str, *, blocks: int = 1, n: int = 1, **options: Any) -> Any:
-    arguments = {"out": np.zeros(1 << 14, np.int32), "in": GIVEN, "n": np.int32(n)}
-    whole = HELPERS + KERNEL.replace("STATEMENT", text)
+    arguments = {"out": np.zeros(SIZE, np.int32), "in": GIVEN, "n": np.int32(n)}
+    whole = HELPERS + KERNEL.replace("STATEMENT", text).replace("SIZE", str(SIZE))
     shared = 4 * THREADS
     return cuda.run(whole, arguments, (blocks,), (THREADS,), shared=shared, limit=0.02, **options)
 
@@ -121,3 +141,13 @@ def test_what_would_do_harm_leaves_a_sign_and_its_process_lives(
     outcome = run(cuda, text, way=way)
     assert (outcome.status, outcome.fate) == (0, sign)
     assert outcome.damaged == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 1001])
+def test_buffers_end_where_they_end(cuda: Any, size: int, way: int) -> None:
+    text = "__global__ void k(char *out, const char *in, int n) { out[threadIdx.x] = in[n]; }"
+    for at, fate in ((size - 1, ""), (size, "beside"), (-1, "beside")):
+        given = {"out": np.zeros(1, np.int8), "in": np.ones(size, np.int8), "n": np.int32(at)}
+        outcome = cuda.run(text, given, (1,), (1,), way=way)
+        assert (outcome.status, outcome.fate) == (0, fate)

@@ -108,6 +108,9 @@ def carried_out(text: str, registers: dict[str, int], size: int = 0) -> Carried:
             values[to] = value(of[0]) % (2**32 if ".u32." in operation else 2**64)
         elif name == "shf":
             values[to] = (value(of[0]) + (value(of[1]) << 32) >> value(of[2])) % 2**32
+        elif operation == "lop3.b32":
+            assert value(of[3]) == 0xEA
+            values[to] = value(of[0]) & value(of[1]) | value(of[2])
         elif name == "shr":
             values[to] = value(of[0]) >> value(of[1])
         elif name == "isspacep":
@@ -122,7 +125,7 @@ def carried_out(text: str, registers: dict[str, int], size: int = 0) -> Carried:
         elif name == "setp":
             one, other = value(of[0]), value(of[1])
             compare = operation.split(".")[1]
-            holds = {"ne": one != other, "eq": one == other, "le": one <= other, "gt": one > other}
+            holds = {"ne": one != other, "eq": one == other, "le": one <= other, "ge": one >= other}
             more = value(of[2]) if len(of) > 2 else ".or." not in operation
             values[to] = holds[compare] or more if ".or." in operation else holds[compare] and more
         elif operation == "or.pred":

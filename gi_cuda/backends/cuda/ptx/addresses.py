@@ -24,6 +24,9 @@ as the window."""
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Bytes that an access may have."""
 
+_BOTH_OR_THIRD = 0xEA
+"""For ``lop3``: what is in both of the first operands or in the third."""
+
 _BASE, _OFFSET = "\0", "\1"
 """What stands for an access's register and offset in its form."""
 
@@ -149,9 +152,9 @@ def _looked_up(width: int, test: str, *, only_window: bool) -> list[str]:
     return [
         *steps,
         f"{guard}ld.global.nc.u8 %gi_word, [%gi_away];",
-        f"and.b32 %gi_lanes, %gi_lanes, {GRANULE - 1};",
-        f"add.u32 %gi_lanes, %gi_lanes, {width};",
-        *noted("setp.gt.u32", "%gi_lanes, %gi_word", test, "beside"),
+        # The last byte that is accessed, from the granule's first one on.
+        f"lop3.b32 %gi_lanes, %gi_lanes, {GRANULE - 1}, {width - 1}, {_BOTH_OR_THIRD};",
+        *noted("setp.ge.u32", "%gi_lanes, %gi_word", test, "beside"),
     ]
 
 

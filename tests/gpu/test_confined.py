@@ -91,7 +91,7 @@ HARMFUL = {
     "reads the element behind a buffer": ("out[t] = in[t == 7 ? SIZE - 1 + n : t];", "beside"),
     "reads the element before a buffer": ("out[t] = in[t == 7 ? -n : t];", "beside"),
     "reads it by a pointer to anything": ("out[t] = through(in, t == 7 ? -n : t);", "beside"),
-    "reads one of two elements behind": (
+    "reads two elements behind at once": (
         "int2 two = *(const int2 *)(in + (t == 7 ? SIZE - 1 + n : 2 * t)); out[t] = two.x + two.y;",
         "beside",
     ),
@@ -144,7 +144,7 @@ def test_what_would_do_harm_leaves_a_sign_and_its_process_lives(
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("size", [1, 31, 32, 33, 1001])
+@pytest.mark.parametrize("size", [31, 32])
 def test_buffers_end_where_they_end(cuda: Any, size: int, way: int) -> None:
     text = "__global__ void k(char *out, const char *in, int n) { out[threadIdx.x] = in[n]; }"
     for at, fate in ((size - 1, ""), (size, "beside"), (-1, "beside")):

@@ -14,6 +14,7 @@ from statistics import median
 from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
+from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.passes import Equipment, Trial
 from gi_cuda.evaluate.schemata import Group, grouped
 from gi_cuda.results.evaluation import Evaluation
@@ -201,16 +202,18 @@ def rehearsal_of(
     """
     ways = zip(equipment.compiler.rehearsing(), equipment.uncached.rehearsing(), strict=True)
     tried = [
-        _tried(*way, subject, equipment, _as(reference, FIRST_WAY + number), sampling)
-        for number, way in enumerate(ways)
+        _tried(*way, subject, equipment, one, sampling)
+        for way, one in zip(ways, anew(subject, equipment.compiler, reference), strict=True)
     ]
     return min(filter(None, tried), key=lambda one: one[0], default=(0.0, None))[1]
 
 
-def _as(reference: Trial, ident: int) -> Trial:
-    """The reference under a number of its own, so that nothing is known of it yet."""
-    assert isinstance(reference.phenotype, Phenotype)
-    return replace(reference, phenotype=replace(reference.phenotype, ident=ident))
+def anew(subject: Subject, compiler: Compiler, reference: Trial) -> list[Trial]:
+    """The reference once for each way to rehearse that a compiler has, under numbers of which
+    nothing is known yet."""
+    idents = range(FIRST_WAY, FIRST_WAY + len(compiler.rehearsing()))
+    found = compiler.preprocess([unmodified(subject).variant(ident) for ident in idents])
+    return [replace(reference, phenotype=found[ident]) for ident in idents]
 
 
 def _tried(

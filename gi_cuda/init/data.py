@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import Arguments, with_members_set
-from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.consistent import consistent, of_counts, of_structs, with_rows
 from gi_cuda.init.count_names import is_count_name, is_of_window
 from gi_cuda.init.launching import LaunchSite
@@ -27,6 +30,8 @@ from gi_cuda.init.texture_setup import shaped
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_WIDEST = 10**6
+"""Numbers further apart than that say nothing but that there are such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,7 @@ def data_of(
         counted = sorted(own - active - {*given.names, *source.fixed})
     use = launches.use
     within = of_structs(given.structs, given.buffers, scalars, saying)
+    within = tuple(_as_drawn(buffer, use) for buffer in within)
     buffers = with_rows(tuple(_sized(buffer, use, counted) for buffer in within), counting)
     inner = [name for struct in given.structs for name, _ in struct.members]
     written = {s.name: s.written for s in scalars}
@@ -183,6 +189,22 @@ def _sized(
         return buffer
     values = {name: use.values[name] for name in counting if name in use.values}
     return replace(buffer, elements=of_counts(items, values))
+
+
+def _as_drawn(buffer: ProposedBuffer, use: LaunchSite | None) -> ProposedBuffer:
+    """With numbers between those that the host code draws, where these are different ones and
+    neither enormous nor what is usual."""
+    drawn = None if use is None else use.drawn.get(buffer.name)
+    if drawn is None or buffer.fill is not None or drawn.high - drawn.low > _WIDEST:
+        return buffer
+    if buffer.is_whole and drawn.whole and drawn.high > drawn.low:
+        bounds = np.iinfo(buffer.element.type)
+        fill = Fill(int(drawn.low), int(drawn.high) + 1)
+        fits = bounds.min <= fill.low and fill.high - 1 <= bounds.max
+    else:
+        fill = Fill(math.floor(drawn.low), math.ceil(drawn.high))
+        fits = buffer.element.floating and drawn.high > drawn.low and fill != Fill(0, 1)
+    return buffer.with_data(fill, "between these in the host code") if fits else buffer
 
 
 def _counting(

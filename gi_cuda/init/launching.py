@@ -11,10 +11,12 @@ from tree_sitter import Node
 from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
+from gi_cuda.init.drawn import drawn
 from gi_cuda.init.host import HostCode, KnownNames, enclosing_function, template_names
 from gi_cuda.init.host_code import Resolver, is_name
 from gi_cuda.init.in_python import plainer
 from gi_cuda.init.launch_calls import LaunchCall, launch_calls
+from gi_cuda.init.value_ranges import Range
 
 _MOST = 6
 """Launches of a kernel in one file that are read; a dispatcher may have a hundred."""
@@ -40,6 +42,7 @@ class LaunchSite:
         types: declared type of each argument, where there is one.
         passed: the text of what each parameter gets, as host code has it.
         allocated: bytes that the host code allocates for a parameter, as an expression.
+        drawn: between which numbers the host code draws what a parameter points to.
         note: what was found out about it, a line.
     """
 
@@ -55,6 +58,7 @@ class LaunchSite:
     types: Mapping[str, str] = field(default_factory=dict)
     passed: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
+    drawn: Mapping[str, Range] = field(default_factory=dict)
     note: str = ""
 
 
@@ -162,6 +166,7 @@ def _site(
         types=declared,
         passed={a.name: resolver.origin(n) for a, n in passed},
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
+        drawn={a.name: d for a, n in passed if a.pointers and (d := drawn(host, node, n))},
     )
 
 

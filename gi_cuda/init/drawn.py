@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 from tree_sitter import Node
 
@@ -34,6 +34,10 @@ _READERS = """
 """
 _HARMLESS = frozenset(_READERS.split())
 """What sets nothing of an array that it gets."""
+
+_ACTS = frozenset(
+    {"assignment_expression", "update_expression", "init_declarator", "call_expression"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +145,19 @@ def _copied_to(array: _Array) -> Iterator[_Array]:
 
 def _calls(array: _Array, names: tuple[str, ...] = ()) -> Iterator[tuple[str, list[Node]]]:
     """Calls in an array's function before what no longer matters, with what they are given."""
-    for node in walk(array.function):
+    for node in _acts(array.function):
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if node.type != "call_expression" or called is None or given is None:
             continue
         name = plain_name(array.code.of(called))
         if _counts(array, node) and (not names or name in names):
             yield name, [one for one in given.named_children if one.type != "comment"]
+
+
+@lru_cache(maxsize=64)
+def _acts(function: Node) -> tuple[Node, ...]:
+    """Where a function sets or calls anything, in order; asked for each array of a launch."""
+    return tuple(node for node in walk(function) if node.type in _ACTS)
 
 
 def _counts(array: _Array, node: Node) -> bool:
@@ -157,7 +167,7 @@ def _counts(array: _Array, node: Node) -> bool:
 def _set(host: HostCode, array: _Array, depth: int = 0) -> Iterator[Range | None]:
     """What an array's items are set to in its function; None for what cannot be told."""
     code = array.code
-    for node in walk(array.function):
+    for node in _acts(array.function):
         if not _counts(array, node):
             continue
         left, right = (node.child_by_field_name(one) for one in ("left", "right"))

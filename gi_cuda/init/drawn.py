@@ -199,10 +199,12 @@ def _set_where_made(
     call = without_casts(value)
     called = call.child_by_field_name("function") if call.type == "call_expression" else None
     own, function = _defined(host, "" if called is None else plain_name(code.of(called)))
-    for node in walk(function) if function is not None and depth < _DEPTH else ():
+    if function is None or depth == _DEPTH:
+        return
+    for node in walk(function):
         if node.type == "return_statement" and len(node.named_children) == 1:
             name = _array(own, node.named_children[0])
-            if name and function is not None:
+            if name:
                 yield from _set(host, _Array(own, function, name), depth + 1)
 
 

@@ -96,8 +96,8 @@ def _pieces(old: Sequence[Item], text: str) -> Iterator[tuple[Sequence[Item], st
 
 @lru_cache(maxsize=512)
 def _like(head: str) -> re.Pattern[str] | None:
-    """What finds the head of a function, whatever it promises about launches; None where it is the
-    head of nothing else that could be cut off."""
+    """What finds the head of a function, whatever it promises about launches; None where what is
+    given is not plainly one."""
     if not _NAMED.search(head):
         return None
     some = map(re.escape, _BOUNDS.split(head))

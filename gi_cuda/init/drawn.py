@@ -8,18 +8,19 @@ to be guessed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
-from gi_cuda.grammar.frontends.cuda.functions import function_declarator
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
 from gi_cuda.init.host import (
     HostCode,
     enclosing_function,
+    function_name,
     parameters,
+    passed,
     plain_name,
     without_casts,
 )
@@ -32,6 +33,7 @@ _READERS = """
     free delete printf fprintf puts assert accumulate size sizeof copy min max abs begin end data
     cbegin cend equal all_of
 """
+_COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
 _HARMLESS = frozenset(_READERS.split())
 """What sets nothing of an array that it gets."""
 
@@ -114,44 +116,33 @@ def _item_of(code: CudaFile, node: Node | None) -> str:
 def _callers(host: HostCode, array: _Array, depth: int = 0) -> Iterator[_Array]:
     """An array, and what it is to those who pass it."""
     yield array
-    names = parameters(array.code, array.function)
-    if array.name not in names or depth == _DEPTH or array.code is not host.code:
+    if depth == _DEPTH or array.code is not host.code:
         return
-    for call in host.calls.get(_name_of(array.code, array.function), ()):
-        listed, function = call.child_by_field_name("arguments"), enclosing_function(call)
-        given = [] if listed is None else [n for n in listed.named_children if n.type != "comment"]
-        if function is None or len(given) != len(names) or function == array.function:
-            continue
-        name = _array(host.code, given[names.index(array.name)])
-        if name:
+    for call in host.calls.get(function_name(array.code, array.function), ()):
+        function = enclosing_function(call)
+        given = passed(array.code, array.function, call).get(array.name)
+        name = "" if given is None else _array(host.code, given)
+        if name and function is not None and function != array.function:
             above = _Array(host.code, function, name, call.start_byte)
             yield from _callers(host, above, depth + 1)
 
 
-def _name_of(code: CudaFile, function: Node) -> str:
-    head = function_declarator(function)
-    name = None if head is None else head.child_by_field_name("declarator")
-    return "" if name is None else plain_name(code.of(name))
-
-
 def _copied_to(array: _Array) -> Iterator[_Array]:
     """The arrays that are copied to one."""
-    for _, values in _calls(array, ("cudaMemcpy", "cudaMemcpyAsync")):
-        if len(values) >= 4 and _array(array.code, values[0]) == array.name:
+    for called, values in _calls(array):
+        copies = called in _COPIES and len(values) >= 4
+        if copies and _array(array.code, values[0]) == array.name:
             name = _array(array.code, values[1])
             if name:
-                yield _Array(array.code, array.function, name, array.until)
+                yield replace(array, name=name)
 
 
-def _calls(array: _Array, names: tuple[str, ...] = ()) -> Iterator[tuple[str, list[Node]]]:
+def _calls(array: _Array) -> Iterator[tuple[str, list[Node]]]:
     """Calls in an array's function before what no longer matters, with what they are given."""
     for node in _acts(array.function):
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if node.type != "call_expression" or called is None or given is None:
-            continue
-        name = plain_name(array.code.of(called))
-        if _counts(array, node) and (not names or name in names):
-            yield name, [one for one in given.named_children if one.type != "comment"]
+        if called is not None and given is not None and _counts(array, node):
+            yield plain_name(array.code.of(called)), parts(given)
 
 
 @lru_cache(maxsize=64)
@@ -198,20 +189,15 @@ def _set_where_made(
     """What the items of an array are set to by the function that makes it."""
     call = without_casts(value)
     called = call.child_by_field_name("function") if call.type == "call_expression" else None
-    own, function = _defined(host, "" if called is None else plain_name(code.of(called)))
-    if function is None or depth == _DEPTH:
+    made = None if called is None else host.defined(plain_name(code.of(called)))
+    if made is None or depth == _DEPTH:
         return
+    own, function = made
     for node in walk(function):
         if node.type == "return_statement" and len(node.named_children) == 1:
             name = _array(own, node.named_children[0])
             if name:
                 yield from _set(host, _Array(own, function, name), depth + 1)
-
-
-def _defined(host: HostCode, name: str) -> tuple[CudaFile, Node | None]:
-    """The definition of a function that the host code can see."""
-    found = ((code, d.node) for code in host.codes for d in code.definitions if d.name == name)
-    return next(found, (host.code, None))
 
 
 def _set_by_call(
@@ -231,9 +217,9 @@ def _set_by_call(
     elif name == "memset" and at == 0 and code.of(values[1]).strip() == "0":
         yield Range(0, 0, True)
     else:
-        own, function = _defined(host, name)
-        names = parameters(own, function)
-        if function is None or depth == _DEPTH or at >= len(names) or not names[at]:
+        own = host.defined(name)
+        names = parameters(*own) if own else []
+        if own is None or depth == _DEPTH or at >= len(names) or not names[at]:
             yield None
         else:
-            yield from _set(host, _Array(own, function, names[at]), depth + 1)
+            yield from _set(host, _Array(*own, names[at]), depth + 1)

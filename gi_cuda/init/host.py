@@ -11,7 +11,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
 from gi_cuda.init.launch_macros import written_out
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
@@ -42,6 +42,11 @@ class HostCode:
     def code(self) -> CudaFile:
         """The file itself."""
         return self.codes[0]
+
+    def defined(self, name: str) -> tuple[CudaFile, Node] | None:
+        """The definition of a function, and the file that has it; None where none does."""
+        every = ((code, one) for code in self.codes for one in code.definitions)
+        return next(((code, one.node) for code, one in every if one.name == name), None)
 
     def before(self, at: Node, *, starts: bool) -> Locals:
         """What is known before a place; asked for often, so it is kept."""
@@ -135,6 +140,26 @@ def parameters(code: CudaFile, function: Node | None) -> list[str]:
         if one.type in ("parameter_declaration", "optional_parameter_declaration")
     ]
     return ["" if name is None else code.of(name) for name in names]
+
+
+def function_name(code: CudaFile, function: Node | None) -> str:
+    """What a function that is defined is called by; "" for what is none."""
+    head = None if function is None else function_declarator(function)
+    name = None if head is None else head.child_by_field_name("declarator")
+    return "" if name is None else plain_name(code.of(name))
+
+
+def passed(code: CudaFile, function: Node | None, call: Node) -> dict[str, Node]:
+    """What a call of a function passes for its parameters."""
+    given = parts(call.child_by_field_name("arguments"))
+    return dict(zip(parameters(code, function), given, strict=False))
+
+
+def returned_by(function: Node) -> Node | None:
+    """What a function or lambda returns that does nothing else."""
+    inner = parts(function.child_by_field_name("body"))
+    alone = len(inner) == 1 and inner[0].type == "return_statement"
+    return next(iter(parts(inner[0])), None) if alone else None
 
 
 def template_names(code: CudaFile, function: Node | None) -> list[str]:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro
-from gi_cuda.init.host import HostCode, parameters, plain_name
+from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.init.host import HostCode, parameters, plain_name, returned_by
 from gi_cuda.init.sizes import LONGEST, bracketed, divided_up
 from gi_cuda.spec.expression import ExpressionError, parse
 
@@ -34,7 +35,7 @@ def value_of_call(
     if called is None or given is None:
         return None
     name = plain_name(host.code.of(called))
-    nodes = [child for child in given.named_children if child.type != "comment"]
+    nodes = parts(given)
     if name in ("ceil", "ceilf") and len(nodes) == 1:
         return _ceiling(host.code, nodes[0], read)
     if len(nodes) == 1 and (name == "static_cast" or _is_number(host.codes, name)):
@@ -67,13 +68,10 @@ def _of_one_line(
         for definition in code.definitions:
             if definition.name != name:
                 continue
-            names = parameters(code, definition.node)
-            body = definition.node.child_by_field_name("body")
-            inner = [] if body is None else [c for c in body.named_children if c.type != "comment"]
-            if len(inner) != 1 or inner[0].type != "return_statement" or len(names) != len(given):
+            names, returned = parameters(code, definition.node), returned_by(definition.node)
+            if returned is None or len(names) != len(given):
                 continue
-            returned = code.of(inner[0]).strip().removeprefix("return").rstrip("; \n\t")
-            return _filled(returned, dict(zip(names, given, strict=True)), named)
+            return _filled(code.of(returned), dict(zip(names, given, strict=True)), named)
     return None
 
 

@@ -11,14 +11,14 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import first_macro
-from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.count_names import is_count_name
 from gi_cuda.init.host import (
     HostCode,
     KnownNames,
     enclosing_function,
+    function_name,
     parameters,
-    plain_name,
+    passed,
     template_names,
     without_casts,
 )
@@ -67,35 +67,30 @@ class Resolver:
     @cached_property
     def _caller(self) -> tuple[Resolver, Node] | None:
         """The first call of the function that the place is in, and what reads expressions there."""
-        head = None if self._function is None else function_declarator(self._function)
-        name = None if head is None else head.child_by_field_name("declarator")
-        if name is None or self._known.callers >= _CALLERS:
+        name = function_name(self._code, self._function)
+        if not name or self._known.callers >= _CALLERS:
             return None
-        calls = self._host.calls.get(plain_name(self._code.of(name)), ())
+        calls = self._host.calls.get(name, ())
         call = next((one for one in calls if enclosing_function(one) != self._function), None)
         if call is None:
             return None
         scalars = {
             self._code.of(given).strip(): self._known.scalars[parameter]
-            for parameter, given in self._given(call).items()
+            for parameter, given in passed(self._code, self._function, call).items()
             if parameter in self._known.scalars and is_name(given)
         }
         known = replace(self._known, scalars=scalars, callers=self._known.callers + 1)
         return Resolver(self._host, call, self._types, known), call
-
-    def _given(self, call: Node) -> dict[str, Node]:
-        """What a call of the function passes for its parameters."""
-        listed = call.child_by_field_name("arguments")
-        nodes = [] if listed is None else [n for n in listed.named_children if n.type != "comment"]
-        return dict(zip(parameters(self._code, self._function), nodes, strict=False))
 
     def _passed(self, name: str) -> tuple[Resolver, Node] | None:
         """What the caller passes for a parameter of the function that is never set in it."""
         if name not in parameters(self._code, self._function) or name in self._locals.values:
             return None
         caller = self._caller
-        given = None if caller is None else self._given(caller[1]).get(name)
-        return None if caller is None or given is None else (caller[0], given)
+        if caller is None:
+            return None
+        given = passed(self._code, self._function, caller[1]).get(name)
+        return None if given is None else (caller[0], given)
 
     def _template(self, name: str) -> str | None:
         """What a template parameter of the function is where it is called, or else made."""
@@ -235,9 +230,9 @@ class Resolver:
 
     def extents(self, nodes: Sequence[Node], depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block of which the numbers stand beside each other."""
-        parts = [self.expression(child, depth) for child in nodes if child.type != "comment"]
-        known = tuple(bare(part) for part in parts if part is not None)
-        return known if len(known) == len(parts) and 1 <= len(parts) <= 3 else None
+        found = [self.expression(child, depth) for child in nodes if child.type != "comment"]
+        known = tuple(bare(part) for part in found if part is not None)
+        return known if len(known) == len(found) and 1 <= len(found) <= 3 else None
 
     def _is_set_by_parts(self, name: str) -> bool:
         """Whether it is a ``dim3`` of which members are set after it was made."""

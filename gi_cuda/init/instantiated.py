@@ -7,6 +7,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
+from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.host import plain_name, template_names
 
 
@@ -42,8 +43,7 @@ def _arguments(code: CudaFile, called: Node | None) -> list[str]:
 
 
 def _parameters(head: Node) -> list[Node]:
-    listed = head.child_by_field_name("parameters")
-    return [] if listed is None else [n for n in listed.named_children if n.type != "comment"]
+    return parts(head.child_by_field_name("parameters"))
 
 
 def _type(code: CudaFile, parameter: Node) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
+from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.host import HostCode, enclosing_function, plain_name, without_casts
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -57,10 +58,10 @@ def _launch(code: CudaFile, node: Node) -> LaunchCall | None:
     called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if called is None:
         return None
-    listed = tuple(_plain(given)) if given is not None else ()
+    listed = tuple(parts(given))
     syntax = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
     if syntax is not None:
-        config = tuple(_plain(syntax))
+        config = tuple(parts(syntax))
         shared = config[2] if len(config) > 2 else None
         return LaunchCall(node, called, config[:1], config[1:2], shared, listed)
     name = plain_name(code.of(called))
@@ -74,10 +75,6 @@ def _launch(code: CudaFile, node: Node) -> LaunchCall | None:
             node, listed[0], listed[1:4], listed[4:7], listed[7], _packed(code, packed)
         )
     return None
-
-
-def _plain(node: Node) -> Iterator[Node]:
-    return (child for child in node.named_children if child.type != "comment")
 
 
 def _called(host: HostCode, launch: LaunchCall) -> Iterator[Node]:
@@ -117,7 +114,7 @@ def _named_by_driver(code: CudaFile, node: Node, name: str) -> Node | None:
     called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if called is None or given is None or code.of(called) not in _NAMING:
         return None
-    listed = tuple(_plain(given))
+    listed = tuple(parts(given))
     if len(listed) < 3 or name not in _WORD.findall(code.of(listed[0])):
         return None
     return listed[2]
@@ -131,7 +128,7 @@ def _packed(code: CudaFile, packed: Node) -> tuple[Node, ...]:
         listed = _array(code, packed) or packed
     if listed.type != "initializer_list":
         return ()
-    pointed = (without_casts(node) for node in _plain(listed))
+    pointed = (without_casts(node) for node in parts(listed))
     return tuple(
         node.child_by_field_name("argument") or node if node.type == "pointer_expression" else node
         for node in pointed

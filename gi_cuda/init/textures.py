@@ -13,7 +13,7 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, signature, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import Image, ProposedBuffer, role_of
 from gi_cuda.init.host import template_names
@@ -127,7 +127,7 @@ class _Fetches:
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if called is None or given is None:
             return
-        passed = [child for child in given.named_children if child.type != "comment"]
+        passed = parts(given)
         places = [n for n, one in enumerate(passed) if self._code.of(one) == name]
         own = self._code.of(called).strip()
         if fetch := _FETCH.fullmatch(own):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro, walk
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.init.host import HostCode, enclosing_function, plain_name
+from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.init.host import HostCode, enclosing_function, plain_name, returned_by
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _RAND_MAX = 2**31 - 1
@@ -58,7 +57,7 @@ def range_of(host: HostCode, code: CudaFile, node: Node, depth: int = 0) -> Rang
     """
     if depth > _DEPTH:
         return None
-    own, parts = code.of(node).strip(), [n for n in node.named_children if n.type != "comment"]
+    own, within = code.of(node).strip(), parts(node)
 
     def inner(one: Node | None) -> Range | None:
         return None if one is None else range_of(host, code, one, depth + 1)
@@ -70,8 +69,8 @@ def range_of(host: HostCode, code: CudaFile, node: Node, depth: int = 0) -> Rang
             return Range(ord(own[1]), ord(own[1]), True)
         case "identifier":
             return _named(host, own)
-        case "parenthesized_expression" if len(parts) == 1:
-            return inner(parts[0])
+        case "parenthesized_expression" if len(within) == 1:
+            return inner(within[0])
         case "cast_expression":
             kind = node.child_by_field_name("type")
             value = inner(node.child_by_field_name("value"))
@@ -92,21 +91,15 @@ def range_of(host: HostCode, code: CudaFile, node: Node, depth: int = 0) -> Rang
 
 
 def returned(host: HostCode, code: CudaFile, function: Node, depth: int = 0) -> Range | None:
-    """What a function or lambda returns that does nothing else."""
-    body = function.child_by_field_name("body")
-    inner = [] if body is None else [n for n in body.named_children if n.type != "comment"]
-    if len(inner) != 1 or inner[0].type != "return_statement" or not inner[0].named_children:
-        return None
-    return range_of(host, code, inner[0].named_children[0], depth + 1)
+    """What a function or lambda may return that does nothing else."""
+    value = returned_by(function)
+    return None if value is None else range_of(host, code, value, depth + 1)
 
 
 def of_name(host: HostCode, name: str, depth: int = 0) -> Range | None:
     """What a call of a function without arguments may give."""
-    if name in _CALLS:
-        return _CALLS[name]
-    found = ((c, d.node) for c in host.codes for d in c.definitions if d.name == name)
-    code, function = next(found, (host.code, None))
-    return None if function is None else returned(host, code, function, depth)
+    own = host.defined(name)
+    return returned(host, *own, depth) if own else _CALLS.get(name)
 
 
 def _number(text: str) -> Range | None:
@@ -116,7 +109,7 @@ def _number(text: str) -> Range | None:
         return Range(value, value, True)
     if _REAL.fullmatch(text):
         real = float(text.rstrip("fFlL"))
-        return Range(real, real, False)
+        return Range(real, real, False) if math.isfinite(real) else None
     return None
 
 
@@ -168,7 +161,7 @@ def _called(host: HostCode, code: CudaFile, node: Node, depth: int) -> Range | N
     called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if called is None or given is None:
         return None
-    text, values = code.of(called), [n for n in given.named_children if n.type != "comment"]
+    text, values = code.of(called), parts(given)
     if len(values) == 1 and (text.startswith("static_cast") or called.type == "primitive_type"):
         value = range_of(host, code, values[0], depth + 1)
         return value and _cast(text, value)
@@ -188,14 +181,15 @@ def _distributed(host: HostCode, code: CudaFile, node: Node, name: str) -> Range
         for declared in one.children_by_field_name("declarator"):
             own = name_node(declared)
             if own is not None and code.of(own) == name:
-                ends = _ends(host, code, declared.child_by_field_name("value"))
-                if not ends or None in ends:
-                    return None if ends else Range(0, 1, False) if found["kind"] == "real" else None
-                low, high = (one for one in ends if one is not None)
-                return Range(low.low, high.high, found["kind"] == "int")
+                ends = parts(declared.child_by_field_name("value"))
+                return _between(host, code, ends, whole=found["kind"] == "int")
     return None
 
 
-def _ends(host: HostCode, code: CudaFile, listed: Node | None) -> Sequence[Range | None]:
-    nodes = [] if listed is None else [n for n in listed.named_children if n.type != "comment"]
-    return [range_of(host, code, one) for one in nodes] if len(nodes) in (0, 2) else [None]
+def _between(host: HostCode, code: CudaFile, ends: list[Node], *, whole: bool) -> Range | None:
+    """What a distribution gives that is declared with these numbers."""
+    if not ends and not whole:
+        return Range(0, 1, False)
+    known = [range_of(host, code, one) for one in ends]
+    low, high = known if len(known) == 2 else (None, None)
+    return None if low is None or high is None else Range(low.low, high.high, whole)

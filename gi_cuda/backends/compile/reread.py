@@ -120,12 +120,13 @@ def _function(old: Sequence[Item], text: str) -> Sequence[Item] | None:
     before, body = before[end:], now[behind:]
     first, last = changed_lines(before, body)
     new = "\n".join(body[first : last + len(body) - len(before)])
-    gone = "\n".join(before[first:last])
+    left_open = _left_open("\n".join(before[first:last]))
     ends = body != before and last == len(before)
-    if ends or _left_open(gone) is None or _left_open(gone) != _left_open(new):
+    if ends or left_open is None or left_open != _left_open(new):
         return None
     said = like.said | old[0].said | (set(WORD.findall(new)) - KEYWORDS)
-    return [replace(like, first=0, last=len(now) - 1, text=text, said=said)]
+    last_line, scope = len(now) - 1, old[0].scope
+    return [replace(like, first=0, last=last_line, text=text, said=said, scope=scope)]
 
 
 def _head(text: str) -> int:

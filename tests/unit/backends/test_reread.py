@@ -106,5 +106,13 @@ def test_of_a_function_that_has_other_lines_only_these_are_read(
     assert longest <= 3  # a head and its closing brace
 
 
+@pytest.mark.parametrize("edits", IN_PLACE)
+def test_it_stays_in_its_namespace(edits: Sequence[tuple[str, str]]) -> None:
+    before = read(f"namespace n {{\n{SOURCE}\n}}").items
+    found = read_beside(before, edited(edits))
+    assert found is not None
+    assert {item.scope for item in found} == {"n"}
+
+
 def test_what_does_not_end_is_not_told() -> None:
     assert read_beside(read(SOURCE).items, SOURCE.replace("    return 2 * x;", "    {")) is None

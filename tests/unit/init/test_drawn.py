@@ -85,8 +85,8 @@ def test_an_expression_lies_between(read: Reader, value: str, expected: Range | 
         ("memset(h, 0, n * sizeof(float)); h[3] = 8;", Range(0, 8, True)),
         ("for (int i = 0; i < n; i++) h[i] += rand() % 3;", None),
         ("fread(h, 4, n, file); h[0] = 1;", None),
-        ("fread(h, 4, n, file);", None),
-        ("printf(h); ", None),
+        ("h[0] = 1; printf(h); free(h);", Range(1, 1, True)),
+        ("h[0] = 1; unknown(h);", None),
         ("", None),
     ],
 )

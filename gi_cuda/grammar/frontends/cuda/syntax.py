@@ -47,6 +47,11 @@ def name_node(declarator: Node | None) -> Node | None:
     return declarator
 
 
+def parts(node: Node | None) -> list[Node]:
+    """What a node is made of by the grammar's names, without comments; nothing of no node."""
+    return [] if node is None else [one for one in node.named_children if one.type != "comment"]
+
+
 def structured_binding(declarator: Node) -> Node | None:
     """The names of ``auto [a, b]`` or ``auto &[a, b]``; None for another declarator."""
     if declarator.type == "reference_declarator" and declarator.named_children:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from gi_cuda.analyze.heats import leaders, ordered
 from gi_cuda.analyze.repair import (
     Finalist,
-    Look,
     changes_alone,
     rejected_alone,
     rejected_part,
@@ -16,7 +15,9 @@ from gi_cuda.analyze.repair import (
     wrong_alone,
 )
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
+from gi_cuda.backends import cores
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
+from gi_cuda.evaluate.objections import Look, Objection
 from gi_cuda.evaluate.untested import untested_changes
 from gi_cuda.genome import Change, Edit, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
@@ -32,6 +33,9 @@ ROUNDS = 3
 ENOUGH = 3
 """Individuals that are right on all cases and rejected all the same, after which others are tried
 that have nothing of what these share: each takes seconds."""
+
+TOGETHER = max(1, min(ENOUGH, cores() // 4))
+"""So many are looked at closely at a time: each keeps a few processors busy, for seconds."""
 
 AMONG = 1000
 """So many of the best are looked at for those."""
@@ -138,8 +142,12 @@ def _next(run: Run, final: _Finals, last: Sequence[Finalist]) -> list[Finalist]:
     wrong = [one for one in last if one[0] in final.refusals]
     final.find_faulty(wrong)
     rejected_by = final.rejected_by
-    for look in dict.fromkeys(rejected_by.values()):
-        final.find_shared_fault([one for one in last if rejected_by.get(one[0]) == look], look)
+    alike: dict[Look, list[Finalist]] = {}
+    for one in last:
+        if objection := rejected_by.get(one[0]):
+            alike.setdefault(objection.look, []).append(one)
+    for some in alike.values():
+        final.find_shared_fault(some, rejected_by[some[0][0]])
     mended: Sequence[int] = ()
     if wrong and run.others is None:  # machines of other kinds would have to say how fast it is
         mended = repaired(run, wrong, final.faulty, rejected_by)
@@ -179,16 +187,16 @@ class _Finals:
         run: whose they are.
         tried: those that were looked at.
         refusals: why those do not hold that do not, by number.
-        rejected_by: the check that objects to those which are right on all cases, by number.
+        rejected_by: what stands against those that are right on all cases, by number.
         faulty: changes that are wrong by themselves, or to which a check objects.
-        cleared: changes of which neither is so by themselves.
+        cleared: changes that are right on all cases by themselves.
         slow: how many were right, and not faster when they were validated.
     """
 
     run: Run
     tried: list[Finalist] = field(default_factory=list)
     refusals: dict[int, str] = field(default_factory=dict)
-    rejected_by: dict[int, Look] = field(default_factory=dict)
+    rejected_by: dict[int, Objection] = field(default_factory=dict)
     faulty: set[Change] = field(default_factory=set)
     cleared: set[Change] = field(default_factory=set)
     slow: int = 0
@@ -208,48 +216,54 @@ class _Finals:
         """The first that holds. Most are dismissed by a short look; no more are looked at closely
         once several were rejected so: what these share can be found with few."""
         candidates = [candidate(self.run.subject, genotype) for _, genotype in entered]
-        looks = self.run.glance(candidates)
-        closely = 0
-        for (ident, genotype), one, seen in zip(entered, candidates, looks, strict=True):
-            if closely == ENOUGH or self.over:
-                break
-            self.tried.append((ident, genotype))
+        promising: list[tuple[Finalist, Candidate]] = []
+        for finalist, one, seen in zip(
+            entered, candidates, self.run.glance(candidates), strict=True
+        ):
             if seen.message:
-                self.refusals[ident] = seen.message
-            elif seen.overall is None or seen.overall.high <= 1:
-                continue
-            elif self._is_rejected(ident, one):
-                closely += 1
+                self.refusals[finalist[0]] = seen.message
+            if seen.overall is not None and seen.overall.high > 1:
+                promising.append((finalist, one))
+            else:
+                self.tried.append(finalist)
+        for begin in range(0, min(ENOUGH, len(promising)), TOGETHER):
+            if winner := self._first(promising[begin : begin + TOGETHER]):
+                return winner
+        return None
+
+    def _first(self, some: Sequence[tuple[Finalist, Candidate]]) -> Winner | None:
+        """The first that holds of some that are looked at closely at once."""
+        objections = self.run.tools.certification.objections([one for _, one in some])
+        for (finalist, one), objection in zip(some, objections, strict=True):
+            if self.over:
+                break
+            ident, genotype = finalist
+            self.tried.append(finalist)
+            if objection:
+                self.refusals[ident] = objection.said
+                self.rejected_by[ident] = objection
             elif validation := self._validated(ident, one):
                 effective = canonical(genotype, self.run.subject.order)
                 return Winner(ident, str(effective), validation)
         return None
 
-    def _is_rejected(self, ident: int, one: Candidate) -> bool:
-        checks = self.run.tools.certification
-        if said := checks.quick_objection(one):
-            self.rejected_by[ident] = checks.quick_objection
-        elif said := checks.races.objection(one):
-            self.rejected_by[ident] = checks.races.seen
-        if said:
-            self.refusals[ident] = said
-        return bool(said)
-
     def find_faulty(self, wrong: Sequence[Finalist]) -> None:
         """Find out which changes of some are wrong by themselves."""
         alone = changes_alone(self.run, wrong, {*self.faulty, *self.cleared})
         self.faulty |= wrong_alone(self.run, alone)
-        left = {one: text for one, text in alone.items() if one not in self.faulty}
-        self.faulty |= rejected_alone(self.run, left)
-        self.cleared |= left.keys() - self.faulty
+        self.cleared |= alone.keys() - self.faulty
 
-    def find_shared_fault(self, rejected: Sequence[Finalist], look: Look) -> None:
-        """Find out which of the changes that some share a check objects to, unless it is known of
-        one of each."""
+    def find_shared_fault(self, rejected: Sequence[Finalist], objection: Objection) -> None:
+        """Find out which changes of some that were rejected alike are what is objected to: of a
+        quick check all that are so by themselves; else which of those that they share, unless it
+        is known of one of each."""
+        if objection.quick:
+            alone = changes_alone(self.run, rejected, self.faulty)
+            self.faulty |= rejected_alone(objection.look, alone)
         if all(self.faulty.intersection(changes_of(genotype)) for _, genotype in rejected):
             return
         suspects = shared(rejected)
-        part = rejected_part(self.run, suspects, look)
+        part = rejected_part(self.run, suspects, objection.look)
         if not part and len(rejected) > 1:
             # What gains is shared, too, above all values of parameters.
             part = [one for one in suspects if isinstance(one, Edit)]

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
+from gi_cuda.backends import cores
 from gi_cuda.evaluate.candidates import Candidate, candidate
+from gi_cuda.evaluate.objections import Look, Objection
 from gi_cuda.genome import Change, Changed, Genotype, changes_of, with_changes
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual
@@ -22,20 +25,20 @@ from gi_cuda.store import Tabued
 Finalist: TypeAlias = tuple[int, Genotype]
 """An individual's number, and what it is."""
 
-Look: TypeAlias = Callable[[Candidate], str]
-"""A check: its objection to a candidate; "" where it has none."""
-
 T = TypeVar("T")
 
 LOOKS = 12
 """So often it is asked whether a part of an individual is right."""
 
 FEWER = 8
-"""The same where threads may race in it."""
+"""The same where each time takes seconds."""
 
 
 def repaired(
-    run: Run, wrong: Sequence[Finalist], alone: Collection[Change], rejected: Collection[int]
+    run: Run,
+    wrong: Sequence[Finalist],
+    alone: Collection[Change],
+    rejected: Mapping[int, Objection],
 ) -> list[int]:
     """What is right of individuals that are not, as individuals of the run: without the changes
     that are wrong by themselves; of the first one no more than is seen to be right together.
@@ -48,7 +51,7 @@ def repaired(
     Args:
         wrong: what is to be repaired, the best first.
         alone: changes that are wrong by themselves.
-        rejected: numbers of those that are right on all cases, and wrong all the same.
+        rejected: what stands against those that are right on all cases, by number.
 
     Returns:
         Their numbers; new ones that are not certainly faster on the train cases are left out.
@@ -59,22 +62,23 @@ def repaired(
         changed = Changed.of(genotype, subject.original, subject.order)
         left = [p for p in sorted(changed.all) if changed.changes[p] not in alone]
         if at == 0 and left:
-            left = _right_of(run, changed, left, ident in rejected)
+            left = _right_of(run, changed, left, rejected.get(ident))
         if 0 < len(left) < len(changed.all):
             parts[ident] = changed.having(left)
     return _entered(run, parts)
 
 
-def _right_of(run: Run, changed: Changed, left: Sequence[int], rejected: bool) -> list[int]:
+def _right_of(
+    run: Run, changed: Changed, left: Sequence[int], rejected: Objection | None
+) -> list[int]:
     """What is seen to be right of what is left of an individual's changes: all; or else of those
     that pay, as what has no part in the gain has as large a one in what may be wrong.
 
     Args:
-        rejected: whether all together are right on all cases, and wrong all the same.
+        rejected: what stands against all together, where they are right on all cases.
     """
-    # Looking for races takes seconds: it is done where they may be what is wrong.
-    checks = run.tools.certification
-    look, looks = (checks.objection, FEWER) if rejected else (checks.quick_objection, LOOKS)
+    look: Look = rejected.look if rejected else _quick(run)
+    looks = FEWER if rejected and not rejected.quick else LOOKS
 
     @cache
     def asked(positions: tuple[int, ...]) -> bool:
@@ -125,13 +129,19 @@ def changes_alone(
 
 def wrong_alone(run: Run, alone: Mapping[Change, Candidate]) -> frozenset[Change]:
     """Those of some changes that are wrong on the held-out cases with no other one beside them."""
-    seen = run.glance(list(alone.values()))
+    seen = run.judge(list(alone.values()))
     return frozenset(one for one, found in zip(alone, seen, strict=True) if not found.correct)
 
 
-def rejected_alone(run: Run, alone: Mapping[Change, Candidate]) -> frozenset[Change]:
-    """Those to which the quick checks object so."""
-    said = run.tools.certification.quick_objections(list(alone.values()))
+def _quick(run: Run) -> Look:
+    """The quick checks."""
+    objection = run.tools.certification.quick_objection
+    return lambda some: [objection(one) for one in some]
+
+
+def rejected_alone(look: Look, alone: Mapping[Change, Candidate]) -> frozenset[Change]:
+    """Those to which a check objects so."""
+    said = look(list(alone.values()))
     return frozenset(one for one, objection in zip(alone, said, strict=True) if objection)
 
 
@@ -140,30 +150,50 @@ def rejected_part(run: Run, changes: Sequence[Change], look: Look) -> list[Chang
     it, though it is right on all cases; none where not even all are together.
 
     Args:
-        look: the check; each time takes seconds.
+        look: the check; each time takes seconds, whatever the number of those looked at.
     """
 
-    def is_rejected(some: Sequence[Change]) -> bool:
-        genotype = with_changes(run.subject.original, some)
-        return genotype is not None and bool(look(candidate(run.subject, genotype)))
+    def rejected(parts: Sequence[Sequence[Change]]) -> list[bool]:
+        original, subject = run.subject.original, run.subject
+        found = [with_changes(original, part) for part in parts]
+        some = [candidate(subject, genotype) for genotype in found if genotype is not None]
+        said = iter(look(some))
+        return [genotype is not None and bool(next(said)) for genotype in found]
 
-    return wrong_part(changes, is_rejected)
+    return wrong_part(changes, rejected, max(2, cores() // 4))
 
 
-def wrong_part(some: Sequence[T], is_wrong: Callable[[Sequence[T]], bool]) -> list[T]:
-    """The smallest part found, by halving, that is wrong by itself; none where not even all are
-    together.
+def wrong_part(
+    some: Sequence[T], are_wrong: Callable[[Sequence[Sequence[T]]], Sequence[bool]], ways: int = 2
+) -> list[T]:
+    """The smallest part found, by splitting what is wrong, that is wrong by itself; none where not
+    even all are together.
 
-    Where one is, it takes twice as many looks as there are halvings, at most.
+    Args:
+        are_wrong: which of some parts are wrong; they are looked at at once.
+        ways: into so many parts all are split; into halves, where none of these is wrong.
     """
-    part = list(some) if some and is_wrong(some) else []
+    part = list(some) if some and all(are_wrong([some])) else []
     while len(part) > 1:
-        middle = len(part) // 2
-        half = next((one for one in (part[:middle], part[middle:]) if is_wrong(one)), None)
-        if half is None:
+        pieces = _split(part, ways)
+        found = _first(pieces, are_wrong(pieces))
+        if found is None and len(pieces) > 2:
+            pieces = _split(part, 2)
+            found = _first(pieces, are_wrong(pieces))
+        if found is None:
             break
-        part = half
+        part = found
     return part
+
+
+def _split(some: Sequence[T], ways: int) -> list[list[T]]:
+    """As many parts of about the same size, none of them empty."""
+    ends = [len(some) * at // ways for at in range(ways + 1)]
+    return [list(some[a:b]) for a, b in pairwise(ends) if a < b]
+
+
+def _first(pieces: Sequence[list[T]], wrong: Sequence[bool]) -> list[T] | None:
+    return next((one for one, is_wrong in zip(pieces, wrong, strict=True) if is_wrong), None)
 
 
 def right_part(
@@ -198,8 +228,8 @@ def _is_right(run: Run, changed: Changed, look: Look, positions: Sequence[int]) 
     if not run.subject.space.allows(genotype.configuration):
         return False
     one = candidate(run.subject, genotype)
-    (seen,) = run.glance([one])
-    return seen.correct and not look(one)
+    (seen,) = run.judge([one])
+    return seen.correct and not any(look([one]))
 
 
 def _entered(run: Run, parts: Mapping[int, Genotype]) -> list[int]:

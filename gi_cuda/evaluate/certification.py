@@ -6,7 +6,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,6 +14,7 @@ from gi_cuda.backends.job_threads import at_once
 from gi_cuda.evaluate.blind_oracle import BlindOracle
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.dependence import Dependence
+from gi_cuda.evaluate.objections import Objection, objections_of
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.unset_locals import UnsetLocals
@@ -38,31 +39,17 @@ class Certification:
     other_data: OtherData
     races: RaceWatch
 
+    def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """The first objection to each of several candidates, none where there is none. They are
+        looked at at once, and for races as well: processors have nothing else to do."""
+        found = at_once([partial(look, some) for look in (self._quick, self._racing)])
+        return [next(filter(None, each), None) for each in zip(*found, strict=True)]
+
     def quick_objection(self, one: Candidate) -> str:
         """The first objection to a candidate, but for races, which take longer to find. The
-        reference is watched for races meanwhile: processors have nothing else to do."""
-        looks: tuple[Callable[[], str | None], ...] = (
-            partial(self._by_workers, one),
-            partial(self.other_data.objection, one),
-            self.races.watch_reference,
-        )
-        return next(filter(None, at_once(looks)), "")
-
-    def _by_workers(self, one: Candidate) -> str:
-        """That of the checks which run it in the workers that they share, one after the other."""
-        return (
-            self.blind.objection
-            or self.dependence.objection(one)
-            or self.unset_locals.objection(one)
-        )
-
-    def quick_objections(self, some: Sequence[Candidate]) -> list[str]:
-        """The objection to each of several candidates, of the checks that can look at all of them
-        at once: each alone would take seconds, and so do all together."""
-        unset = self.unset_locals.objections(some)
-        left = [one for one, said in zip(some, unset, strict=True) if not said]
-        others = iter(self.dependence.objections(left))
-        return [said or next(others) for said in unset]
+        reference is watched for races meanwhile."""
+        (found,), _ = at_once((partial(self._quick, [one]), self._watch_reference))
+        return found.said if found else ""
 
     def objection(self, one: Candidate) -> str:
         """The first objection to a candidate, races that were seen among them."""
@@ -73,3 +60,35 @@ class Certification:
         if not validation.correct or not (said := self.quick_objection(one)):
             return self.races.certified(one, validation)
         return replace(validation, correct=False, message=said, overall=None, cases=None)
+
+    def _quick(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """The first objection to each, but for races."""
+        found = at_once([partial(look, some) for look in (self._by_workers, self._other_data)])
+        return [next(filter(None, each), None) for each in zip(*found, strict=True)]
+
+    def _by_workers(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """That of the checks which run them in the workers that they share, one after the other."""
+        if self.blind.objection:
+            return objections_of(self._blind, some, quick=True)
+        depends = self.dependence.objections(some)
+        left = [one for one, found in zip(some, depends, strict=True) if found is None]
+        unset = iter(objections_of(self.unset_locals.objections, left, quick=True))
+        return [found or next(unset) for found in depends]
+
+    def _blind(self, some: Sequence[Candidate]) -> list[str]:
+        return [self.blind.objection] * len(some)
+
+    def _other_data(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        return objections_of(self.other_data.objections, some, quick=False)
+
+    def _racing(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """Those of the watch for races. It may object to what it could not look at as well, which
+        says nothing of parts."""
+        found = self.races.objections(some)
+        return [
+            Objection(said, self.races.seen_in, quick=False) if said else None for said in found
+        ]
+
+    def _watch_reference(self) -> list[Objection | None]:
+        self.races.watch_reference()
+        return []

@@ -9,18 +9,20 @@ be those of the reference. Nothing of which that is not so is certified.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Request
-from gi_cuda.backends.protocol.substitutes import Substitute
+from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
+from gi_cuda.evaluate.objections import Look, Objection
 from gi_cuda.spec import BufferRole, Configuration, Target
 from gi_cuda.subject import Subject
 
@@ -74,6 +76,17 @@ def real_inputs(target: Target) -> list[str]:
     ]
 
 
+_Told: TypeAlias = tuple[str, Substituted | None]
+"""What is wrong, in words, and what shows it."""
+
+_NOTHING: Final[_Told] = ("", None)
+
+
+def nobody_knows(some: Sequence[Substituted]) -> frozenset[str]:
+    """No input of some substitutions."""
+    return frozenset()
+
+
 @dataclass(frozen=True)
 class Dependence:
     """Looks at what candidates do with other inputs.
@@ -87,6 +100,8 @@ class Dependence:
         pool: workers of a session that has the cases.
         folder: for binaries.
         cases: names of the cases.
+        elsewhere: asks with which inputs of some substitutions it is a matter of the order of
+            threads what the reference answers, where that can be found out.
     """
 
     subject: Subject
@@ -94,21 +109,37 @@ class Dependence:
     pool: Pool[int]
     folder: Path
     cases: tuple[str, ...]
+    elsewhere: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
     _others: dict[Configuration, _Original] = field(default_factory=dict, repr=False, compare=False)
+    _looks: dict[Substituted, Look] = field(default_factory=dict, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
-        """What stands against a candidate; "" where nothing does."""
-        return self.objections([one])[0]
+        """What stands against a candidate, in words; "" where nothing does."""
+        (found,) = self.objections([one])
+        return found.said if found else ""
 
-    def objections(self, some: Sequence[Candidate]) -> list[str]:
-        """The same of each of several, which are compiled in one batch."""
+    def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """What stands against each of several, which are compiled in one batch; None where nothing
+        does."""
+        return [
+            Objection(said, self._looks.setdefault(told, partial(self._said, told)), quick=True)
+            if told
+            else None
+            for said, told in self._found(some, None)
+        ]
+
+    def _said(self, only: Substituted, some: Sequence[Candidate]) -> list[str]:
+        """What is wrong with each of several with that in the place of that input."""
+        return [said for said, _ in self._found(some, only)]
+
+    def _found(self, some: Sequence[Candidate], only: Substituted | None) -> list[_Told]:
         if not inputs(self.subject.target):
-            return [""] * len(some)
+            return [_NOTHING] * len(some)
         built = build_candidates(self.compiler, some, self.folder / "variant")
         return [
-            ""
+            _NOTHING
             if isinstance(made, BuildFailure)
-            else self._original(one).objection(one.program(made, self.cases))
+            else self._original(one).told(one.program(made, self.cases), only)
             for one, made in zip(some, built, strict=True)
         ]
 
@@ -132,7 +163,17 @@ class Dependence:
         program = otherwise = self._built(one, folder / "as-it-is")
         if other := self.compiler.differently(one.options):
             otherwise = self._built(replace(one, compiler=other), folder / "otherwise") or program
-        return _Original(self.pool, inputs(self.subject.target), program, otherwise)
+        inputs_of = inputs(self.subject.target)
+        return _Original(self.pool, inputs_of, program, otherwise, lambda: self._unsettled)
+
+    @cached_property
+    def _unsettled(self) -> frozenset[str]:
+        """The sizes of which some make the reference's answers a matter of the order of threads."""
+        sizes = {one.name for one in self.subject.target.scalars if one.dtype.kind != "f"}
+        found = inputs(self.subject.target).items()
+        return self.elsewhere(
+            [(name, one) for name, some in found if name in sizes for one in some]
+        )
 
     def _built(self, one: Candidate, folder: Path) -> Program | None:
         """What to run; None: it does not compile."""
@@ -149,38 +190,47 @@ class _Original:
         inputs: as :func:`inputs` gives them.
         program: what it is compiled to; None: it does not compile.
         otherwise: the same, rounding otherwise and at another pace where that can be had.
+        unsettled: gives the inputs with others of which its answers may be a matter of the order
+            of threads.
     """
 
     pool: Pool[int]
     inputs: Mapping[str, tuple[Substitute, ...]]
     program: Program | None
     otherwise: Program | None
+    unsettled: Callable[[], frozenset[str]]
 
-    def objection(self, program: Program) -> str:
-        """What is wrong with a program's answers where something is in the place of an input."""
-        return self._left_out(program) or self._wrong(program)
+    def told(self, program: Program, only: Substituted | None = None) -> _Told:
+        """What is wrong with a program's answers where something is in the place of an input.
 
-    def _left_out(self, program: Program) -> str:
-        """Which input a program's answers do not change with where the original's do, in words."""
-        depends = self._depends(program, self.decisive.items())
-        for (name, substitute), answer in zip(self.decisive.items(), depends, strict=True):
+        Args:
+            only: that in the place of that input; None: all that is tried.
+        """
+        said = self._left_out(program, only)
+        return said if said is not _NOTHING else self._wrong(program, only)
+
+    def _left_out(self, program: Program, only: Substituted | None) -> _Told:
+        """Which input a program's answers do not change with where the original's do."""
+        pairs = [one for one in self.decisive.items() if only in (None, one)]
+        for pair, answer in zip(pairs, self._depends(program, pairs), strict=True):
             if answer is False:
                 return (
-                    f"its answers are the same with {substitute} in place of the input {name}, and"
+                    f"its answers are the same with {pair[1]} in place of the input {pair[0]}, and"
                     " the reference's are not: no case tells that it is left out"
-                )
-        return ""
+                ), pair
+        return _NOTHING
 
-    def _wrong(self, program: Program) -> str:
+    def _wrong(self, program: Program, only: Substituted | None) -> _Told:
         """What is wrong with a program's answers; nothing is known where a launch does not end."""
         if self.program is None:
-            return ""
-        pairs = [(name, substitute) for name, substitute, fit in self._tried if fit]
+            return _NOTHING
+        tried = [(name, substitute) for name, substitute, fit in self._tried if fit]
+        pairs = [one for one in tried if only in (None, one)]
         answers = self._agrees(program, self.program, pairs)
-        for (name, substitute), wrong in zip(pairs, answers, strict=True):
+        for pair, wrong in zip(pairs, answers, strict=True):
             if isinstance(wrong, str) and wrong:
-                return f"with {substitute} in place of the input {name} it is wrong: {wrong}"
-        return ""
+                return f"with {pair[1]} in place of the input {pair[0]} it is wrong: {wrong}", pair
+        return _NOTHING
 
     @cached_property
     def decisive(self) -> dict[str, Substitute]:
@@ -199,32 +249,42 @@ class _Original:
     @cached_property
     def _tried(self) -> tuple[tuple[str, Substitute, bool], ...]:
         """What may be in the place of which inputs, and whether its answers are fit to compare with
-        then: acceptable where it rounds otherwise, and at another pace. With another size, threads
-        may write where others read. Of an input no more is tried once a launch does not end by
-        itself."""
+        then: acceptable where it rounds otherwise, and at another pace, and in another order of
+        threads where one can be chosen. With another size, threads may write where others read. Of
+        an input no more is tried once a launch does not end by itself."""
         if self.otherwise is None or self.program is None:
             return ()
-        found, left = [], dict(self.inputs)
+        compared = partial(self._compared, self.program, self.otherwise)
+        jobs: list[Callable[[], Any]] = [compared, self.unsettled]
+        tried, unsettled = at_once(jobs)
+        order = list(self.inputs)
+        return tuple(
+            (name, substitute, fit and name not in unsettled)
+            for (name, substitute), fit in sorted(
+                tried.items(), key=lambda one: order.index(one[0][0])
+            )
+        )
+
+    def _compared(self, program: Program, otherwise: Program) -> dict[Substituted, bool]:
+        """What may be in the place of which inputs, and whether it answers the same either way."""
+        found: dict[Substituted, bool] = {}
+        left = dict(self.inputs)
         for turn in range(max(map(len, self.inputs.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
-            answers = self._agrees(self.otherwise, self.program, pairs)
-            for (name, substitute), answer in zip(pairs, answers, strict=True):
+            for pair, answer in zip(pairs, self._agrees(otherwise, program, pairs), strict=True):
                 if isinstance(answer, Lost):
-                    del left[name]
+                    del left[pair[0]]
                 else:
-                    found.append((name, substitute, answer == ""))
-        order = list(self.inputs)
-        return tuple(sorted(found, key=lambda one: order.index(one[0])))
+                    found[pair] = answer == ""
+        return found
 
     def _agrees(
-        self, program: Program, reference: Program, pairs: Collection[tuple[str, Substitute]]
+        self, program: Program, reference: Program, pairs: Collection[Substituted]
     ) -> list[str | Lost | None]:
         """For each pair what :class:`AgreesWith` answers, or that a launch does not end."""
         return self._answers([AgreesWith(program, reference, *pair, LIMIT) for pair in pairs])
 
-    def _depends(
-        self, program: Program, pairs: Collection[tuple[str, Substitute]]
-    ) -> list[bool | Lost]:
+    def _depends(self, program: Program, pairs: Collection[Substituted]) -> list[bool | Lost]:
         """For each pair what :class:`DependsOn` answers, or that a launch does not end."""
         return self._answers([DependsOn(program, *pair, LIMIT) for pair in pairs])
 

@@ -22,7 +22,7 @@ from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.requests import Measure, Record, Recorded, Refused
 from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.evaluate.replicates import why_wrong
@@ -90,7 +90,14 @@ class OtherData:
     def objection(self, one: Candidate) -> str:
         """What is wrong with a candidate; "" where nothing is, the cases have no seeds, or the
         reference itself fails with others."""
-        (built,) = build_candidates(self.compiler, [one], self.folder / "variant")
+        return self.objections([one])[0]
+
+    def objections(self, some: Sequence[Candidate]) -> list[str]:
+        """The same of each of several, which are compiled in one batch."""
+        built = build_candidates(self.compiler, some, self.folder / "variant")
+        return [self._wrong(one, made) for one, made in zip(some, built, strict=True)]
+
+    def _wrong(self, one: Candidate, built: Built) -> str:
         if isinstance(built, BuildFailure) or not self._rounds:
             return ""
         values = frozenset[str]().union(*(some.only for some in self._rounds))

@@ -202,6 +202,15 @@ class RaceWatch:
             return mine.seen
         return self.beside.look(one).seen
 
+    def objections(self, some: Sequence[Candidate]) -> list[str]:
+        """What stands against each of several; they are watched at once."""
+        self.watch_reference()
+        return at_once([partial(self.objection, one) for one in some])
+
+    def seen_in(self, some: Sequence[Candidate]) -> list[str]:
+        """What each of several was seen to do; they are watched at once."""
+        return at_once([partial(self.seen, one) for one in some])
+
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates, here and by who looks as well."""
         others = [self.beside.watch_reference] if self.beside else []

@@ -91,6 +91,9 @@ VALIDATION = Look("validate", THOROUGH, fresh=True)
 GLANCE = Look("glance", Repeats(builds=1), fresh=False)
 """Enough to tell most apart."""
 
+JUDGEMENT = Look("judgement", Repeats(builds=1, pairs=1), fresh=False)
+"""Enough to tell right from wrong, and no more."""
+
 HEATS = Repeats(builds=1, pairs=7)
 """Enough to put some in order."""
 
@@ -209,6 +212,10 @@ class Run:
     def glance(self, candidates: list[Candidate]) -> list[Validation]:
         """The same of one build each, in processes that are there: enough to tell most apart."""
         return self._validations(candidates, GLANCE)
+
+    def judge(self, candidates: list[Candidate]) -> list[Validation]:
+        """Which of some are right on the held-out cases, whatever time they take."""
+        return self._validations(candidates, JUDGEMENT)
 
     def heats(self, candidates: list[Candidate]) -> list[Validation]:
         """The same on the train cases and on the siblings of the held-out ones, which a search may

@@ -21,13 +21,13 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.blind_oracle import BlindOracle
 from gi_cuda.evaluate.certification import Certification
-from gi_cuda.evaluate.dependence import Dependence
+from gi_cuda.evaluate.dependence import Dependence, nobody_knows
+from gi_cuda.evaluate.elsewhere import Elsewhere
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.passes import Equipment
 from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.evaluate.races import RaceWatch
-from gi_cuda.evaluate.races_elsewhere import Elsewhere
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.unset_locals import UnsetLocals
@@ -159,7 +159,8 @@ def open_tools(
             beside = _elsewhere(subject, folder / "build" / "elsewhere", jobs)
             races = RaceWatch(subject, session, uncached, place, watched, small, beside)
             place = folder / "build" / "inputs"
-            inputs = Dependence(subject, compiler, pool, place, subject.cases(CaseRole.HELD_OUT))
+            unsettled = beside.unsettled if beside else nobody_knows
+            inputs = Dependence(subject, compiler, pool, place, watched, unsettled)
             place = folder / "build" / "other-data"
             other = OtherData(subject, compiler, session, place, _alone, opened)
             place = folder / "build" / "locals"

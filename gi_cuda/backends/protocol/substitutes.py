@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,3 +56,7 @@ class Substitute(StrEnum):
             Substitute.FIVEFOLD: given * 5,
         }
         return value.dtype.type(made[self])
+
+
+Substituted: TypeAlias = tuple[str, Substitute]
+"""An input, and what stands in its place."""

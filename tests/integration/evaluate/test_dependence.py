@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
+from gi_cuda.evaluate.elsewhere import Elsewhere
 from gi_cuda.runs.tools import Tools, open_tools
-from gi_cuda.subject import load_subject
+from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS
 
 
@@ -233,15 +235,44 @@ def test_a_size_with_which_threads_write_where_others_do_tells_nothing(
     after: str, told: str, tmp_path: Path
 ) -> None:
     """With half its width a row's second half is the next one's first, and who is last is right."""
-    whole_numbers = OF_PAIRS.replace("float32", "int32").replace(
-        '"tolerance"\nabsolute = 1e-5', '"exact"'
-    )
-    data = DATA.replace("random(n, dtype=np.float32)", "integers(0, 99, n, dtype=np.int32)")
-    for name, text in (("kernel.cu", ROWS), ("target.toml", whole_numbers), ("data.py", data)):
-        (tmp_path / name).write_text(text.lstrip())
-    subject = load_subject(tmp_path, "host")
+    subject = of_rows(tmp_path, "host")
     with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
         whole = unmodified(subject)
         text = whole.text.replace("int row = blockIdx.x;", after)
         said = tools.certification.dependence.objection(replace(whole, text=text))
         assert told in said if told else not said, said
+
+
+def test_with_which_sizes_that_is_so_on_a_gpu_a_processor_tells(tmp_path: Path) -> None:
+    """It can choose the order of threads."""
+    elsewhere = Elsewhere(of_rows(tmp_path, "cuda"), tmp_path / "scratch", 1)
+    asked = [("width", Substitute.HALF), ("width", Substitute.ONE), ("n", Substitute.HALF)]
+    assert elsewhere.unsettled(asked) == {"width"}
+
+
+def of_rows(folder: Path, backend: str) -> Subject:
+    """A target of rows of a matrix."""
+    whole_numbers = OF_PAIRS.replace("float32", "int32").replace(
+        '"tolerance"\nabsolute = 1e-5', '"exact"'
+    )
+    data = DATA.replace("random(n, dtype=np.float32)", "integers(0, 99, n, dtype=np.int32)")
+    for name, text in (("kernel.cu", ROWS), ("target.toml", whole_numbers), ("data.py", data)):
+        (folder / name).write_text(text.lstrip())
+    return load_subject(folder, backend)
+
+
+def test_what_objects_can_ask_others_for_the_same_alone(tmp_path: Path) -> None:
+    subject = of_rows(tmp_path, "host")
+    with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
+        whole, dependence = unmodified(subject), tools.certification.dependence
+        left_out = replace(whole, text=whole.text.replace("int row", "width = 64;\n    int row"))
+        other = replace(whole, text=whole.text.replace("in[row", "0 * in[row"))
+        one, two, none = dependence.objections([left_out, other, whole])
+        assert one is not None
+        assert two is not None
+        assert none is None
+        assert one.said == dependence.objection(left_out)
+        assert list(one.look([other, left_out, whole])) == ["", one.said, ""]
+        assert list(two.look([other, left_out])) == [two.said, ""]
+        again, *_ = dependence.objections([left_out])
+        assert again == one

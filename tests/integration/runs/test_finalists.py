@@ -9,6 +9,7 @@ from unittest.mock import ANY
 from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.analyze.finalists import FINALISTS, finalists, select_winner
 from gi_cuda.analyze.repair import changes_alone, paying, repaired, wrong_alone
+from gi_cuda.evaluate.objections import Objection
 from gi_cuda.genome import Changed, changes_of
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases, Tally
@@ -90,7 +91,7 @@ def test_what_is_right_of_what_is_wrong_is_an_individual(
         # It is not made a second time, neither here nor by a search that goes on.
         wrong = run.subject.read(f"{GUARD} {WASTE}")
         alone = wrong_alone(run, changes_alone(run, [(2, wrong)]))
-        assert repaired(run, [(2, wrong)], alone, ()) == [4]
+        assert repaired(run, [(2, wrong)], alone, {}) == [4]
         assert run.subject.key(run.subject.read(WASTE)) in run.store.tabu().genotypes
         assert select_winner(run) == replace(winner, validation=ANY)
 
@@ -118,7 +119,8 @@ def test_of_one_that_was_told_wrong_the_part_that_is_not_stays(
     ) as run:
         individual(run, 1, "CHEAT=5 WASTE=0 <_kernel.cu_46>", 0.2)
         racing = run.subject.read("CHEAT=5 WASTE=0 <_kernel.cu_46>")
-        (made,) = repaired(run, [(1, racing)], (), [1])
+        races = Objection("races", run.tools.certification.races.seen_in, quick=False)
+        (made,) = repaired(run, [(1, racing)], (), {1: races})
         found = run.store.individual(made)
         assert found is not None
         # Deleting that statement gains next to nothing, or nothing.

@@ -40,16 +40,23 @@ def test_one_that_is_wrong_by_itself_takes_few_looks() -> None:
     assert len(asked) <= 11
 
 
-@given(st.integers(0, 30), CULPRITS)
-def test_the_part_that_is_found_wrong_is_wrong(count: int, culprits: list[set[int]]) -> None:
-    asked: list[Sequence[int]] = []
+@given(st.integers(0, 30), CULPRITS, st.integers(2, 5))
+def test_the_part_that_is_found_wrong_is_wrong(
+    count: int, culprits: list[set[int]], ways: int
+) -> None:
+    looks = 0
 
     def is_wrong(some: Sequence[int]) -> bool:
-        asked.append(some)
         return any(one <= set(some) for one in culprits)
 
-    found = wrong_part(range(count), is_wrong)
-    assert len(asked) <= 1 + 2 * count.bit_length()
+    def are_wrong(parts: Sequence[Sequence[int]]) -> list[bool]:
+        nonlocal looks
+        looks += 1
+        assert len(parts) <= ways
+        return list(map(is_wrong, parts))
+
+    found = wrong_part(range(count), are_wrong, ways)
+    assert looks <= 1 + 2 * count.bit_length()
     assert is_wrong(found) == bool(found) == is_wrong(range(count))
     alone = {at for one in culprits if len(one) == 1 for at in one if at < count}
     if alone and all(len(one) == 1 for one in culprits):

@@ -1,0 +1,118 @@
+"""What runs on a GPU, looked at on a processor, where one can see or choose more.
+
+compute-sanitizer's racecheck watches shared memory alone: that a fence is gone, or an atomic
+function on memory of all blocks, it cannot tell. The detector of the host back end watches all
+memory. And on a processor the order of threads can be chosen, so that it shows where answers are a
+matter of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from gi_cuda.backends import cores
+from gi_cuda.backends.protocol.requests import AgreesWith
+from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.protocol.substitutes import Substituted
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.table import backends_on_gpus, open_backend
+from gi_cuda.backends.workers.device_workers import Crew
+from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
+from gi_cuda.evaluate.races import Looked, RaceWatch
+from gi_cuda.evaluate.small_cases import SmallCases
+from gi_cuda.genome import Space
+from gi_cuda.spec import CaseRole
+from gi_cuda.subject import Subject
+
+_LIMIT: Final = 5.0
+"""Seconds after which a launch with another size counts as hung."""
+
+
+@dataclass(frozen=True, slots=True)
+class _There:
+    """A subject on the back end for processors.
+
+    Attributes:
+        session: what a process needs to run its cases, on which the reference passes.
+        watch: looks for races in it.
+    """
+
+    subject: Subject
+    compiler: Compiler
+    session: Session
+    watch: RaceWatch
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Looks at a GPU's subject on the back end for processors, where the target has cases for that.
+
+    Attributes:
+        folder: for binaries, and the reference's answers.
+        jobs: compiler processes at a time.
+    """
+
+    subject: Subject
+    folder: Path
+    jobs: int
+    _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    def look(self, one: Candidate) -> Looked:
+        """What is seen of a candidate that the reference does not do as well."""
+        there, why = self._there
+        if there is None:
+            return Looked(why=why)
+        watch = there.watch
+        return watch.look(as_candidate(watch.subject, one.text, one.configuration))
+
+    def watch_reference(self) -> None:
+        """Do now what is done once for all candidates."""
+        there, _ = self._there
+        if there is not None:
+            there.watch.watch_reference()
+
+    def unsettled(self, some: Sequence[Substituted]) -> frozenset[str]:
+        """The inputs of which one substitution leaves it to the order of threads what the reference
+        answers, or makes answers of it that are otherwise none to compare with; with their others
+        it may only not show on small cases. None where nobody can tell."""
+        there, _ = self._there
+        if there is None:
+            return frozenset()
+        whole = unmodified(there.subject)
+        (built,) = build_candidates(there.compiler, [whole], self.folder / "whole")
+        if isinstance(built, BuildFailure):
+            return frozenset()
+        program = whole.program(built, there.session.cases)
+        crew = Crew(max(1, min(cores() // 2, len(some))))
+        with Pool[Substituted](there.session, crew) as pool:
+            asked = ((pair, AgreesWith(program, program, *pair, _LIMIT)) for pair in some)
+            return frozenset(name for (name, _), answer in pool.map(asked) if answer is None)
+
+    @property
+    def _there(self) -> tuple[_There | None, str]:
+        """It, there; None with the reason, where that cannot be done."""
+        with self._turn:  # several threads ask for it
+            return self._opened
+
+    @cached_property
+    def _opened(self) -> tuple[_There | None, str]:
+        (name, *_) = backends_on_gpus(gpu=False)
+        target = self.subject.target
+        subject = replace(self.subject, backend=name, space=Space.from_target(target, name))
+        try:
+            cases = subject.cases(CaseRole.HELD_OUT)
+            compiler = open_backend(name).compiler(subject, self.jobs)
+            session = SmallCases(subject, cases, (), compiler, self.folder).session
+        except UserError as error:
+            return None, error.what
+        if session is None:
+            return None, f"the reference fails on the {name} back end"
+        watch = RaceWatch(subject, session, compiler, self.folder / "watched", cases)
+        return _There(subject, compiler, session, watch), ""

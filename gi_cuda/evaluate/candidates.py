@@ -32,6 +32,14 @@ class Candidate:
     compiler: Compiler | None = None
     binary: Binary | None = None
 
+    @property
+    def key(self) -> tuple[object, ...] | None:
+        """What is equal where text and configuration are; None where others made something of it,
+        or are to."""
+        if self.binary is not None or self.compiler is not None:
+            return None
+        return self.text, *sorted(self.configuration.items())
+
     def variant(self, ident: int) -> Variant:
         """What a compiler is given, under a number."""
         return Variant(ident, self.text, self.macros, self.options)

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.evaluate.blind_oracle import BlindOracle
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.dependence import Dependence
-from gi_cuda.evaluate.objections import Objection, objections_of
+from gi_cuda.evaluate.objections import Objection, Told, objections_of
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.unset_locals import UnsetLocals
 from gi_cuda.results.evaluation import Validation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Certification:
     """All checks.
 
@@ -42,13 +42,13 @@ class Certification:
     def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
         """The first objection to each of several candidates, none where there is none. They are
         looked at at once, and for races as well: processors have nothing else to do."""
-        found = at_once([partial(look, some) for look in (self._quick, self._racing)])
+        found = at_once([partial(told.of, some) for told in (self._quick, self._racing)])
         return [next(filter(None, each), None) for each in zip(*found, strict=True)]
 
     def quick_objection(self, one: Candidate) -> str:
         """The first objection to a candidate, but for races, which take longer to find. The
         reference is watched for races meanwhile."""
-        (found,), _ = at_once((partial(self._quick, [one]), self._watch_reference))
+        (found,), _ = at_once((partial(self._quick.of, [one]), self._watch_reference))
         return found.said if found else ""
 
     def objection(self, one: Candidate) -> str:
@@ -56,13 +56,27 @@ class Certification:
         return self.quick_objection(one) or self.races.seen(one)
 
     def certified(self, one: Candidate, validation: Validation) -> Validation:
-        """A validation, which fails where there is an objection to the candidate."""
-        if not validation.correct or not (said := self.quick_objection(one)):
-            return self.races.certified(one, validation)
-        return replace(validation, correct=False, message=said, overall=None, cases=None)
+        """A validation, which fails where there is an objection to the candidate, and says which
+        cases it was watched for races on."""
+        if not validation.correct:
+            return validation
+        said = self.quick_objection(one)
+        if not said and (raced := self._racing.of([one])[0]):
+            said = raced.said
+        if said:
+            return replace(validation, correct=False, message=said, overall=None, cases=None)
+        return replace(validation, watched=self.races.watched(one))
 
-    def _quick(self, some: Sequence[Candidate]) -> list[Objection | None]:
+    @cached_property
+    def _quick(self) -> Told:
         """The first objection to each, but for races."""
+        return Told(self._quick_objections)
+
+    @cached_property
+    def _racing(self) -> Told:
+        return Told(self.races.objections)
+
+    def _quick_objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
         found = at_once([partial(look, some) for look in (self._by_workers, self._other_data)])
         return [next(filter(None, each), None) for each in zip(*found, strict=True)]
 
@@ -80,14 +94,6 @@ class Certification:
 
     def _other_data(self, some: Sequence[Candidate]) -> list[Objection | None]:
         return objections_of(self.other_data.objections, some, quick=False)
-
-    def _racing(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """Those of the watch for races. It may object to what it could not look at as well, which
-        says nothing of parts."""
-        found = self.races.objections(some)
-        return [
-            Objection(said, self.races.seen_in, quick=False) if said else None for said in found
-        ]
 
     def _watch_reference(self) -> list[Objection | None]:
         self.races.watch_reference()

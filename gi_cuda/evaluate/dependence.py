@@ -21,7 +21,7 @@ from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Request
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
-from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
+from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates
 from gi_cuda.evaluate.objections import Look, Objection
 from gi_cuda.spec import BufferRole, Configuration, Target
 from gi_cuda.subject import Subject
@@ -110,7 +110,9 @@ class Dependence:
     folder: Path
     cases: tuple[str, ...]
     elsewhere: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
-    _others: dict[Configuration, _Original] = field(default_factory=dict, repr=False, compare=False)
+    _originals: dict[Configuration, _Original] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     _looks: dict[Substituted, Look] = field(default_factory=dict, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
@@ -136,35 +138,36 @@ class Dependence:
         if not inputs(self.subject.target):
             return [_NOTHING] * len(some)
         built = build_candidates(self.compiler, some, self.folder / "variant")
+        self._prepare([self.subject.standard, *(one.configuration for one in some)])
         return [
             _NOTHING
             if isinstance(made, BuildFailure)
-            else self._original(one).told(one.program(made, self.cases), only)
+            else self._held_against(one).told(one.program(made, self.cases), only)
             for one, made in zip(some, built, strict=True)
         ]
 
-    def _original(self, one: Candidate) -> _Original:
+    def _held_against(self, one: Candidate) -> _Original:
         """What a candidate is held against."""
-        if one.configuration == self.subject.standard:
-            return self._reference
-        if one.configuration not in self._others:
-            text, place = self.subject.reference, self.folder / str(len(self._others))
-            own = as_candidate(self.subject, text, one.configuration)
-            original = self._of(own, place)
-            mine, whole = original.decisive.keys(), self._reference.decisive.keys()
-            self._others[one.configuration] = self._reference if mine < whole else original
-        return self._others[one.configuration]
+        own, whole = self._originals[one.configuration], self._originals[self.subject.standard]
+        return whole if own.decisive.keys() < whole.decisive.keys() else own
 
-    @cached_property
-    def _reference(self) -> _Original:
-        return self._of(unmodified(self.subject), self.folder / "reference")
+    def _prepare(self, configurations: Sequence[Configuration]) -> None:
+        """Compile the source in configurations in which it was not yet, all at once."""
+        new = [one for one in dict.fromkeys(configurations) if one not in self._originals]
+        places = [self.folder / str(len(self._originals) + number) for number in range(len(new))]
+        made = at_once([partial(self._of, *one) for one in zip(new, places, strict=True)])
+        self._originals.update(zip(new, made, strict=True))
 
-    def _of(self, one: Candidate, folder: Path) -> _Original:
-        program = otherwise = self._built(one, folder / "as-it-is")
+    def _of(self, configuration: Configuration, folder: Path) -> _Original:
+        """The source in a configuration."""
+        one = as_candidate(self.subject, self.subject.reference, configuration)
+        ways = {folder / "as-it-is": one}
         if other := self.compiler.differently(one.options):
-            otherwise = self._built(replace(one, compiler=other), folder / "otherwise") or program
-        inputs_of = inputs(self.subject.target)
-        return _Original(self.pool, inputs_of, program, otherwise, lambda: self._unsettled)
+            ways[folder / "otherwise"] = replace(one, compiler=other)
+        made = at_once([partial(self._built, way, place) for place, way in ways.items()])
+        program, otherwise = made[0], made[-1] or made[0]
+        tried = inputs(self.subject.target)
+        return _Original(self.pool, tried, program, otherwise, lambda: self._unsettled)
 
     @cached_property
     def _unsettled(self) -> frozenset[str]:

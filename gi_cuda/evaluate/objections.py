@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gi_cuda.evaluate.candidates import Candidate
@@ -30,3 +30,23 @@ class Objection:
 def objections_of(look: Look, some: Sequence[Candidate], *, quick: bool) -> list[Objection | None]:
     """What a check has against each of some candidates; None where that is nothing."""
     return [Objection(said, look, quick) if said else None for said in look(some)]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was found out about candidates, so that none is looked at twice.
+
+    Attributes:
+        look: finds it out.
+    """
+
+    look: Callable[[Sequence[Candidate]], Sequence[Objection | None]]
+    _known: dict[tuple[object, ...], Objection | None] = field(default_factory=dict)
+
+    def of(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """What stands against each of some candidates; None where nothing does."""
+        new = [one for one in some if one.key is None or one.key not in self._known]
+        found = iter(self.look(new) if new else ())
+        told = [self._known[one.key] if one not in new and one.key else next(found) for one in some]
+        self._known.update((one.key, said) for one, said in zip(some, told, strict=True) if one.key)
+        return told

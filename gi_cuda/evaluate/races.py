@@ -25,6 +25,7 @@ from gi_cuda.backends.sanitize import Watched, watch
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.objections import Objection, objections_of
 from gi_cuda.evaluate.sanitizer_logs import (
     SanitizerFinding,
     compiled_in,
@@ -34,7 +35,6 @@ from gi_cuda.evaluate.sanitizer_logs import (
 )
 from gi_cuda.evaluate.small_cases import SmallCases
 from gi_cuda.grammar import Source
-from gi_cuda.results.evaluation import Validation
 from gi_cuda.subject import Subject
 
 _READERS: Final = {
@@ -174,15 +174,6 @@ class RaceWatch:
     small: SmallCases | None = None
     beside: Looks | None = None
 
-    def certified(self, one: Candidate, validation: Validation) -> Validation:
-        """A validation, which fails where the candidate lets threads race, and says which cases
-        it was watched on."""
-        if not validation.correct:
-            return validation
-        if objection := self.objection(one):
-            return replace(validation, correct=False, message=objection, overall=None, cases=None)
-        return replace(validation, watched=self.watched(one))
-
     def watched(self, one: Candidate) -> tuple[str, ...]:
         """Names of the cases that a candidate is watched on; none where nobody can look."""
         known, _ = self._known(one)
@@ -190,10 +181,35 @@ class RaceWatch:
 
     def objection(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        mine = self.look(one)
-        if mine.why:
-            return self._unwatched(one, mine.why)
-        return mine.seen or self._objection_beside(one)
+        found = self._objection(one)
+        return found.said if found else ""
+
+    def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """What stands against each of several, which are watched at once."""
+        self.watch_reference()
+        return at_once([partial(self._objection, one) for one in some])
+
+    def _objection(self, one: Candidate) -> Objection | None:
+        here, beside = at_once([partial(self._here, one), partial(self._beside, one)])
+        return here or beside
+
+    def _here(self, one: Candidate) -> Objection | None:
+        look = self._on_small if self._is_small(one) else self._on_all
+        (found,) = objections_of(look, [one], quick=False)
+        return found
+
+    def _beside(self, one: Candidate) -> Objection | None:
+        (found,) = objections_of(self._by_others, [one], quick=False)
+        return found
+
+    def _on_small(self, some: Sequence[Candidate]) -> list[str]:
+        return at_once([partial(self._said, *self._small_reference, one) for one in some])
+
+    def _on_all(self, some: Sequence[Candidate]) -> list[str]:
+        return at_once([partial(self._said, *self._reference, one) for one in some])
+
+    def _by_others(self, some: Sequence[Candidate]) -> list[str]:
+        return at_once([partial(self._said_beside, one) for one in some])
 
     def seen(self, one: Candidate) -> str:
         """What a candidate was seen to do; "" where that is nothing, or nobody could look."""
@@ -201,15 +217,6 @@ class RaceWatch:
         if mine.seen or self.beside is None or not self._changed(one, changes_order):
             return mine.seen
         return self.beside.look(one).seen
-
-    def objections(self, some: Sequence[Candidate]) -> list[str]:
-        """What stands against each of several; they are watched at once."""
-        self.watch_reference()
-        return at_once([partial(self.objection, one) for one in some])
-
-    def seen_in(self, some: Sequence[Candidate]) -> list[str]:
-        """What each of several was seen to do; they are watched at once."""
-        return at_once([partial(self.seen, one) for one in some])
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates, here and by who looks as well."""
@@ -226,8 +233,12 @@ class RaceWatch:
         known, why = self._known(one)
         return Looked(why=why) if known is None else Looked(self._seen(known, one))
 
-    def _objection_beside(self, one: Candidate) -> str:
-        """What stands against a candidate in which this watch sees nothing."""
+    def _said(self, known: _Reference | None, why: str, one: Candidate) -> str:
+        """What stands against a candidate where the reference was watched, or why it was not."""
+        return self._unwatched(one, why) if known is None else self._seen(known, one)
+
+    def _said_beside(self, one: Candidate) -> str:
+        """What who looks as well has against a candidate."""
         if self.beside is None or not self._changed(one, changes_order):
             return ""
         other = self.beside.look(one)
@@ -240,11 +251,12 @@ class RaceWatch:
 
     def _known(self, one: Candidate) -> tuple[_Reference | None, str]:
         """The reference on the cases that a candidate is to be watched on."""
-        if self.small is not None and self.small.stand_for(one):
-            known, why = self._small_reference
-            if known is not None:
-                return known, why
-        return self._reference
+        return self._small_reference if self._is_small(one) else self._reference
+
+    def _is_small(self, one: Candidate) -> bool:
+        """Whether these are the small ones."""
+        stand = self.small is not None and self.small.stand_for(one)
+        return stand and self._small_reference[0] is not None
 
     def _seen(self, known: _Reference, one: Candidate) -> str:
         found, failure = self._watched(known.detector, known.session, one, known.cases)

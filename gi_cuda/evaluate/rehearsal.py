@@ -3,14 +3,17 @@ such code."""
 
 from __future__ import annotations
 
-import resource
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from math import inf
-from statistics import median
+from pathlib import Path
 
+from gi_cuda.backends import cores
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
@@ -50,7 +53,7 @@ FIRST_LIMIT = 10.0
 MEMORY = 2048
 """Variants after which the earlier ones count half."""
 
-_RUNS = 4
+_RUNS = 2
 _DOUBTS = ("beside", "parted", "unnamed", "alone")
 _OVERLOOKED = tuple(
     frozenset(some) for n in range(1, len(_DOUBTS) + 1) for some in combinations(_DOUBTS, n)
@@ -200,10 +203,17 @@ def rehearsal_of(
         reference: as it is compiled.
         sampling: how variants are measured when they are not confined.
     """
-    ways = zip(equipment.compiler.rehearsing(), equipment.uncached.rehearsing(), strict=True)
+    compilers, uncached = equipment.compiler.rehearsing(), equipment.uncached.rehearsing()
+    again = anew(subject, equipment.compiler, reference)
+    build = [partial(_made, *way, equipment) for way in zip(uncached, again, strict=True)]
+    # With a processor for each they take what each would by itself.
+    together = max(1, cores() // 2)
+    groups = [build[at : at + together] for at in range(0, len(build), together)]
+    made = [one for group in groups for one in at_once(group)]
     tried = [
-        _tried(*way, subject, equipment, one, sampling)
-        for way, one in zip(ways, anew(subject, equipment.compiler, reference), strict=True)
+        _tried(compiler, trial, built, subject, equipment, sampling)
+        for compiler, trial, built in zip(compilers, again, made, strict=True)
+        if built is not None
     ]
     return min(filter(None, tried), key=lambda one: one[0], default=(0.0, None))[1]
 
@@ -216,24 +226,48 @@ def anew(subject: Subject, compiler: Compiler, reference: Trial) -> list[Trial]:
     return [replace(reference, phenotype=found[ident]) for ident in idents]
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The reference, built in a way to rehearse.
+
+    Attributes:
+        confined: in that.
+        plain: as it is.
+        same: whether the two are the same.
+        compiling, assembling: seconds that a compiler took for the one, and then for the other.
+    """
+
+    confined: Binary
+    plain: Binary
+    same: bool
+    compiling: float
+    assembling: float
+
+
+def _made(uncached: Compiler, reference: Trial, equipment: Equipment) -> _Made | None:
+    """Build it; None where that cannot be done. Several may be built at once."""
+    folder = equipment.folder / f"way{reference.phenotype.ident}"
+    begun = time.perf_counter()
+    confined = _built(uncached, reference, folder / "confined")
+    between = time.perf_counter()
+    same = uncached == equipment.uncached
+    plain = confined if same else _built(equipment.uncached, reference, folder / "plain")
+    if confined is None or plain is None:
+        return None
+    return _Made(confined, plain, same, between - begun, time.perf_counter() - between)
+
+
 def _tried(
     compiler: Compiler,
-    uncached: Compiler,
+    reference: Trial,
+    made: _Made,
     subject: Subject,
     equipment: Equipment,
-    reference: Trial,
     sampling: Sampling,
 ) -> tuple[float, Rehearsal] | None:
     """A way to rehearse and its seconds; None where the reference is not right in it."""
-    begun = _compiling()
-    confined = _built(uncached, equipment, reference, "confined")
-    between = _compiling()
-    same = uncached == equipment.uncached
-    plain = confined if same else _built(equipment.uncached, equipment, reference, "plain")
-    compiling, assembling = between - begun, _compiling() - between
-    if confined is None or plain is None:
-        return None
-    programs = equipment.program(reference, confined), equipment.program(reference, plain)
+    compiling, assembling = made.compiling, made.assembling
+    programs = equipment.program(reference, made.confined), equipment.program(reference, made.plain)
     ran = _ran(*programs, equipment, sampling.siblings)
     if ran is None:
         return None
@@ -253,7 +287,7 @@ def _tried(
     building, again = max(compiling, assembling), min(compiling, assembling)
     share = compiling / compiler.jobs / (TOGETHER if schemata else 1)
     # By itself it would be the same thing twice where the code is the same.
-    alone = Balance(equipment.death, inf if same else again / compiler.jobs + sum(times))
+    alone = Balance(equipment.death, inf if made.same else again / compiler.jobs + sum(times))
     saved = building / compiler.jobs - share
     together = Balance(equipment.death, share + sum(times), saved)
     return GROWN * share + sum(times), Rehearsal(compiler, how, siblings, subject, alone, together)
@@ -297,21 +331,15 @@ def _ran(
     return next(filter(None, map(run, _OVERLOOKED)), None)
 
 
-def _compiling() -> float:
-    """Processor seconds of all compilers that have ended."""
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return ended.ru_utime + ended.ru_stime
-
-
-def _built(compiler: Compiler, equipment: Equipment, reference: Trial, name: str) -> Binary | None:
+def _built(compiler: Compiler, reference: Trial, folder: Path) -> Binary | None:
     assert isinstance(reference.phenotype, Phenotype)
-    (built,) = compiler.compile([reference.phenotype], equipment.folder / name)
+    (built,) = compiler.compile([reference.phenotype], folder)
     return built if isinstance(built, Binary) else None
 
 
 def _times(samples: tuple[Sample, ...]) -> dict[str, float]:
-    """Seconds of a variant on each case."""
+    """Seconds of a variant on each case, where nothing disturbed it."""
     times: dict[str, list[float]] = defaultdict(list)
     for one in samples:
         times[one.case].append(one.variant)
-    return {case: median(found) for case, found in times.items()}
+    return {case: min(found) for case, found in times.items()}

@@ -10,10 +10,11 @@ reached by large cases alone.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts, Record, Recorded
@@ -59,6 +60,7 @@ class SmallCases:
         compiler: of what is run once.
         folder: for binaries, and the reference's answers.
         device: that all runs on.
+        opened: closes the worker that counts what is reached.
     """
 
     subject: Subject
@@ -67,6 +69,8 @@ class SmallCases:
     compiler: Compiler
     folder: Path
     device: DeviceId = field(default_factory=DeviceId)
+    opened: ExitStack = field(default_factory=ExitStack)
+    _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
     _known: dict[Hashable, bool] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -92,10 +96,9 @@ class SmallCases:
         """Whether they reach all that the others reach in a candidate."""
         if one.binary is not None or self.subject.compiled or not self.names:
             return False  # places are counted in source alone
-        key = (one.text, *sorted(one.configuration.items()))
-        if key not in self._known:
-            self._known[key] = self._cover(one)
-        return self._known[key]
+        if one.key not in self._known:
+            self._known[one.key] = self._cover(one)
+        return self._known[one.key]
 
     def _cover(self, one: Candidate) -> bool:
         """Whether that holds; not where it cannot be told."""
@@ -113,7 +116,8 @@ class SmallCases:
             texts.append((parsed.instrument(), loops, _ROUNDS))
         made = [replace(one, text=text) for text, _, _ in texts]
         built = build_candidates(self.compiler, made, self.folder / "counted")
-        with Pool[int](self._session((*self.names, *self.others)), Crew(1)) as pool:
+        with self._turn:  # several candidates are looked at at a time
+            pool = self._counting
             for text, binary, (_, places, enough) in zip(made, built, texts, strict=True):
                 if isinstance(binary, BuildFailure):
                     return False
@@ -126,6 +130,12 @@ class SmallCases:
                 if not _as_far(small.most, large.most, enough):
                     return False
         return True
+
+    @cached_property
+    def _counting(self) -> Pool[int]:
+        """A worker that has all cases."""
+        session = self._session((*self.names, *self.others))
+        return self.opened.enter_context(Pool[int](session, Crew(1)))
 
     def _session(self, cases: tuple[str, ...]) -> Session:
         reference = self.folder / "reference"

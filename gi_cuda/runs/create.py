@@ -21,7 +21,7 @@ from gi_cuda.grammar import Untested
 from gi_cuda.runs.folder import beside, put_aside, restored
 from gi_cuda.runs.lock import FILE, locked
 from gi_cuda.runs.run import Run, open_run
-from gi_cuda.runs.siblings import record_siblings
+from gi_cuda.runs.siblings import making_siblings, record_siblings
 from gi_cuda.runs.stored import DATABASE, Plan, where_it_lies
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
@@ -97,9 +97,11 @@ def _established(
 ) -> dict[str, Any]:
     """What is to be known of a run before its search begins, as its database has it."""
     subject, compiler, pool = tools.subject, tools.compiler, tools.pool
-    baseline = establish(subject, compiler, pool, tools.scratch("baseline"), tools.reference, tell)
-    tell("running the reference on cases like the held-out ones")
-    baseline = replace(baseline, siblings=record_siblings(tools, baseline))
+    place = tools.scratch("baseline")
+    with making_siblings(tools) as others:
+        baseline = establish(subject, compiler, pool, place, tools.reference, tell)
+        tell("running the reference on cases like the held-out ones")
+        baseline = replace(baseline, siblings=record_siblings(others, baseline))
     if len(tools.backend.devices) > 1:
         plan = replace(plan, devices=tuple(pool.devices))
     untested = look_for_untested(subject, compiler, pool, tools.scratch("untested"), tell)

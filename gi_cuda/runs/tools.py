@@ -155,7 +155,7 @@ def open_tools(
         try:
             watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
             names = small_cases(subject.target, subject.backend)
-            small = SmallCases(subject, names, watched, uncached, place, first)
+            small = SmallCases(subject, names, watched, uncached, place, first, opened)
             beside = _elsewhere(subject, folder / "build" / "elsewhere", jobs)
             races = RaceWatch(subject, session, uncached, place, watched, small, beside)
             place = folder / "build" / "inputs"

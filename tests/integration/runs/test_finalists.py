@@ -9,7 +9,7 @@ from unittest.mock import ANY
 from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.analyze.finalists import FINALISTS, finalists, select_winner
 from gi_cuda.analyze.repair import changes_alone, paying, repaired, wrong_alone
-from gi_cuda.evaluate.objections import Objection
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Changed, changes_of
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases, Tally
@@ -119,7 +119,8 @@ def test_of_one_that_was_told_wrong_the_part_that_is_not_stays(
     ) as run:
         individual(run, 1, "CHEAT=5 WASTE=0 <_kernel.cu_46>", 0.2)
         racing = run.subject.read("CHEAT=5 WASTE=0 <_kernel.cu_46>")
-        races = Objection("races", run.tools.certification.races.seen_in, quick=False)
+        (races,) = run.tools.certification.races.objections([candidate(run.subject, racing)])
+        assert races is not None
         (made,) = repaired(run, [(1, racing)], (), {1: races})
         found = run.store.individual(made)
         assert found is not None

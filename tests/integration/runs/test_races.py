@@ -82,13 +82,12 @@ def test_cheats_are_wrong_in_some_order_or_told_of_by_the_detector(run: Run) -> 
     right = [number for number, one in zip(cheats, readings, strict=True) if one.right]
     assert right == list(IN_EVERY_ORDER)
     for number, one in cheats.items():
-        certified = run.tools.certification.races.certified(one, Validation(True))
-        objection = certified.message
+        objection = run.tools.certification.races.objection(one)
         kernel = {5: "count", 6: "count", 7: "add", 8: "add"}.get(number, "smooth")
         assert re.search(rf"race of threads of (one block|two blocks) in {kernel} on ", objection)
         assert re.search(r"(read|write) by thread \(\d+,0,0\) of block \(\d+,0,0\)", objection)
         assert ", line " in objection
-        assert not certified.correct
+        assert not run.tools.certification.certified(one, Validation(True)).correct
 
 
 def cheat(run: Run, number: int) -> Candidate:
@@ -190,10 +189,10 @@ def test_smaller_cases_are_watched_where_they_reach_as_much(run: Run, tmp_path: 
 
     clean, racing = (candidate(subject, subject.read(f"CHEAT={number}")) for number in (0, 5))
     few, one = watch(small("few")), watch(small("one"))
-    assert few.certified(clean, Validation(True)).watched == ("few",)
-    assert not few.certified(racing, Validation(True)).correct
+    assert (few.objection(clean), few.watched(clean)) == ("", ("few",))
+    assert few.objection(racing)
     # With one block there is no other to add up, with none the reference does not run.
-    assert one.certified(clean, Validation(True)).watched == held_out
+    assert (one.objection(clean), one.watched(clean)) == ("", held_out)
     assert not small("none").stand_for(clean)
     # What is inserted is reached by large cases alone; or by no case, and then it is in none.
     atomic = "        atomicAdd(&mine[size], 1);\n"
@@ -202,8 +201,8 @@ def test_smaller_cases_are_watched_where_they_reach_as_much(run: Run, tmp_path: 
     large, never = (
         replace(clean, text=clean.text.replace(atomic, rare.format(n))) for n in (1000, 9000)
     )
-    assert "race of threads of one block in count" in few.certified(large, Validation(True)).message
-    assert few.certified(never, Validation(True)).watched == ("few",)
+    assert "race of threads of one block in count" in few.objection(large)
+    assert (few.objection(never), few.watched(never)) == ("", ("few",))
     assert small("one", "few").stand_for(clean)
 
 

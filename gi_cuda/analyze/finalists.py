@@ -35,7 +35,7 @@ ENOUGH = 3
 that have nothing of what these share: each takes seconds."""
 
 TOGETHER = max(1, min(ENOUGH, cores() // 4))
-"""So many are looked at closely at a time: each keeps a few processors busy, for seconds."""
+"""So many are watched at a time: each keeps a few processors busy, for seconds."""
 
 AMONG = 1000
 """So many of the best are looked at for those."""
@@ -213,8 +213,9 @@ class _Finals:
         return next(said, "")
 
     def winner(self, entered: Sequence[Finalist]) -> Winner | None:
-        """The first that holds. Most are dismissed by a short look; no more are looked at closely
-        once several were rejected so: what these share can be found with few."""
+        """The first that holds. Most are dismissed by a short look, and most of the others by one
+        that takes seconds; no more are watched closely once several were rejected so: what these
+        share can be found with few."""
         candidates = [candidate(self.run.subject, genotype) for _, genotype in entered]
         promising: list[tuple[Finalist, Candidate]] = []
         for finalist, one, seen in zip(
@@ -226,26 +227,46 @@ class _Finals:
                 promising.append((finalist, one))
             else:
                 self.tried.append(finalist)
-        for begin in range(0, min(ENOUGH, len(promising)), TOGETHER):
-            if winner := self._first(promising[begin : begin + TOGETHER]):
-                return winner
-        return None
+        return self._first(self._screened(promising))
+
+    def _screened(
+        self, promising: Sequence[tuple[Finalist, Candidate]]
+    ) -> list[tuple[Finalist, Candidate]]:
+        """Those against which nothing stands that is seen in seconds; first those of which in
+        seconds it is seen as well whether their threads race."""
+        some = [one for _, one in promising]
+        checks = self.run.tools.certification
+        objections = checks.screened(some)
+        for (finalist, _), objection in zip(promising, objections, strict=True):
+            if objection:
+                self._reject(finalist, objection)
+        left = [one for one, said in zip(promising, objections, strict=True) if said is None]
+        soon = checks.races.on_small_cases([one for _, one in left])
+        order = sorted(range(len(left)), key=lambda at: not soon[at])
+        return [left[at] for at in order]
 
     def _first(self, some: Sequence[tuple[Finalist, Candidate]]) -> Winner | None:
-        """The first that holds of some that are looked at closely at once."""
-        objections = self.run.tools.certification.objections([one for _, one in some])
-        for (finalist, one), objection in zip(some, objections, strict=True):
-            if self.over:
-                break
-            ident, genotype = finalist
-            self.tried.append(finalist)
-            if objection:
-                self.refusals[ident] = objection.said
-                self.rejected_by[ident] = objection
-            elif validation := self._validated(ident, one):
-                effective = canonical(genotype, self.run.subject.order)
-                return Winner(ident, str(effective), validation)
+        """The first that holds; several are watched for races at a time."""
+        for begin in range(0, min(ENOUGH, len(some)), TOGETHER):
+            group = some[begin : begin + TOGETHER]
+            objections = self.run.tools.certification.races.here([one for _, one in group])
+            for (finalist, one), objection in zip(group, objections, strict=True):
+                if self.over:
+                    return None
+                if objection:
+                    self._reject(finalist, objection)
+                    continue
+                self.tried.append(finalist)
+                ident, genotype = finalist
+                if validation := self._validated(ident, one):
+                    effective = canonical(genotype, self.run.subject.order)
+                    return Winner(ident, str(effective), validation)
         return None
+
+    def _reject(self, finalist: Finalist, objection: Objection) -> None:
+        self.tried.append(finalist)
+        self.refusals[finalist[0]] = objection.said
+        self.rejected_by[finalist[0]] = objection
 
     def find_faulty(self, wrong: Sequence[Finalist]) -> None:
         """Find out which changes of some are wrong by themselves."""

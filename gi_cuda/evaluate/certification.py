@@ -39,10 +39,10 @@ class Certification:
     other_data: OtherData
     races: RaceWatch
 
-    def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """The first objection to each of several candidates, none where there is none. They are
-        looked at at once, and for races as well: processors have nothing else to do."""
-        found = at_once([partial(told.of, some) for told in (self._quick, self._racing)])
+    def screened(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """The first objection to each of several, but for races that a processor does not see:
+        what takes seconds for all together."""
+        found = at_once([partial(look, some) for look in (self._quick.of, self.races.beside_it)])
         return [next(filter(None, each), None) for each in zip(*found, strict=True)]
 
     def quick_objection(self, one: Candidate) -> str:

@@ -21,7 +21,7 @@ from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Request
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
-from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates
+from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
 from gi_cuda.evaluate.objections import Look, Objection
 from gi_cuda.spec import BufferRole, Configuration, Target
 from gi_cuda.subject import Subject
@@ -161,15 +161,45 @@ class Dependence:
     def _of(self, configuration: Configuration, folder: Path) -> _Original:
         """The source in a configuration."""
         one = as_candidate(self.subject, self.subject.reference, configuration)
-        ways = {folder / "as-it-is": one}
-        if other := self.compiler.differently(one.options):
-            ways[folder / "otherwise"] = replace(one, compiler=other)
-        made = at_once([partial(self._built, way, place) for place, way in ways.items()])
-        program, otherwise = made[0], made[-1] or made[0]
-        tried = inputs(self.subject.target)
-        return _Original(self.pool, tried, program, otherwise, lambda: self._unsettled)
+        return _Original(self.pool, self._built(one, folder), lambda: self._tried)
 
     @cached_property
+    def _tried(self) -> dict[Substituted, bool]:
+        """What may be in the place of which inputs, and whether the reference's answers are fit to
+        compare with then: acceptable where it rounds otherwise, and at another pace, and in another
+        order of threads where one can be chosen. With another size, threads may write where others
+        read."""
+        program = self._originals[self.subject.standard].program
+        if program is None:
+            return {}
+        jobs: list[Callable[[], Any]] = [partial(self._compared, program), self._unsettled]
+        tried, unsettled = at_once(jobs)
+        order = list(inputs(self.subject.target))
+        return {
+            pair: tried[pair] and pair[0] not in unsettled
+            for pair in sorted(tried, key=lambda pair: order.index(pair[0]))
+        }
+
+    def _compared(self, program: Program) -> dict[Substituted, bool]:
+        """What may be in the place of which inputs, and whether the reference answers the same
+        where it rounds otherwise, at another pace where that can be had. Of an input no more is
+        tried once a launch does not end by itself."""
+        one = unmodified(self.subject)
+        otherwise = None
+        if other := self.compiler.differently(one.options):
+            otherwise = self._built(replace(one, compiler=other), self.folder / "otherwise")
+        found: dict[Substituted, bool] = {}
+        left = inputs(self.subject.target)
+        for turn in range(max(map(len, left.values()), default=0)):
+            pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
+            answers = _agree(self.pool, otherwise or program, program, pairs)
+            for pair, answer in zip(pairs, answers, strict=True):
+                if isinstance(answer, Lost):
+                    del left[pair[0]]
+                else:
+                    found[pair] = answer == ""
+        return found
+
     def _unsettled(self) -> frozenset[str]:
         """The sizes of which some make the reference's answers a matter of the order of threads."""
         sizes = {one.name for one in self.subject.target.scalars if one.dtype.kind != "f"}
@@ -190,18 +220,13 @@ class _Original:
 
     Attributes:
         pool: as :class:`Dependence` has it.
-        inputs: as :func:`inputs` gives them.
         program: what it is compiled to; None: it does not compile.
-        otherwise: the same, rounding otherwise and at another pace where that can be had.
-        unsettled: gives the inputs with others of which its answers may be a matter of the order
-            of threads.
+        tried: gives what may be in the place of which inputs, and whether that tells something.
     """
 
     pool: Pool[int]
-    inputs: Mapping[str, tuple[Substitute, ...]]
     program: Program | None
-    otherwise: Program | None
-    unsettled: Callable[[], frozenset[str]]
+    tried: Callable[[], Mapping[Substituted, bool]]
 
     def told(self, program: Program, only: Substituted | None = None) -> _Told:
         """What is wrong with a program's answers where something is in the place of an input.
@@ -227,9 +252,8 @@ class _Original:
         """What is wrong with a program's answers; nothing is known where a launch does not end."""
         if self.program is None:
             return _NOTHING
-        tried = [(name, substitute) for name, substitute, fit in self._tried if fit]
-        pairs = [one for one in tried if only in (None, one)]
-        answers = self._agrees(program, self.program, pairs)
+        pairs = [one for one, fit in self.tried().items() if fit and only in (None, one)]
+        answers = _agree(self.pool, program, self.program, pairs)
         for pair, wrong in zip(pairs, answers, strict=True):
             if isinstance(wrong, str) and wrong:
                 return f"with {pair[1]} in place of the input {pair[0]} it is wrong: {wrong}", pair
@@ -241,7 +265,7 @@ class _Original:
         if self.program is None:
             return {}
         found: dict[str, Substitute] = {}
-        left = [(name, substitute) for name, substitute, _ in self._tried]
+        left = list(self.tried())
         while pairs := dict(reversed(left)).items():
             # One of each input at a time: of most the first one shows it.
             answers = self._depends(self.program, pairs)
@@ -249,49 +273,19 @@ class _Original:
             left = [pair for pair in left if pair not in pairs and pair[0] not in found]
         return found
 
-    @cached_property
-    def _tried(self) -> tuple[tuple[str, Substitute, bool], ...]:
-        """What may be in the place of which inputs, and whether its answers are fit to compare with
-        then: acceptable where it rounds otherwise, and at another pace, and in another order of
-        threads where one can be chosen. With another size, threads may write where others read. Of
-        an input no more is tried once a launch does not end by itself."""
-        if self.otherwise is None or self.program is None:
-            return ()
-        compared = partial(self._compared, self.program, self.otherwise)
-        jobs: list[Callable[[], Any]] = [compared, self.unsettled]
-        tried, unsettled = at_once(jobs)
-        order = list(self.inputs)
-        return tuple(
-            (name, substitute, fit and name not in unsettled)
-            for (name, substitute), fit in sorted(
-                tried.items(), key=lambda one: order.index(one[0][0])
-            )
-        )
-
-    def _compared(self, program: Program, otherwise: Program) -> dict[Substituted, bool]:
-        """What may be in the place of which inputs, and whether it answers the same either way."""
-        found: dict[Substituted, bool] = {}
-        left = dict(self.inputs)
-        for turn in range(max(map(len, self.inputs.values()), default=0)):
-            pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
-            for pair, answer in zip(pairs, self._agrees(otherwise, program, pairs), strict=True):
-                if isinstance(answer, Lost):
-                    del left[pair[0]]
-                else:
-                    found[pair] = answer == ""
-        return found
-
-    def _agrees(
-        self, program: Program, reference: Program, pairs: Collection[Substituted]
-    ) -> list[str | Lost | None]:
-        """For each pair what :class:`AgreesWith` answers, or that a launch does not end."""
-        return self._answers([AgreesWith(program, reference, *pair, LIMIT) for pair in pairs])
-
     def _depends(self, program: Program, pairs: Collection[Substituted]) -> list[bool | Lost]:
         """For each pair what :class:`DependsOn` answers, or that a launch does not end."""
-        return self._answers([DependsOn(program, *pair, LIMIT) for pair in pairs])
+        return _answers(self.pool, [DependsOn(program, *pair, LIMIT) for pair in pairs])
 
-    def _answers(self, requests: Sequence[Request]) -> list[Any]:
-        """What workers that are there answer, in order."""
-        answers = dict(self.pool.map(enumerate(requests)))
-        return [answers[at] for at in range(len(requests))]
+
+def _agree(
+    pool: Pool[int], program: Program, reference: Program, pairs: Collection[Substituted]
+) -> list[str | Lost | None]:
+    """For each pair what :class:`AgreesWith` answers, or that a launch does not end."""
+    return _answers(pool, [AgreesWith(program, reference, *pair, LIMIT) for pair in pairs])
+
+
+def _answers(pool: Pool[int], requests: Sequence[Request]) -> list[Any]:
+    """What workers that are there answer, in order."""
+    answers = dict(pool.map(enumerate(requests)))
+    return [answers[at] for at in range(len(requests))]

@@ -162,8 +162,8 @@ class RaceWatch:
         folder: where binaries may be written.
         cases: that they are watched on, as many as there is time for.
         small: that stand for these, where they reach as much.
-        beside: who looks as well at what changes an order; of memory that all blocks share the
-            detector of a GPU's back end sees nothing.
+        beside: who looks as well; of memory that all blocks share the detector of a GPU's back end
+            sees nothing.
     """
 
     subject: Subject
@@ -188,6 +188,22 @@ class RaceWatch:
         """What stands against each of several, which are watched at once."""
         self.watch_reference()
         return at_once([partial(self._objection, one) for one in some])
+
+    def here(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """What this watch itself has against each of several."""
+        self._watch_reference()
+        return at_once([partial(self._here, one) for one in some])
+
+    def beside_it(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """What who looks as well has against each of several: it takes a fraction of the time."""
+        if self.beside is not None:
+            self.beside.watch_reference()
+        return at_once([partial(self._beside, one) for one in some])
+
+    def on_small_cases(self, some: Sequence[Candidate]) -> list[bool]:
+        """Which of several are watched on small cases: in seconds, where others take minutes."""
+        self._watch_reference()
+        return at_once([partial(self._is_small, one) for one in some])
 
     def _objection(self, one: Candidate) -> Objection | None:
         here, beside = at_once([partial(self._here, one), partial(self._beside, one)])
@@ -214,7 +230,7 @@ class RaceWatch:
     def seen(self, one: Candidate) -> str:
         """What a candidate was seen to do; "" where that is nothing, or nobody could look."""
         mine = self.look(one)
-        if mine.seen or self.beside is None or not self._changed(one, changes_order):
+        if mine.seen or self.beside is None or one.key is None:
             return mine.seen
         return self.beside.look(one).seen
 
@@ -239,7 +255,7 @@ class RaceWatch:
 
     def _said_beside(self, one: Candidate) -> str:
         """What who looks as well has against a candidate."""
-        if self.beside is None or not self._changed(one, changes_order):
+        if self.beside is None or one.key is None:
             return ""
         other = self.beside.look(one)
         if other.why and self._changed(one, changes_order_of_blocks):

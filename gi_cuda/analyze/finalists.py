@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.analyze.heats import leaders, ordered
+from gi_cuda.analyze.racing import Racing
 from gi_cuda.analyze.repair import (
     Finalist,
     changes_alone,
     rejected_alone,
     rejected_part,
     repaired,
+    shared,
     wrong_alone,
 )
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
@@ -49,12 +51,18 @@ NOT_FASTER = 3
 what is left was not as good on the train cases, and a validation takes many processes."""
 
 
-def finalists(run: Run) -> list[Finalist]:
+def finalists(run: Run, racing: Racing | None = None) -> list[Finalist]:
     """The best individuals on the train cases, best first; of twins only the better one, while
     there are others. Where several configurations are among the best, siblings of the held-out
-    cases have a say in which of them are entered."""
-    best = different(_best(run), FINALISTS)
-    others = [one for one in _tested(run, leaders(run)) if one not in best]
+    cases have a say in which of them are entered.
+
+    Args:
+        racing: what is known so far of which let threads race; None: nothing.
+    """
+    racing = racing or Racing(run)
+    best = different(racing.without(_best(run)), FINALISTS)
+    led = racing.without(_tested(run, leaders(run)))
+    others = [one for one in led if one not in best]
     return different(ordered(run, [*best, *others]), FINALISTS)
 
 
@@ -118,7 +126,7 @@ def select_winner(run: Run) -> Winner | None:
     was stored before is then forgotten, and what spoke against the first of them is kept.
     """
     final = _Finals(run)
-    entered = finalists(run)
+    entered = finalists(run, final.racing)
     winner = None
     try:
         for _ in range(ROUNDS):
@@ -152,18 +160,12 @@ def _next(run: Run, final: _Finals, last: Sequence[Finalist]) -> list[Finalist]:
     if wrong and run.others is None:  # machines of other kinds would have to say how fast it is
         mended = repaired(run, wrong, final.faulty, rejected_by)
     new = set(mended).difference(ident for ident, _ in final.tried)
-    found = _best(run)
-    cleared = without(found, final.faulty, final.tried)
+    found = final.racing.without(_best(run))
+    cleared = without(found, {*final.faulty, *final.racing.faulty}, final.tried)
     fit = new.union(ident for ident, _ in cleared)
     if again := different([one for one in found if one[0] in fit], FINALISTS):
         return again
     return less_suspect(found, final.tried, FINALISTS)
-
-
-def shared(some: Sequence[Finalist]) -> list[Change]:
-    """The changes that individuals all have, in the order of the first."""
-    every = [changes_of(genotype) for _, genotype in some]
-    return [one for one in every[0] if all(one in mine for mine in every)] if every else []
 
 
 def without(
@@ -191,6 +193,7 @@ class _Finals:
         faulty: changes that are wrong by themselves, or to which a check objects.
         cleared: changes that are right on all cases by themselves.
         slow: how many were right, and not faster when they were validated.
+        racing: which let threads race, as far as a processor sees that.
     """
 
     run: Run
@@ -200,6 +203,10 @@ class _Finals:
     faulty: set[Change] = field(default_factory=set)
     cleared: set[Change] = field(default_factory=set)
     slow: int = 0
+    racing: Racing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.racing = Racing(self.run)
 
     @property
     def over(self) -> bool:
@@ -209,8 +216,8 @@ class _Finals:
     @property
     def refusal(self) -> str:
         """What spoke against the first one, in words; "" where nothing did."""
-        said = (f"individual {ident}: {why}" for ident, why in self.refusals.items())
-        return next(said, "")
+        every = (*self.refusals.items(), *self.racing.said)
+        return next((f"individual {ident}: {why}" for ident, why in every), "")
 
     def winner(self, entered: Sequence[Finalist]) -> Winner | None:
         """The first that holds. Most are dismissed by a short look, and most of the others by one

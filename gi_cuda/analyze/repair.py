@@ -145,6 +145,12 @@ def rejected_alone(look: Look, alone: Mapping[Change, Candidate]) -> frozenset[C
     return frozenset(one for one, objection in zip(alone, said, strict=True) if objection)
 
 
+def shared(some: Sequence[Finalist]) -> list[Change]:
+    """The changes that individuals all have, in the order of the first."""
+    every = [changes_of(genotype) for _, genotype in some]
+    return [one for one in every[0] if all(one in mine for mine in every)] if every else []
+
+
 def rejected_part(run: Run, changes: Sequence[Change], look: Look) -> list[Change]:
     """The smallest part of some changes found to which a check objects with no other change beside
     it, though it is right on all cases; none where not even all are together.

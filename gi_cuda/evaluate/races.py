@@ -196,8 +196,9 @@ class RaceWatch:
 
     def beside_it(self, some: Sequence[Candidate]) -> list[Objection | None]:
         """What who looks as well has against each of several: it takes a fraction of the time."""
-        if self.beside is not None:
-            self.beside.watch_reference()
+        if self.beside is None:
+            return [None] * len(some)
+        self.beside.watch_reference()
         return at_once([partial(self._beside, one) for one in some])
 
     def on_small_cases(self, some: Sequence[Candidate]) -> list[bool]:

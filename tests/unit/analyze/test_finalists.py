@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gi_cuda.analyze.finalists import different, less_suspect, shared, without
+from gi_cuda.analyze.finalists import different, less_suspect, without
+from gi_cuda.analyze.repair import shared
 from gi_cuda.genome import Configuration, Delete, Genotype, Space
 
 

@@ -1,0 +1,72 @@
+"""Which of the best individuals let threads race, as far as a processor sees that.
+
+On a GPU a search does not see it, breeds of it, and in the end most of its best may share one race.
+Their code for the processor is watched in a second of one each, so that many are, before any is
+measured on the held-out cases.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from gi_cuda.analyze.repair import Finalist, rejected_part, shared
+from gi_cuda.backends import cores
+from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.objections import Objection
+from gi_cuda.genome import Change, changes_of
+from gi_cuda.runs.run import Run
+
+MOST: Final = 64
+"""So many are looked at, at most."""
+
+ENOUGH: Final = 6.0
+"""Seconds after which no more are."""
+
+MANY: Final = 0.5
+"""The share of them that race from which on it is found out what they have in common that does."""
+
+
+@dataclass(slots=True)
+class Racing:
+    """What is known of a run's individuals.
+
+    Attributes:
+        run: whose they are.
+        faulty: changes that race, with no other one beside them.
+    """
+
+    run: Run
+    faulty: set[Change] = field(default_factory=set)
+    _seen: dict[int, Objection | None] = field(default_factory=dict)
+
+    def without(self, found: Sequence[Finalist]) -> list[Finalist]:
+        """Those of some that are not known to race, in their order. Of the first of them it is
+        found out."""
+        self._look([one for one in found if one[0] not in self._seen][:MOST])
+        return [one for one in found if not self._races(one)]
+
+    @property
+    def said(self) -> Iterator[tuple[int, str]]:
+        """The numbers of those that race, each with what was seen."""
+        return ((ident, one.said) for ident, one in self._seen.items() if one)
+
+    def _races(self, one: Finalist) -> bool:
+        ident, genotype = one
+        return self._seen.get(ident) is not None or not self.faulty.isdisjoint(changes_of(genotype))
+
+    def _look(self, some: Sequence[Finalist]) -> None:
+        begun, races, together = time.monotonic(), self.run.tools.certification.races, cores()
+        looked: list[Finalist] = []
+        while len(looked) < len(some) and time.monotonic() - begun < ENOUGH:
+            group = some[len(looked) : len(looked) + together]
+            said = races.beside_it([candidate(self.run.subject, one) for _, one in group])
+            self._seen.update(zip((ident for ident, _ in group), said, strict=True))
+            looked += group
+        objections = [self._seen[ident] for ident, _ in looked]
+        first = next(filter(None, objections), None)
+        racing = [one for one, said in zip(looked, objections, strict=True) if said]
+        if first and len(racing) > MANY * len(looked):
+            self.faulty.update(rejected_part(self.run, shared(racing), first.look))

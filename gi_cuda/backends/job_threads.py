@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -71,6 +71,23 @@ class JobThreads(Generic[Job, Result]):
             BaseException: what the work raised.
         """
         return _taken(self._done)
+
+    def done(self, limit: float = 0.0) -> Iterator[tuple[Job, Result]]:
+        """The jobs that have ended; the first of them is waited for.
+
+        Args:
+            limit: so many seconds.
+
+        Raises:
+            BaseException: what the work raised.
+        """
+        with suppress(Empty):
+            while True:
+                one = self._done.get(timeout=limit) if limit else self._done.get_nowait()
+                if isinstance(one, BaseException):
+                    raise one
+                yield one
+                limit = 0.0
 
     def _serve(self) -> None:
         with self._leash.held():

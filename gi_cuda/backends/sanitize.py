@@ -31,7 +31,7 @@ from gi_cuda.backends.workers.fork_server import GOING, with_all_loaded
 from gi_cuda.backends.workers.worker import WorkerContext
 
 LIMIT = 300.0
-"""Seconds that a watched run may take, on the device's clock and by the wall."""
+"""Seconds that a watched run may take as a rule, on the device's clock and by the wall."""
 
 
 RIGHT = "right"
@@ -72,16 +72,22 @@ class Watched:
     failure: str
 
 
-def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
-    """Run a program, compiled by the sanitizer's compiler, over its cases."""
+def watch(
+    sanitizer: Sanitizer, session: Session, program: Program, limit: float = LIMIT
+) -> Watched:
+    """Run a program, compiled by the sanitizer's compiler, over its cases.
+
+    Args:
+        limit: seconds that it may take.
+    """
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         file, log = Path(scratch) / "job", Path(scratch) / "log"
-        file.write_bytes(pickle.dumps(Job(session, program, LIMIT)))
+        file.write_bytes(pickle.dumps(Job(session, program, limit)))
         if sanitizer.command is None:
-            status, stderr = _forked(session, file)
+            status, stderr = _forked(session, file, limit)
         else:
-            status, stderr = _started(sanitizer.command, session, file, log)
-        said = f"not at its end after {LIMIT:g} s" if status is None else stderr.strip()
+            status, stderr = _started(sanitizer.command, session, file, log, limit)
+        said = f"not at its end after {limit:g} s" if status is None else stderr.strip()
         # The compilers' sanitizers put the process's number behind the name.
         logs = sorted(Path(scratch).glob("log*"))
         texts = [path.read_text("utf-8", errors="replace") for path in logs]
@@ -93,7 +99,7 @@ def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
 
 
 def _started(
-    watched: WatchedCommand, session: Session, file: Path, log: Path
+    watched: WatchedCommand, session: Session, file: Path, log: Path, limit: float
 ) -> tuple[int | None, str]:
     """Run a job under what watches it; its status, None at its limit, and standard error."""
     command, environment = watched([sys.executable, "-m", __name__, str(file)], log)
@@ -107,17 +113,17 @@ def _started(
         text=True,
         errors="replace",
     )
-    status, _, stderr = process.output(None, LIMIT)
+    status, _, stderr = process.output(None, limit)
     return status, stderr
 
 
-def _forked(session: Session, file: Path) -> tuple[int | None, str]:
+def _forked(session: Session, file: Path, limit: float) -> tuple[int | None, str]:
     """The same of a job that watches itself, with all that it needs loaded already."""
     ours, theirs = socket.socketpair()
     said = file.with_name("said")
     with ours, theirs:
         become = partial(_be_watched, session.device.environment, file, said)
-        status = with_all_loaded(become, session.backend, theirs).finish(LIMIT)
+        status = with_all_loaded(become, session.backend, theirs).finish(limit)
     return status, said.read_text("utf-8", errors="replace") if said.exists() else ""
 
 

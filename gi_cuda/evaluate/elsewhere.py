@@ -20,6 +20,7 @@ from gi_cuda.backends.protocol.requests import AgreesWith
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.substitutes import Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.sanitize import LIMIT
 from gi_cuda.backends.table import backends_on_gpus, open_backend
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
@@ -57,12 +58,16 @@ class Elsewhere:
     Attributes:
         folder: for binaries, and the reference's answers.
         jobs: compiler processes at a time.
+        role: of the cases.
+        limit: seconds that a watched run may take.
     """
 
     subject: Subject
     folder: Path
     jobs: int
-    _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
+    role: CaseRole = CaseRole.HELD_OUT
+    limit: float = LIMIT
+    _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def look(self, one: Candidate) -> Looked:
         """What is seen of a candidate that the reference does not do as well."""
@@ -107,12 +112,13 @@ class Elsewhere:
         target = self.subject.target
         subject = replace(self.subject, backend=name, space=Space.from_target(target, name))
         try:
-            cases = subject.cases(CaseRole.HELD_OUT)
+            cases = subject.cases(self.role)
             compiler = open_backend(name).compiler(subject, self.jobs)
             session = SmallCases(subject, cases, (), compiler, self.folder).session
         except UserError as error:
             return None, error.what
         if session is None:
             return None, f"the reference fails on the {name} back end"
-        watch = RaceWatch(subject, session, compiler, self.folder / "watched", cases)
+        folder = self.folder / "watched"
+        watch = RaceWatch(subject, session, compiler, folder, cases, limit=self.limit)
         return _There(subject, compiler, session, watch), ""

@@ -21,7 +21,7 @@ from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Compiler, Phenotype
-from gi_cuda.backends.sanitize import Watched, watch
+from gi_cuda.backends.sanitize import LIMIT, Watched, watch
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
@@ -73,6 +73,7 @@ def findings_of(
     cases: Sequence[str],
     source: Source,
     folder: Path,
+    limit: float = LIMIT,
 ) -> tuple[list[SanitizerFinding], str]:
     """What a sanitizer finds in a source on some cases, and how a run ended if not well. Several
     cases run at a time, where there are processors for it.
@@ -80,6 +81,7 @@ def findings_of(
     Args:
         source: of that name and text.
         folder: where binaries may be written.
+        limit: seconds that a run may take.
     """
     built: Built | None = one.binary
     if built is None:
@@ -91,7 +93,7 @@ def findings_of(
 
     def watched(some: Sequence[str]) -> Watched:
         # A process makes all the cases that it knows of.
-        return watch(sanitizer, replace(session, cases=tuple(some)), program(some))
+        return watch(sanitizer, replace(session, cases=tuple(some)), program(some), limit)
 
     groups = [cases[first :: together()] for first in range(min(together(), len(cases)))]
     runs = at_once([partial(watched, some) for some in groups])
@@ -162,6 +164,7 @@ class RaceWatch:
         folder: where binaries may be written.
         cases: that they are watched on, as many as there is time for.
         small: that stand for these, where they reach as much.
+        limit: seconds that a run may take.
         beside: who looks as well; of memory that all blocks share the detector of a GPU's back end
             sees nothing.
     """
@@ -173,6 +176,7 @@ class RaceWatch:
     cases: tuple[str, ...]
     small: SmallCases | None = None
     beside: Looks | None = None
+    limit: float = LIMIT
 
     def watched(self, one: Candidate) -> tuple[str, ...]:
         """Names of the cases that a candidate is watched on; none where nobody can look."""
@@ -337,7 +341,7 @@ class RaceWatch:
         self, detector: Sanitizer, session: Session, one: Candidate, cases: Sequence[str]
     ) -> tuple[list[SanitizerFinding], str]:
         source = Source(self.subject.grammar.source.name, one.text)
-        return findings_of(detector, session, one, cases, source, self.folder)
+        return findings_of(detector, session, one, cases, source, self.folder, self.limit)
 
     def _unwatched(self, one: Candidate, why: str) -> str:
         """Where nobody can look: whether a candidate changes what puts threads into an order."""
@@ -359,6 +363,11 @@ class RaceWatch:
         if isinstance(before, Phenotype) and isinstance(after, Phenotype):
             return what(before.text, after.text)
         return True
+
+
+def orders(text: str) -> bool:
+    """Whether a text has words that put what threads do into an order."""
+    return bool(_ORDERS.search(text))
 
 
 def changes_order(before: str, after: str) -> bool:

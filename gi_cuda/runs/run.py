@@ -26,6 +26,7 @@ from gi_cuda.evaluate.replicates import (
     Replicates,
     in_fresh_processes,
 )
+from gi_cuda.evaluate.second_opinion import SecondOpinion
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation, validation
 from gi_cuda.results.generation import Phases
@@ -182,9 +183,12 @@ class Run:
         """
         start, evaluator = stored_start(self.store), evaluator or self.evaluator()
         original = None if start is None else self.subject.starting(start)
+        believed: FitnessEvaluator[Any] = evaluator
+        if self.tools.watcher is not None:
+            believed = SecondOpinion(evaluator, self.subject, self.tools.watcher)
         return Evolution(
             store=self.store,
-            evaluator=evaluator,
+            evaluator=believed,
             phases=evaluator.take_phases,
             strategy=self.preset.strategy(self.plan.settings),
             variation=self.preset.vary(self.subject, original),

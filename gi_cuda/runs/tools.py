@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gi_cuda.backends import cores
 from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.protocol.backend import OpenBackend
@@ -18,6 +19,7 @@ from gi_cuda.backends.table import FIRST, backend_named, open_backend
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.fork_server import ForkServer
 from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.evaluate import second_opinion
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.blind_oracle import BlindOracle
 from gi_cuda.evaluate.certification import Certification
@@ -44,6 +46,8 @@ class Tools:
         folder: of the run, or a scratch one.
         session: what a process of its own needs to run a variant as the pool's workers do.
         certification: the checks of winners.
+        watcher: looks on a processor at what a search on a GPU would breed of; None where there is
+            no such thing, or no processor to spare.
     """
 
     subject: Subject
@@ -54,6 +58,7 @@ class Tools:
     folder: Path
     session: Session
     certification: Certification
+    watcher: Elsewhere | None = None
 
     @property
     def reference(self) -> Path:
@@ -167,7 +172,13 @@ def open_tools(
             unset = UnsetLocals(subject, compiler, pool, place, session.cases)
             blind = BlindOracle(subject.target, pool, session.cases)
             checks = Certification(blind, inputs, unset, other, races)
-            yield Tools(subject, backend, compiler, uncached, pool, folder, session, checks)
+            watcher = None
+            if beside is not None and cores() >= second_opinion.SHARE:
+                place, role = folder / "build" / "second", CaseRole.TRAIN
+                watcher = replace(beside, folder=place, role=role, limit=second_opinion.LIMIT)
+            yield Tools(
+                subject, backend, compiler, uncached, pool, folder, session, checks, watcher
+            )
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

@@ -1,0 +1,166 @@
+"""What a search would breed of most is watched on a processor first.
+
+A GPU does not tell that threads race, or that one writes beside an array in shared memory: the
+answers are right, mostly, and the variant is faster. A search that breeds of such a one soon has it
+in all of its best. So what is faster than all before it, and what is faster by one edit, is held
+back until the host back end has watched it, on the train cases that it has: a second of one
+processor, where the GPU's own tools take several, and the GPU. All else comes out at once.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Final, Protocol, TypeAlias
+
+from gi_cuda.backends import cores
+from gi_cuda.backends.job_threads import JobThreads
+from gi_cuda.evaluate.candidates import candidate, unmodified
+from gi_cuda.evaluate.elsewhere import Elsewhere
+from gi_cuda.evaluate.passes import Record, Trial
+from gi_cuda.evaluate.races import orders
+from gi_cuda.genome import Genotype
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.subject import Subject
+
+SHARE: Final = 8
+"""Of so many processors one watches; with fewer, compilers need all of them."""
+
+LONGEST: Final = 3.0
+"""Seconds in which the reference has to be watched; where it takes longer, nothing is."""
+
+LIMIT: Final = 5.0
+"""Seconds that one may be watched; what takes longer than that is not what the reference is."""
+
+PATIENCE: Final = 4.0
+"""Seconds for which those that are still watched are waited for once the search is to end."""
+
+_Held: TypeAlias = tuple[int, Trial, Evaluation]
+"""An individual that is held back."""
+
+
+class FirstOpinion(Protocol):
+    """An evaluator."""
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, Trial]:
+        """Make genotypes ready to be evaluated."""
+
+    def evaluate(
+        self,
+        batch: Mapping[int, Trial],
+        stop: Callable[[], bool],
+        more: Callable[[], Mapping[int, Trial]],
+    ) -> Generator[Record, None, None]:
+        """Evaluate what was made ready: see :class:`gi_cuda.evaluate.evaluator.Evaluator`."""
+
+
+@dataclass(slots=True)
+class SecondOpinion:
+    """An evaluator whose word is not believed at once.
+
+    Attributes:
+        inner: evaluates.
+        subject: whose variants it evaluates.
+        elsewhere: watches.
+    """
+
+    inner: FirstOpinion
+    subject: Subject
+    elsewhere: Elsewhere
+    _best: float = math.inf
+    _serves: bool | None = None
+    _held: dict[int, _Held] = field(default_factory=dict)
+    _turn: Lock = field(default_factory=Lock)
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, Trial]:
+        """As the evaluator does."""
+        return self.inner.prepare(batch)
+
+    def evaluate(
+        self,
+        batch: Mapping[int, Trial],
+        stop: Callable[[], bool] = lambda: False,
+        more: Callable[[], Mapping[int, Trial]] = dict,
+    ) -> Generator[Record, None, None]:
+        """As the evaluator does; what would be bred of most comes a little later."""
+        trials = dict(batch)
+
+        def added() -> Mapping[int, Trial]:
+            new = more()
+            trials.update(new)
+            return new
+
+        with (
+            JobThreads(self._seen, max(1, cores() // SHARE)) as threads,
+            closing(self.inner.evaluate(batch, stop, added)) as records,
+        ):
+            for ident, evaluation in records:
+                trial = trials.pop(ident)
+                if self._is_doubtful(trial, evaluation):
+                    self._held[ident] = ident, trial, evaluation
+                    threads.submit(ident)
+                else:
+                    yield ident, evaluation
+                for found in threads.done():
+                    yield self._told(*found)
+            until = math.inf
+            while self._held and time.monotonic() < until:
+                for found in threads.done(limit=0.1):
+                    yield self._told(*found)
+                if stop():
+                    until = min(until, time.monotonic() + PATIENCE)
+        self._held.clear()  # who goes on with the search evaluates these again
+
+    def _is_doubtful(self, trial: Trial, evaluation: Evaluation) -> bool:
+        """Whether it is to be watched: the best so far, and by itself what gains, or what is right
+        though it changes what puts threads into an order."""
+        if self._serves is False or not evaluation.right or trial.genotype is None:
+            return False
+        alone = len(trial.edits) == 1
+        if evaluation.selectable:
+            assert evaluation.rank is not None
+            return alone or evaluation.rank < self._to_beat
+        return alone and any(map(orders, self._touched(trial.genotype)))
+
+    @property
+    def _to_beat(self) -> float:
+        """The rank of the best one, and be it one that is held back."""
+        ranks = (evaluation.rank for _, _, evaluation in self._held.values())
+        return min([self._best, *(rank for rank in ranks if rank is not None)])
+
+    def _touched(self, genotype: Genotype) -> list[str]:
+        """What a genotype takes out of the source, and what it puts there."""
+        steps = [step for one in genotype.edits for step in one.steps]
+        names = {name for step in steps for name in (step.place, step.donor) if name}
+        return [self.subject.grammar.text(name) for name in names]
+
+    def _seen(self, ident: int) -> str:
+        """What a processor sees of one; "" where it is nothing, or nobody can look."""
+        with self._turn:  # the others wait until that is known
+            if self._serves is None:
+                self._serves = self._is_quick()
+        _, trial, _ = self._held[ident]
+        if not self._serves or trial.genotype is None:
+            return ""
+        return self.elsewhere.look(candidate(self.subject, trial.genotype)).seen
+
+    def _is_quick(self) -> bool:
+        """Whether the reference can be watched, and in no time."""
+        self.elsewhere.watch_reference()
+        begun = time.monotonic()
+        looked = self.elsewhere.look(unmodified(self.subject))
+        return not looked.why and time.monotonic() - begun < LONGEST
+
+    def _told(self, ident: int, seen: str) -> Record:
+        """What becomes of one that was watched."""
+        _, _, evaluation = self._held.pop(ident)
+        if not seen:
+            if evaluation.rank is not None and evaluation.selectable:
+                self._best = min(self._best, evaluation.rank)
+            return ident, evaluation
+        wrong = replace(evaluation, penalty=1.0, verdict=None, ratio=None, low=None, high=None)
+        return ident, replace(wrong, samples=(), message=f"on a processor it is wrong: {seen}")

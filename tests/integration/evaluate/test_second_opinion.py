@@ -1,0 +1,135 @@
+"""What a search would breed of most is watched on a processor, and comes out as what that says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from gi_cuda.backends.table import open_compiler
+from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.elsewhere import Elsewhere
+from gi_cuda.evaluate.passes import Record, Trial
+from gi_cuda.evaluate.second_opinion import SecondOpinion
+from gi_cuda.genome import Genotype
+from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.spec import CaseRole, Target
+from gi_cuda.subject import Subject, load_subject
+from tests.integration.runs.racing import RACES
+
+BARRIER, STATEMENT = "<_kernel.cu_53>", "<_kernel.cu_46>"
+RACING, CLEAN = "CHEAT=5", "WASTE=0"
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    return load_subject(RACES, "cuda", edits="full")
+
+
+@pytest.fixture(scope="module")
+def elsewhere(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
+    return Elsewhere(subject, tmp_path_factory.mktemp("second"), 2, CaseRole.TRAIN, 10.0)
+
+
+@dataclass(frozen=True)
+class Said:
+    """An evaluator that knows what becomes of each genotype; the next cohort is asked for after
+    each."""
+
+    subject: Subject
+    ratios: Mapping[str, float]
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
+        sources = {ident: candidate(self.subject, one) for ident, one in batch.items()}
+        compiler = open_compiler(self.subject, 1)
+        found = compiler.preprocess([one.variant(ident) for ident, one in sources.items()])
+        return {i: Trial(one.configuration, found[i], "", one) for i, one in batch.items()}
+
+    def evaluate(
+        self,
+        batch: Mapping[int, Trial],
+        stop: Callable[[], bool],
+        more: Callable[[], Mapping[int, Trial]],
+    ) -> Generator[Record, None, None]:
+        waiting = dict(batch)
+        while waiting:
+            ident = next(iter(waiting))
+            ratio = self.ratios[str(waiting.pop(ident).genotype)]
+            verdict = Verdict.FASTER if ratio < 1 else Verdict.SAME
+            yield (
+                ident,
+                Evaluation(True, Survival.NORMAL, 0.0, verdict, ratio, ratio * 0.99, ratio * 1.01),
+            )
+            waiting.update(more())
+
+
+def opinions(
+    subject: Subject,
+    elsewhere: Elsewhere,
+    ratios: Mapping[str, float],
+    later: Sequence[str] = (),
+) -> dict[str, Evaluation]:
+    """What becomes of genotypes, in the order in which it is told.
+
+    Args:
+        later: those of them that are bred once others are evaluated.
+    """
+    second = SecondOpinion(Said(subject, ratios), subject, elsewhere)
+    names = dict(enumerate(ratios, 1))
+    numbers = {name: number for number, name in names.items()}
+    late = list(later)
+
+    def prepared(some: list[str]) -> Mapping[int, Trial]:
+        return second.prepare({numbers[name]: subject.read(name) for name in some})
+
+    def more() -> Mapping[int, Trial]:
+        new, late[:] = late[:], []
+        return prepared(new) if new else {}
+
+    first = prepared([name for name in ratios if name not in late])
+    return {names[ident]: one for ident, one in second.evaluate(first, lambda: False, more)}
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_the_fastest_is_wrong_where_it_races(subject: Subject, elsewhere: Elsewhere) -> None:
+    told = opinions(subject, elsewhere, {RACING: 0.2, CLEAN: 0.5, f"CHEAT=6 {CLEAN}": 0.9})
+    assert told[RACING].outcome is Outcome.WRONG
+    assert not told[RACING].right
+    assert "on a processor it is wrong: race of threads of" in told[RACING].message
+    assert told[CLEAN].outcome is Outcome.FASTER
+    # It is slower than one that is not known to race yet, so nobody looks at it.
+    assert told[f"CHEAT=6 {CLEAN}"].outcome is Outcome.FASTER
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_what_changes_an_order_by_itself_is_watched_though_it_gains_nothing(
+    subject: Subject, elsewhere: Elsewhere
+) -> None:
+    told = opinions(subject, elsewhere, {BARRIER: 1.0, f"{CLEAN} {BARRIER}": 1.0, STATEMENT: 1.0})
+    assert told[BARRIER].outcome is Outcome.WRONG
+    assert told[f"{CLEAN} {BARRIER}"].outcome is Outcome.WRONG
+    assert told[STATEMENT].outcome is Outcome.SAME  # and races all the same
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_nothing_is_lost_of_what_is_bred_meanwhile(subject: Subject, elsewhere: Elsewhere) -> None:
+    ratios = {CLEAN: 0.9, RACING: 0.4, "CHEAT=6": 0.3, f"CHEAT=7 {CLEAN}": 1.0}
+    told = opinions(subject, elsewhere, ratios, ("CHEAT=6", f"CHEAT=7 {CLEAN}"))
+    assert told.keys() == ratios.keys()
+    # What is held back comes last.
+    assert [name for name, one in told.items() if one.right] == [f"CHEAT=7 {CLEAN}", CLEAN]
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_where_nobody_can_look_all_is_believed(subject: Subject, elsewhere: Elsewhere) -> None:
+    nobody = replace(elsewhere, subject=replace(subject, target=_without_host_cases(subject)))
+    told = opinions(subject, nobody, {RACING: 0.2})
+    assert told[RACING].outcome is Outcome.FASTER
+
+
+def _without_host_cases(subject: Subject) -> Target:
+    cases = tuple(replace(one, backends=("cuda",)) for one in subject.target.cases)
+    return replace(subject.target, cases=cases)

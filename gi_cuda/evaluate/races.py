@@ -365,11 +365,6 @@ class RaceWatch:
         return True
 
 
-def orders(text: str) -> bool:
-    """Whether a text has words that put what threads do into an order."""
-    return bool(_ORDERS.search(text))
-
-
 def changes_order(before: str, after: str) -> bool:
     """Whether two texts differ in what puts threads into an order: a barrier, fence, warp or atomic
     function came, went, or moved, or other threads come to it."""

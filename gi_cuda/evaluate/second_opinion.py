@@ -2,9 +2,10 @@
 
 A GPU does not tell that threads race, or that one writes beside an array in shared memory: the
 answers are right, mostly, and the variant is faster. A search that breeds of such a one soon has it
-in all of its best. So what is faster than all before it, and what is faster by one edit, is held
-back until the host back end has watched it, on the train cases that it has: a second of one
-processor, where the GPU's own tools take several, and the GPU. All else comes out at once.
+in all of its best. So what is faster than all before it is held back until the host back end has
+watched it, on the train cases that it has: a second of one processor, where the GPU's own tools
+take several, and the GPU. So is what is right by one edit, of which much else will be made, as far
+as there is time. All else comes out at once.
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.elsewhere import Elsewhere
 from gi_cuda.evaluate.passes import Record, Trial
-from gi_cuda.evaluate.races import orders
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.subject import Subject
 
-SHARE: Final = 8
-"""Of so many processors one watches; with fewer, compilers need all of them."""
+FEWEST: Final = 8
+"""Processors; with fewer, compilers need all of them."""
+
+SHARE: Final = 16
+"""Of so many one watches."""
+
+WAITING: Final = 4
+"""So many that are not the best may wait for each of these; others are believed at once."""
 
 LONGEST: Final = 3.0
 """Seconds in which the reference has to be watched; where it takes longer, nothing is."""
@@ -95,7 +101,7 @@ class SecondOpinion:
             return new
 
         with (
-            JobThreads(self._seen, max(1, cores() // SHARE)) as threads,
+            JobThreads(self._seen, _together()) as threads,
             closing(self.inner.evaluate(batch, stop, added)) as records,
         ):
             for ident, evaluation in records:
@@ -116,27 +122,20 @@ class SecondOpinion:
         self._held.clear()  # who goes on with the search evaluates these again
 
     def _is_doubtful(self, trial: Trial, evaluation: Evaluation) -> bool:
-        """Whether it is to be watched: the best so far, and by itself what gains, or what is right
-        though it changes what puts threads into an order."""
+        """Whether it is to be watched: the best so far, and what is right by one edit, as long as
+        not too many are."""
         if self._serves is False or not evaluation.right or trial.genotype is None:
             return False
-        alone = len(trial.edits) == 1
-        if evaluation.selectable:
-            assert evaluation.rank is not None
-            return alone or evaluation.rank < self._to_beat
-        return alone and any(map(orders, self._touched(trial.genotype)))
+        rank = evaluation.rank if evaluation.selectable else None
+        if rank is not None and rank < self._to_beat:
+            return True
+        return len(trial.edits) == 1 and len(self._held) < WAITING * _together()
 
     @property
     def _to_beat(self) -> float:
         """The rank of the best one, and be it one that is held back."""
         ranks = (evaluation.rank for _, _, evaluation in self._held.values())
         return min([self._best, *(rank for rank in ranks if rank is not None)])
-
-    def _touched(self, genotype: Genotype) -> list[str]:
-        """What a genotype takes out of the source, and what it puts there."""
-        steps = [step for one in genotype.edits for step in one.steps]
-        names = {name for step in steps for name in (step.place, step.donor) if name}
-        return [self.subject.grammar.text(name) for name in names]
 
     def _seen(self, ident: int) -> str:
         """What a processor sees of one; "" where it is nothing, or nobody can look."""
@@ -164,3 +163,8 @@ class SecondOpinion:
             return ident, evaluation
         wrong = replace(evaluation, penalty=1.0, verdict=None, ratio=None, low=None, high=None)
         return ident, replace(wrong, samples=(), message=f"on a processor it is wrong: {seen}")
+
+
+def _together() -> int:
+    """So many are watched at a time."""
+    return max(1, cores() // SHARE)

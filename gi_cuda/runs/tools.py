@@ -173,7 +173,7 @@ def open_tools(
             blind = BlindOracle(subject.target, pool, session.cases)
             checks = Certification(blind, inputs, unset, other, races)
             watcher = None
-            if beside is not None and cores() >= second_opinion.SHARE:
+            if beside is not None and cores() >= second_opinion.FEWEST:
                 place, role = folder / "build" / "second", CaseRole.TRAIN
                 watcher = replace(beside, folder=place, role=role, limit=second_opinion.LIMIT)
             yield Tools(

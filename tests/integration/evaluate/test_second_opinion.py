@@ -105,13 +105,15 @@ def test_the_fastest_is_wrong_where_it_races(subject: Subject, elsewhere: Elsewh
 
 
 @pytest.mark.usefixtures("toolkit")
-def test_what_changes_an_order_by_itself_is_watched_though_it_gains_nothing(
-    subject: Subject, elsewhere: Elsewhere
+def test_what_is_right_by_one_edit_is_watched_while_few_wait(
+    subject: Subject, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = opinions(subject, elsewhere, {BARRIER: 1.0, f"{CLEAN} {BARRIER}": 1.0, STATEMENT: 1.0})
-    assert told[BARRIER].outcome is Outcome.WRONG
-    assert told[f"{CLEAN} {BARRIER}"].outcome is Outcome.WRONG
-    assert told[STATEMENT].outcome is Outcome.SAME  # and races all the same
+    ratios = {BARRIER: 1.0, f"{CLEAN} {BARRIER}": 1.0, f"{BARRIER} {STATEMENT}": 1.0}
+    told = opinions(subject, elsewhere, ratios)
+    assert [told[name].right for name in ratios] == [False, False, True]
+    monkeypatch.setattr("gi_cuda.evaluate.second_opinion.WAITING", 1)
+    told = opinions(subject, elsewhere, ratios)
+    assert [told[name].right for name in ratios] == [False, True, True]
 
 
 @pytest.mark.usefixtures("toolkit")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -22,7 +22,7 @@ from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.elsewhere import Elsewhere
-from gi_cuda.evaluate.passes import Record, Trial
+from gi_cuda.evaluate.passes import REFERENCE, Record, Trial
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.subject import Subject
@@ -41,6 +41,10 @@ LONGEST: Final = 3.0
 
 LIMIT: Final = 5.0
 """Seconds that one may be watched; what takes longer than that is not what the reference is."""
+
+OPENING: Final = 15.0
+"""Seconds after which nobody is held back any more where it is not known yet whether the reference
+can be watched."""
 
 PATIENCE: Final = 4.0
 """Seconds for which those that are still watched are waited for once the search is to end."""
@@ -104,6 +108,9 @@ class SecondOpinion:
             JobThreads(self._seen, _together()) as threads,
             closing(self.inner.evaluate(batch, stop, added)) as records,
         ):
+            opened = time.monotonic() + OPENING
+            if self._serves is None:
+                threads.submit(REFERENCE)
             for ident, evaluation in records:
                 trial = trials.pop(ident)
                 if self._is_doubtful(trial, evaluation):
@@ -111,15 +118,28 @@ class SecondOpinion:
                     threads.submit(ident)
                 else:
                     yield ident, evaluation
-                for found in threads.done():
-                    yield self._told(*found)
+                yield from self._released(threads.done(), opened)
             until = math.inf
             while self._held and time.monotonic() < until:
-                for found in threads.done(limit=0.1):
-                    yield self._told(*found)
+                yield from self._released(threads.done(limit=0.1), opened)
                 if stop():
                     until = min(until, time.monotonic() + PATIENCE)
         self._held.clear()  # who goes on with the search evaluates these again
+
+    def _released(self, done: Iterable[tuple[int, str]], opened: float) -> Iterator[Record]:
+        """What becomes of those that were watched; all are believed where it takes too long to find
+        out whether that can be done.
+
+        Args:
+            opened: until when that has to be known.
+        """
+        for ident, seen in done:
+            if ident in self._held:
+                yield self._told(ident, seen)
+        if self._serves is None and time.monotonic() > opened:
+            self._serves = False
+            for ident in list(self._held):
+                yield self._told(ident, "")
 
     def _is_doubtful(self, trial: Trial, evaluation: Evaluation) -> bool:
         """Whether it is to be watched: the best so far, and what is right by one edit, as long as
@@ -141,11 +161,12 @@ class SecondOpinion:
         """What a processor sees of one; "" where it is nothing, or nobody can look."""
         with self._turn:  # the others wait until that is known
             if self._serves is None:
-                self._serves = self._is_quick()
-        _, trial, _ = self._held[ident]
-        if not self._serves or trial.genotype is None:
+                quick = self._is_quick()
+                self._serves = quick and self._serves is None
+        held = self._held.get(ident)
+        if not self._serves or held is None or held[1].genotype is None:
             return ""
-        return self.elsewhere.look(candidate(self.subject, trial.genotype)).seen
+        return self.elsewhere.look(candidate(self.subject, held[1].genotype)).seen
 
     def _is_quick(self) -> bool:
         """Whether the reference can be watched, and in no time."""

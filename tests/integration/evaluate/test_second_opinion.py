@@ -132,6 +132,15 @@ def test_where_nobody_can_look_all_is_believed(subject: Subject, elsewhere: Else
     assert told[RACING].outcome is Outcome.FASTER
 
 
+@pytest.mark.usefixtures("toolkit")
+def test_where_it_takes_too_long_to_know_whether_somebody_can_all_is_believed(
+    subject: Subject, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gi_cuda.evaluate.second_opinion.OPENING", -1.0)
+    told = opinions(subject, elsewhere, {RACING: 0.2, "CHEAT=6": 0.1})
+    assert all(one.right for one in told.values())
+
+
 def _without_host_cases(subject: Subject) -> Target:
     cases = tuple(replace(one, backends=("cuda",)) for one in subject.target.cases)
     return replace(subject.target, cases=cases)

@@ -36,8 +36,11 @@ ENOUGH = 3
 """Individuals that are right on all cases and rejected all the same, after which others are tried
 that have nothing of what these share: each takes seconds."""
 
-TOGETHER = max(1, min(ENOUGH, cores() // 4))
-"""So many are watched at a time: each keeps a few processors busy, for seconds."""
+SCREENED = max(1, min(FINALISTS, cores() // 3))
+"""So many are asked at a time all that takes seconds."""
+
+TOGETHER = max(1, min(3, cores() // 4))
+"""So many are watched for races at a time: each keeps a few processors busy, for seconds."""
 
 AMONG = 1000
 """So many of the best are looked at for those."""
@@ -234,7 +237,13 @@ class _Finals:
                 promising.append((finalist, one))
             else:
                 self.tried.append(finalist)
-        return self._first(self._screened(promising))
+        before = len(self.rejected_by)
+        for begin in range(0, len(promising), SCREENED):
+            if self.over or len(self.rejected_by) - before >= ENOUGH:
+                break
+            if winner := self._first(self._screened(promising[begin : begin + SCREENED])):
+                return winner
+        return None
 
     def _screened(
         self, promising: Sequence[tuple[Finalist, Candidate]]
@@ -254,7 +263,7 @@ class _Finals:
 
     def _first(self, some: Sequence[tuple[Finalist, Candidate]]) -> Winner | None:
         """The first that holds; several are watched for races at a time."""
-        for begin in range(0, min(ENOUGH, len(some)), TOGETHER):
+        for begin in range(0, len(some), TOGETHER):
             group = some[begin : begin + TOGETHER]
             objections = self.run.tools.certification.races.here([one for _, one in group])
             for (finalist, one), objection in zip(group, objections, strict=True):

@@ -27,6 +27,8 @@ _WRITTEN = (
 )
 """What writes to a variable, or takes its address."""
 
+_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+
 _SET = r"\b{name}\s*(?:[-+]?=(?!=)|\+\+|--)|(?:\+\+|--|&)\s*{name}\b"
 """What sets a pointer itself, or takes its address."""
 
@@ -79,12 +81,13 @@ class _Reader:
 
     def __init__(self, source: Chosen, types: ElementTypes, layouts: Layouts) -> None:
         self._source, self._types, self._layouts = source, types, layouts
-        self._texts = source.texts
+        # What a format says is done to nothing.
+        self._texts = tuple(_STRING.sub('""', text) for text in source.texts)
         self._taken = {argument.name for argument in source.kernel.arguments}
         self._used = {
             word
-            for text in self._texts
-            for word in {*_WORD.findall(text)} - (self._taken if text == source.body else set())
+            for text, whole in zip(self._texts, source.texts, strict=True)
+            for word in {*_WORD.findall(text)} - (self._taken if whole == source.body else set())
         }
         self.found: dict[str, ProposedBuffer] = {}
         self.led_to: list[ProposedBuffer] = []

@@ -234,3 +234,16 @@ def test_headers_of_the_toolkit_are_only_noted(tmp_path: Path) -> None:
     source.write_text("\n".join([*lines, "thrust::minstd_rand dice; *a = dice();", "}", ""]))
     init(str(source), tmp_path / "t")
     assert "no <thrust/random.h>" in (tmp_path / "t" / "target.toml").read_text()
+
+
+def test_what_a_format_says_of_a_variable_is_not_done_to_it(tmp_path: Path) -> None:
+    """So it keeps the value that the source gives it, and no data takes its place."""
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "#include <cstdio>\n__device__ int step = 1;\n__device__ int sum[2];\n"
+        "__global__ void k() {\n    sum[0] += step;\n    sum[1] -= step;\n"
+        '    printf("step = %d\\n", step);\n}\n'
+        "int main() { k<<<1, 1>>>(); return 0; }\n"
+    )
+    target = init(str(source), tmp_path / "t")
+    assert [one.symbol for one in target.buffers] == ["sum"]

@@ -164,7 +164,7 @@ def _next(run: Run, final: _Finals, last: Sequence[Finalist]) -> list[Finalist]:
         mended = repaired(run, wrong, final.faulty, rejected_by)
     new = set(mended).difference(ident for ident, _ in final.tried)
     found = final.racing.without(_best(run))
-    cleared = without(found, {*final.faulty, *final.racing.faulty}, final.tried)
+    cleared = without(found, final.faulty, final.tried)
     fit = new.union(ident for ident, _ in cleared)
     if again := different([one for one in found if one[0] in fit], FINALISTS):
         return again

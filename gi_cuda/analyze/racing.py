@@ -35,11 +35,11 @@ class Racing:
 
     Attributes:
         run: whose they are.
-        faulty: changes that race, with no other one beside them.
+        faulty: changes that race together, with no other one beside them.
     """
 
     run: Run
-    faulty: set[Change] = field(default_factory=set)
+    faulty: list[frozenset[Change]] = field(default_factory=list)
     _seen: dict[int, Objection | None] = field(default_factory=dict)
 
     def without(self, found: Sequence[Finalist]) -> list[Finalist]:
@@ -55,7 +55,8 @@ class Racing:
 
     def _races(self, one: Finalist) -> bool:
         ident, genotype = one
-        return self._seen.get(ident) is not None or not self.faulty.isdisjoint(changes_of(genotype))
+        changes = frozenset(changes_of(genotype))
+        return self._seen.get(ident) is not None or any(part <= changes for part in self.faulty)
 
     def _look(self, some: Sequence[Finalist]) -> None:
         begun, races, together = time.monotonic(), self.run.tools.certification.races, cores()
@@ -69,4 +70,5 @@ class Racing:
         first = next(filter(None, objections), None)
         racing = [one for one, said in zip(looked, objections, strict=True) if said]
         if first and len(racing) > MANY * len(looked):
-            self.faulty.update(rejected_part(self.run, shared(racing), first.look))
+            part = rejected_part(self.run, shared(racing), first.look)
+            self.faulty += [frozenset(part)] if part else []

@@ -14,7 +14,7 @@ from gi_cuda.backends.job_threads import at_once
 from gi_cuda.evaluate.blind_oracle import BlindOracle
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.dependence import Dependence
-from gi_cuda.evaluate.objections import Objection, Told, objections_of
+from gi_cuda.evaluate.objections import Objection, Remembered, objections_of
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.unset_locals import UnsetLocals
@@ -68,13 +68,13 @@ class Certification:
         return replace(validation, watched=self.races.watched(one))
 
     @cached_property
-    def _quick(self) -> Told:
+    def _quick(self) -> Remembered:
         """The first objection to each, but for races."""
-        return Told(self._quick_objections)
+        return Remembered(self._quick_objections)
 
     @cached_property
-    def _racing(self) -> Told:
-        return Told(self.races.objections)
+    def _racing(self) -> Remembered:
+        return Remembered(self.races.objections)
 
     def _quick_objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
         found = at_once([partial(look, some) for look in (self._by_workers, self._other_data)])

@@ -33,7 +33,7 @@ def objections_of(look: Look, some: Sequence[Candidate], *, quick: bool) -> list
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Remembered:
     """What was found out about candidates, so that none is looked at twice.
 
     Attributes:

@@ -6,13 +6,12 @@ search, in `validate` and `patch`; and `compare` asks before it calls anything f
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
+from threading import RLock
 from typing import Final, Protocol
 
 from gi_cuda.backends import cores
@@ -26,6 +25,7 @@ from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.objections import Objection, objections_of
+from gi_cuda.evaluate.order_words import changes_order, changes_order_of_blocks
 from gi_cuda.evaluate.sanitizer_logs import (
     SanitizerFinding,
     compiled_in,
@@ -42,28 +42,6 @@ _READERS: Final = {
     LogForm.FROM_OUTSIDE: from_outside,
     LogForm.RACES: races,
 }
-
-_ORDERS: Final = re.compile(
-    r"""\b(?:__syncthreads|__syncwarp|__threadfence|__shfl|__ballot|__any|__all|__activemask|__match
-        |__reduce|__nanosleep|atomic)\w*\b
-      | \b(?:sync|arrive|wait|arrive_and_wait|thread_rank|memory_order\w*)\b | \bvolatile\b
-      | \b(?:shfl\w*|ballot|match_a\w+|reduce\w*|\w+_scan\w*|\w*partition|coalesced_threads)\b
-      | \b(?:bar|barrier|membar|fence|atom|red|shfl|vote|activemask)\.
-      | \b(?:bar|barrier|membar|fence|mbarrier|atom|cp\.async)\b""",
-    re.VERBOSE,
-)
-"""Words that put what threads do into an order."""
-
-_ORDERS_BLOCKS: Final = re.compile(
-    r"\b(?:__threadfence|atomic)\w*\b|\bvolatile\b|\bmemory_order\w*\b|\bsync\b"
-    r"|\b(?:membar|fence|atom|red)\."
-)
-"""Those of them that are about memory which blocks share."""
-
-_FLOW: Final = re.compile(
-    r"\b(?:if|else|for|while|do|switch|case|return|break|continue|goto|bra|ret|exit)\b|[?{}]|@!?%"
-)
-"""Words that say which threads come to a place, and how often."""
 
 
 def findings_of(
@@ -177,6 +155,7 @@ class RaceWatch:
     small: SmallCases | None = None
     beside: Looks | None = None
     limit: float = LIMIT
+    _turn: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     def watched(self, one: Candidate) -> tuple[str, ...]:
         """Names of the cases that a candidate is watched on; none where nobody can look."""
@@ -307,15 +286,25 @@ class RaceWatch:
         cases = self.cases[: together()]
         return self._watched(detector, self.session, unmodified(self.subject), cases)[0]
 
-    @cached_property
+    @property
     def _reference(self) -> tuple[_Reference | None, str]:
         """What is known of the reference; None with the reason, if there is no detector or it
         cannot be used on this target."""
+        with self._turn:  # several threads ask for it
+            return self._on_cases
+
+    @property
+    def _small_reference(self) -> tuple[_Reference | None, str]:
+        """The same of the small cases."""
+        with self._turn:
+            return self._on_the_small
+
+    @cached_property
+    def _on_cases(self) -> tuple[_Reference | None, str]:
         return self._watched_on(self.session, self.cases)
 
     @cached_property
-    def _small_reference(self) -> tuple[_Reference | None, str]:
-        """The same of the small cases."""
+    def _on_the_small(self) -> tuple[_Reference | None, str]:
         session = self.small and self.small.session
         return self._watched_on(session, session.cases) if session else (None, "")
 
@@ -363,32 +352,3 @@ class RaceWatch:
         if isinstance(before, Phenotype) and isinstance(after, Phenotype):
             return what(before.text, after.text)
         return True
-
-
-def changes_order(before: str, after: str) -> bool:
-    """Whether two texts differ in what puts threads into an order: a barrier, fence, warp or atomic
-    function came, went, or moved, or other threads come to it."""
-    ordered = any(map(_ORDERS.search, (before, after)))
-    lines = _touched(before, after) if ordered else ()
-    return any(_ORDERS.search(line) or _FLOW.search(line) for line in lines)
-
-
-def changes_order_of_blocks(before: str, after: str) -> bool:
-    """Whether two texts differ in a fence, an atomic function or what else puts threads of several
-    blocks into an order."""
-    return any(map(_ORDERS_BLOCKS.search, _touched(before, after)))
-
-
-def _touched(before: str, after: str) -> list[str]:
-    """The lines that only one of two texts has."""
-    old, new = (_lines(text) for text in (before, after))
-    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [
-        line for tag, a, b, c, d in changes if tag != "equal" for line in (*old[a:b], *new[c:d])
-    ]
-
-
-def _lines(text: str) -> list[str]:
-    """The lines of a preprocessed text that say something, each with single spaces."""
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return [line for line in lines if line and not line.startswith("#")]

@@ -184,7 +184,8 @@ class Run:
         start, evaluator = stored_start(self.store), evaluator or self.evaluator()
         original = None if start is None else self.subject.starting(start)
         believed: FitnessEvaluator[Any] = evaluator
-        if self.tools.watcher is not None:
+        # At the end of a generation all would wait for what is held back.
+        if self.tools.watcher is not None and self.plan.settings.cohorts > 1:
             believed = SecondOpinion(evaluator, self.subject, self.tools.watcher)
         return Evolution(
             store=self.store,

@@ -33,7 +33,7 @@ FEWEST: Final = 8
 SHARE: Final = 16
 """Of so many one watches."""
 
-WAITING: Final = 4
+WAITING: Final = 2
 """So many that are not the best may wait for each of these; others are believed at once."""
 
 LONGEST: Final = 3.0

@@ -91,6 +91,13 @@ ENOUGH = 10.0
 case takes from seconds to minutes. Variants are watched on the same cases."""
 
 
+_SLACK: Final = 10.0
+"""Times as long as the reference that a variant may be watched."""
+
+_LEAST: Final = 20.0
+"""Seconds that it always may: a detector takes some to start."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Reference:
     """The reference, as it was watched.
@@ -100,12 +107,15 @@ class _Reference:
         session: what a process needs to run the cases.
         cases: on these.
         races: what was found.
+        limit: seconds that a variant may be watched on them: one that goes on for ever says no
+            more in minutes.
     """
 
     detector: Sanitizer
     session: Session
     cases: tuple[str, ...]
     races: tuple[SanitizerFinding, ...]
+    limit: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +152,7 @@ class RaceWatch:
         folder: where binaries may be written.
         cases: that they are watched on, as many as there is time for.
         small: that stand for these, where they reach as much.
-        limit: seconds that a run may take.
+        limit: seconds that a run may take at most.
         beside: who looks as well; of memory that all blocks share the detector of a GPU's back end
             sees nothing.
     """
@@ -259,7 +269,7 @@ class RaceWatch:
         return stand and self._small_reference[0] is not None
 
     def _seen(self, known: _Reference, one: Candidate) -> str:
-        found, failure = self._watched(known.detector, known.session, one, known.cases)
+        found, failure = self._watched(known.detector, known.session, one, known.cases, known.limit)
         new = list(map(str, new_findings(found, known.races)))
         return "; ".join(new) or (failure and f"watched for races: {failure}")
 
@@ -284,7 +294,8 @@ class RaceWatch:
         except UserError:
             return []
         cases = self.cases[: together()]
-        return self._watched(detector, self.session, unmodified(self.subject), cases)[0]
+        whole = unmodified(self.subject)
+        return self._watched(detector, self.session, whole, cases, self.limit)[0]
 
     @property
     def _reference(self) -> tuple[_Reference | None, str]:
@@ -319,18 +330,24 @@ class RaceWatch:
         whole = unmodified(self.subject)
         while len(watched) < len(cases) and (not watched or time.monotonic() - begun < ENOUGH):
             some = cases[len(watched) : len(watched) + together()]
-            more, failure = self._watched(detector, session, whole, some)
+            more, failure = self._watched(detector, session, whole, some, self.limit)
             if failure:
                 return None, f"the reference fails when it is watched for races: {failure}"
             watched += some
             found += [one for one in more if one not in found]
-        return _Reference(detector, session, tuple(watched), tuple(found)), ""
+        limit = min(self.limit, max(_LEAST, _SLACK * (time.monotonic() - begun)))
+        return _Reference(detector, session, tuple(watched), tuple(found), limit), ""
 
     def _watched(
-        self, detector: Sanitizer, session: Session, one: Candidate, cases: Sequence[str]
+        self,
+        detector: Sanitizer,
+        session: Session,
+        one: Candidate,
+        cases: Sequence[str],
+        limit: float,
     ) -> tuple[list[SanitizerFinding], str]:
         source = Source(self.subject.grammar.source.name, one.text)
-        return findings_of(detector, session, one, cases, source, self.folder, self.limit)
+        return findings_of(detector, session, one, cases, source, self.folder, limit)
 
     def _unwatched(self, one: Candidate, why: str) -> str:
         """Where nobody can look: whether a candidate changes what puts threads into an order."""

@@ -115,6 +115,16 @@ def test_what_nobody_can_watch_says_why(tmp_path: Path) -> None:
     assert looked == Looked(why="no held-out case is for the backend 'host'")
 
 
+def test_what_goes_on_for_ever_is_watched_no_longer_than_it_takes_to_tell(run: Run) -> None:
+    whole, begin = unmodified(run.subject), "    idle[t] = t;\n"
+    assert whole.text.count(begin) == 1
+    endless = f"{begin}    for (volatile int on = 1; on; )\n        idle[t]++;\n"
+    watch = replace(run.tools.certification.races, limit=2.0)
+    said = watch.objection(replace(whole, text=whole.text.replace(begin, endless)))
+    assert said.startswith("watched for races: ")
+    assert watch.objection(whole) == ""
+
+
 @pytest.mark.usefixtures("toolkit")
 def test_what_smaller_cases_reach_in_ptx_is_not_known(run: Run, tmp_path: Path) -> None:
     subject = open_subject(RACES, "cuda", "ptx")

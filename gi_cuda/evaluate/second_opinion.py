@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import JobThreads
@@ -25,6 +25,7 @@ from gi_cuda.evaluate.elsewhere import Elsewhere
 from gi_cuda.evaluate.passes import REFERENCE, Record, Trial
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.search.breeding import FitnessEvaluator
 from gi_cuda.subject import Subject
 
 FEWEST: Final = 8
@@ -49,23 +50,8 @@ can be watched."""
 PATIENCE: Final = 4.0
 """Seconds for which those that are still watched are waited for once the search is to end."""
 
-_Held: TypeAlias = tuple[int, Trial, Evaluation]
+_Held: TypeAlias = tuple[Trial, Evaluation]
 """An individual that is held back."""
-
-
-class FirstOpinion(Protocol):
-    """An evaluator."""
-
-    def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, Trial]:
-        """Make genotypes ready to be evaluated."""
-
-    def evaluate(
-        self,
-        batch: Mapping[int, Trial],
-        stop: Callable[[], bool],
-        more: Callable[[], Mapping[int, Trial]],
-    ) -> Generator[Record, None, None]:
-        """Evaluate what was made ready: see :class:`gi_cuda.evaluate.evaluator.Evaluator`."""
 
 
 @dataclass(slots=True)
@@ -78,7 +64,7 @@ class SecondOpinion:
         elsewhere: watches.
     """
 
-    inner: FirstOpinion
+    inner: FitnessEvaluator[Trial]
     subject: Subject
     elsewhere: Elsewhere
     _best: float = math.inf
@@ -114,7 +100,7 @@ class SecondOpinion:
             for ident, evaluation in records:
                 trial = trials.pop(ident)
                 if self._is_doubtful(trial, evaluation):
-                    self._held[ident] = ident, trial, evaluation
+                    self._held[ident] = trial, evaluation
                     threads.submit(ident)
                 else:
                     yield ident, evaluation
@@ -154,7 +140,7 @@ class SecondOpinion:
     @property
     def _to_beat(self) -> float:
         """The rank of the best one, and be it one that is held back."""
-        ranks = (evaluation.rank for _, _, evaluation in self._held.values())
+        ranks = (evaluation.rank for _, evaluation in self._held.values())
         return min([self._best, *(rank for rank in ranks if rank is not None)])
 
     def _seen(self, ident: int) -> str:
@@ -164,9 +150,9 @@ class SecondOpinion:
                 quick = self._is_quick()
                 self._serves = quick and self._serves is None
         held = self._held.get(ident)
-        if not self._serves or held is None or held[1].genotype is None:
+        if not self._serves or held is None or held[0].genotype is None:
             return ""
-        return self.elsewhere.look(candidate(self.subject, held[1].genotype)).seen
+        return self.elsewhere.look(candidate(self.subject, held[0].genotype)).seen
 
     def _is_quick(self) -> bool:
         """Whether the reference can be watched, and in no time."""
@@ -177,7 +163,7 @@ class SecondOpinion:
 
     def _told(self, ident: int, seen: str) -> Record:
         """What becomes of one that was watched."""
-        _, _, evaluation = self._held.pop(ident)
+        _, evaluation = self._held.pop(ident)
         if not seen:
             if evaluation.rank is not None and evaluation.selectable:
                 self._best = min(self._best, evaluation.rank)

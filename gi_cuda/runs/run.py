@@ -63,7 +63,7 @@ class Confirmer:
 
     def judge(self) -> GenotypeMeasurer:
         """What tells right from wrong, and no more."""
-        once = replace(self.measurer.replicates, repeats=Repeats(builds=1, pairs=1))
+        once = replace(self.measurer.replicates, repeats=JUDGEMENT.repeats)
         return replace(self.measurer, replicates=once)
 
     def beside(self, genotype: Genotype) -> GenotypeMeasurer:

@@ -16,16 +16,16 @@ from threading import Lock
 from typing import Final
 
 from gi_cuda.backends import cores
+from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import AgreesWith
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.substitutes import Substituted
-from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.sanitize import LIMIT
 from gi_cuda.backends.table import backends_on_gpus, open_backend
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
+from gi_cuda.evaluate.candidates import Candidate, as_candidate
 from gi_cuda.evaluate.races import Looked, RaceWatch
 from gi_cuda.evaluate.small_cases import SmallCases
 from gi_cuda.genome import Space
@@ -42,12 +42,12 @@ class _There:
 
     Attributes:
         session: what a process needs to run its cases, on which the reference passes.
+        reference: how that runs them.
         watch: looks for races in it.
     """
 
-    subject: Subject
-    compiler: Compiler
     session: Session
+    reference: Program
     watch: RaceWatch
 
 
@@ -90,11 +90,7 @@ class Elsewhere:
         there, _ = self._there
         if there is None:
             return frozenset()
-        whole = unmodified(there.subject)
-        (built,) = build_candidates(there.compiler, [whole], self.folder / "whole")
-        if isinstance(built, BuildFailure):
-            return frozenset()
-        program = whole.program(built, there.session.cases)
+        program = there.reference
         crew = Crew(max(1, min(cores() // 2, len(some))))
         with Pool[Substituted](there.session, crew) as pool:
             asked = ((pair, AgreesWith(program, program, *pair, _LIMIT)) for pair in some)
@@ -114,11 +110,12 @@ class Elsewhere:
         try:
             cases = subject.cases(self.role)
             compiler = open_backend(name).compiler(subject, self.jobs)
-            session = SmallCases(subject, cases, (), compiler, self.folder).session
+            small = SmallCases(subject, cases, (), compiler, self.folder)
+            session, reference = small.session, small.reference
         except UserError as error:
             return None, error.what
-        if session is None:
+        if session is None or reference is None:
             return None, f"the reference fails on the {name} back end"
         folder = self.folder / "watched"
         watch = RaceWatch(subject, session, compiler, folder, cases, limit=self.limit)
-        return _There(subject, compiler, session, watch), ""
+        return _There(session, reference, watch), ""

@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts, Record, Recorded
 from gi_cuda.backends.protocol.session import DeviceId, Session
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
@@ -77,6 +78,11 @@ class SmallCases:
     def session(self) -> Session | None:
         """What a process needs to run them; None where there are none, or the reference does not
         pass on them."""
+        return self._session(self.names) if self.reference else None
+
+    @cached_property
+    def reference(self) -> Program | None:
+        """How the reference runs them; None where there are none, or it does not pass on them."""
         if not self.names:
             return None
         session = self._session(self.names)
@@ -89,7 +95,7 @@ class SmallCases:
         with suppress(UserError), Pool[int](session, Crew(1)) as pool:
             answer = pool.one(Record(program, session.reference, runs, _LIMIT, {}))
             if isinstance(answer, Recorded) and not any(answer.penalties.values()):
-                return session
+                return program
         return None
 
     def stand_for(self, one: Candidate) -> bool:

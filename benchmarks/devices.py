@@ -9,13 +9,17 @@ that both had ended in the same way. Two rounds on one device show how much of t
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from gi_cuda.backends.table import ALL
+from gi_cuda.backends.table import ALL, open_backend
+from gi_cuda.cli.clusters import by_its_own
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import EDIT_SETS
 from gi_cuda.results.evaluation import Evaluation
@@ -26,18 +30,33 @@ from gi_cuda.runs.stored import Plan
 from gi_cuda.search import PRESETS
 from gi_cuda.subject import Subject
 
+EACH = 10
+"""Seconds for which individuals are counted."""
 
-def searched(subject: Subject, words: str, plan: Plan, folder: Path) -> Mapping[str, Evaluation]:
-    """A search; what became of each genotype. Its rate is printed."""
+
+def searched(
+    subject: Subject, words: str, plan: Plan, folder: Path, limit: float
+) -> Mapping[str, Evaluation]:
+    """A search of so many seconds; what became of each genotype. Its rate is printed."""
     begun = time.perf_counter()
     with create_run(subject, folder, plan, tell=lambda _: None) as run:
         made = time.perf_counter() - begun
+        until, arrived = begun + made + limit, Counter[int]()
         try:
-            for _ in run.evolution().run():
-                pass
+            with by_its_own(run, lambda: False) as place:
+                stop = partial(_is_over, until)
+                for progress in run.evolution(stop, place.evaluator).run():
+                    since = time.perf_counter() - begun - made
+                    arrived[int(since // EACH)] += progress.ident is not None
         finally:  # what was finished counts even where there was no time for all
             found = _told(run, words, made, time.perf_counter() - begun - made)
+            each = " + ".join(str(arrived[one]) for one in range(max(arrived, default=0) + 1))
+            print(f"    in each {EACH} s: {each}", flush=True)
     return found
+
+
+def _is_over(until: float) -> bool:
+    return time.perf_counter() > until
 
 
 def _told(run: Run, words: str, made: float, seconds: float) -> Mapping[str, Evaluation]:
@@ -77,13 +96,13 @@ def main() -> None:
     parser.add_argument("target", type=Path)
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--rounds", nargs="+", default=["0:16", "0:32", "all:32", "0:32"])
-    parser.add_argument("--population", type=int, default=256)
-    parser.add_argument("--generations", type=int, default=3)
-    parser.add_argument("--preset", choices=PRESETS, default="barracuda")
+    parser.add_argument("--population", type=int)
+    parser.add_argument("--generations", type=int)
+    parser.add_argument("--time", type=float, default=math.inf, help="seconds of each search")
+    parser.add_argument("--preset", choices=PRESETS, default="adaptive")
     parser.add_argument("--edits", choices=EDIT_SETS, default="full")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    settings = PRESETS[options.preset].settings.having(options.population, options.generations)
     subject = open_subject(options.target, options.backend, edits=options.edits)
     cores = sorted(os.sched_getaffinity(0))
     found: list[Mapping[str, Evaluation]] = []
@@ -92,8 +111,11 @@ def main() -> None:
             devices, jobs = words.split(":")
             os.sched_setaffinity(0, cores[: int(jobs)])
             chosen = ALL if devices == "all" else tuple(map(int, devices.split(",")))
+            on = len(open_backend(options.backend, chosen).devices)
+            usual = PRESETS[options.preset].settings.on(on)
+            settings = usual.having(options.population, options.generations)
             plan = Plan(options.preset, settings, options.seed, 1, int(jobs), chosen)
-            new = searched(subject, words, plan, Path(scratch) / str(number))
+            new = searched(subject, words, plan, Path(scratch) / str(number), options.time)
             for before, old in zip(options.rounds, found, strict=False):
                 print(f"    and {before:8} {alike(new, old)}", flush=True)
             found.append(new)

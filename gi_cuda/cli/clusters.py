@@ -62,8 +62,19 @@ _OBJECTIVE = "--objective"
 
 
 def by_its_own(run: Run, stop: Callable[[], bool]) -> AbstractContextManager[Place]:
-    """By the run's own workers."""
+    """By the run's own workers; where it has several devices, by a process for each."""
+    if len(run.tools.backend.devices) > 1:
+        return _on_each_device(run)
     return nullcontext(Place(run, run.evaluator()))
+
+
+@contextmanager
+def _on_each_device(run: Run) -> Iterator[Place]:
+    # One device never needs this.
+    from gi_cuda.cluster.stations import evaluated_on_each
+
+    with evaluated_on_each(run) as evaluator:
+        yield Place(run, evaluator)
 
 
 def evaluating(cluster: str | None, objective: Objective, *, compiles: bool) -> Evaluating:

@@ -126,9 +126,11 @@ def command(
                 target, backend, level, bnf=bnf, scope=scope, edits=edits, start=begun
             )
             chosen.demand(subject)
-            settings = chosen.settings.having(population, generations)
             chosen_devices = devices_of(backend, devices)
-            most = open_backend(backend, chosen_devices).workers(workers, cores())
+            on = open_backend(backend, chosen_devices)
+            usual = chosen.settings if population else chosen.settings.on(len(on.devices))
+            settings = usual.having(population, generations)
+            most = on.workers(workers, cores())
             numbers = preset, settings, seed, most, jobs or cores(), chosen_devices
             plan = Plan(*numbers, untested, aim)
             folder = run or default_folder(subject.target.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -29,6 +29,19 @@ class Prepares(Protocol):
         """Wall time spent since the last call, by phase."""
 
 
+class Others(Protocol):
+    """Who does what they are given, each piece of which has a number of its own."""
+
+    def give(self, work: Mapping[int, Any]) -> None:
+        """Have something done, by its numbers."""
+
+    def take_back(self, numbers: Collection[int]) -> None:
+        """Some of what was given need not be begun any more."""
+
+    def news(self, patience: float) -> Mapping[int, Any]:
+        """What was done, after some seconds at most."""
+
+
 @dataclass(slots=True)
 class EvaluatedElsewhere:
     """What is to be done here for individuals that other machines evaluate.
@@ -49,7 +62,7 @@ class EvaluatedElsewhere:
         """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.prepare`."""
         return self.local.prepare(batch)
 
-    def _news(self, members: Members, patience: float) -> Mapping[int, Any]:
+    def _news(self, members: Others, patience: float) -> Mapping[int, Any]:
         """What some of the others have told, waited for so many seconds at most."""
         begun = time.perf_counter()
         news = members.news(patience)
@@ -59,13 +72,13 @@ class EvaluatedElsewhere:
 
 @dataclass(slots=True)
 class ClusterEvaluator(EvaluatedElsewhere):
-    """Evaluates individuals on other machines; what they are is worked out here.
+    """Evaluates individuals in other processes; what they are is worked out here.
 
     Attributes:
         members: evaluate them.
     """
 
-    members: Members
+    members: Others
 
     def evaluate(
         self,

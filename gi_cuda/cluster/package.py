@@ -22,7 +22,8 @@ from gi_cuda.subject import Start
 MOST = 2**31
 """Bytes that may travel."""
 
-_FACTS = ("target_hash", "grammar_hash", "backend", "edits", "level", "plan", "baseline")
+FACTS = ("target_hash", "grammar_hash", "backend", "edits", "level", "plan", "baseline")
+"""What a run's database says that an evaluator needs."""
 _SUFFIXES = frozenset(
     (
         *("", ".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".def"),
@@ -131,7 +132,7 @@ def package_of(run: Run) -> Package:
         _from_root(os.path.realpath(run.subject.target.folder)),
         tuple(_from_root(os.path.realpath(one)) for one in stored_grammar_files(store, run.folder)),
         start,
-        {name: store.get(name) for name in _FACTS},
+        {name: store.get(name) for name in FACTS},
         tools_of(run.tools.backend),
         run.tools.backend.architecture,
     )

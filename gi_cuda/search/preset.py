@@ -42,6 +42,13 @@ class Settings:
         """New individuals in a cohort; the last one of a generation may have fewer."""
         return -(-self.population // self.cohorts)
 
+    def on(self, devices: int) -> Settings:
+        """These settings where so many devices measure: an asynchronous search has as much under
+        way for each of them."""
+        if self.cohorts == 1:
+            return self
+        return replace(self, population=self.population * devices, cohorts=self.cohorts * devices)
+
     def having(self, population: int | None, generations: int | None) -> Settings:
         """These settings with what a user asked for in their place; None: as they are."""
         return replace(

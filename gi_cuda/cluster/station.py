@@ -1,0 +1,138 @@
+"""The process of a device: it evaluates for a search that goes on in another process of this
+machine.
+
+It runs as ``python -m gi_cuda.cluster.station FD`` and is told over a line what to do; when that is
+gone, as when the search was killed, it ends.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+
+from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.cluster.replica import Replica, measured_here
+from gi_cuda.errors import DeviceLost, UserError, WorkerFault
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.generation import Phases
+from gi_cuda.runs.run import open_run
+
+LOOKED = 0.5
+"""Seconds after which it is looked again whether there is a search."""
+
+ACCOUNTED = 1.0
+"""Seconds after which it is told again where time went."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a device's process works on.
+
+    Attributes:
+        folder: of a run that is its own, see :mod:`gi_cuda.cluster.stations`.
+        cache: of compiled code, and how many bytes it may take, if there is one.
+    """
+
+    folder: Path
+    cache: tuple[Path, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of an individual, and where time went since that was last told."""
+
+    ident: int
+    evaluation: Evaluation
+    phases: Phases
+
+
+class _Inbox:
+    """What comes over the line, which is read as it comes.
+
+    Args:
+        line: individuals in notation come over it, by their numbers.
+    """
+
+    def __init__(self, line: Connection) -> None:
+        self._line = line
+        self._shares: SimpleQueue[Mapping[int, str]] = SimpleQueue()
+        self._gone = Event()
+        Thread(target=self._read, name="gi-cuda-inbox", daemon=True).start()
+
+    def _read(self) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                self._shares.put(self._line.recv())
+        self._gone.set()
+
+    def closed(self) -> bool:
+        """Whether nobody is at the other end any more."""
+        return self._gone.is_set()
+
+    def more(self) -> dict[int, str]:
+        """What has come since the last call."""
+        return self._with({})
+
+    def wait(self) -> dict[int, str]:
+        """What comes next; nothing once the line is closed."""
+        while not self.closed():
+            with suppress(Empty):
+                return self._with(self._shares.get(timeout=LOOKED))
+        return {}
+
+    def _with(self, first: Mapping[int, str]) -> dict[int, str]:
+        found = dict(first)
+        with suppress(Empty):
+            while True:
+                found |= self._shares.get_nowait()
+        return found
+
+
+def serve(line: Connection) -> None:
+    """Evaluate what comes over a line, until it is closed.
+
+    What goes wrong for good is sent as an error.
+    """
+    opening: Opening = line.recv()
+    inbox = _Inbox(line)
+    try:
+        cache = opening.cache and CodeCache(*opening.cache, _complain)
+        with open_run(opening.folder, cache or None) as run:
+            helper = measured_here(run)
+            while share := inbox.wait():
+                _evaluate(helper, share, inbox, line.send)
+    except (BrokenPipeError, ConnectionResetError):
+        return
+    except (UserError, DeviceLost, WorkerFault) as error:
+        with suppress(OSError):
+            line.send(error)
+
+
+def _evaluate(
+    helper: Replica, share: Mapping[int, str], inbox: _Inbox, send: Callable[[Told], None]
+) -> None:
+    accounted = time.monotonic()
+    for ident, evaluation in helper.results(share, inbox.closed, inbox.more):
+        assert isinstance(evaluation, Evaluation)
+        phases, now = Phases(), time.monotonic()
+        if now - accounted > ACCOUNTED:
+            phases, accounted = helper.evaluator.take_phases(), now
+        send(Told(ident, evaluation, phases))
+
+
+def _complain(said: str) -> None:
+    print(f"gi-cuda: {said}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    # What is sent is known by the module's name, which is not what this one is called here.
+    from gi_cuda.cluster import station
+
+    station.serve(Connection(int(sys.argv[1])))

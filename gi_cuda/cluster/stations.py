@@ -1,0 +1,209 @@
+"""Several devices of this machine: a process for each evaluates a search's individuals on it.
+
+What a search does for an individual besides what compilers and devices do takes a processor some
+ten milliseconds, and one interpreter has one processor's time: with two devices and 32 processors
+it would be what all wait for.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from gi_cuda.backends.compile.cached import CachedCompiler
+from gi_cuda.backends.processes import Process
+from gi_cuda.cluster.evaluator import ClusterEvaluator
+from gi_cuda.cluster.package import FACTS
+from gi_cuda.cluster.station import Opening, Told
+from gi_cuda.errors import DeviceLost, MachineError
+from gi_cuda.results.generation import Phases
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import DATABASE, stored_grammar_files, stored_start, where_it_lies
+from gi_cuda.store import Store
+
+LEAVING = 3.0
+"""Seconds in which a process has to end once it has nothing to do any more."""
+
+
+@dataclass(slots=True)
+class _Station:
+    """A device's process.
+
+    Attributes:
+        words: what the device is called.
+        has: what it was given and has not told of, by number.
+    """
+
+    words: str
+    process: Process
+    line: Connection
+    has: dict[int, str] = field(default_factory=dict)
+
+
+class Stations:
+    """The processes of some devices, which evaluate what they are given.
+
+    Args:
+        run: whose individuals they evaluate.
+        devices: the numbers of each one's devices, as a plan has them; what they are called.
+    """
+
+    def __init__(self, run: Run, devices: Mapping[str, tuple[int, ...]]) -> None:
+        self._devices = len(devices)
+        self._phases = Phases()
+        self._stations: list[_Station] = []
+        jobs = max(1, run.plan.jobs // len(devices))
+        compiler = run.tools.compiler
+        cache = None
+        if isinstance(compiler, CachedCompiler):
+            cache = compiler.cache.folder, compiler.cache.limit
+        for number, (words, own) in enumerate(devices.items()):
+            folder = _copied(run, f"station-{number}", own, jobs)
+            self._stations.append(_started(words, Opening(folder, cache)))
+
+    def close(self) -> None:
+        """End them."""
+        for one in self._stations:
+            one.line.close()
+        until = time.monotonic() + LEAVING
+        for one in self._stations:
+            one.process.finish(max(0.0, until - time.monotonic()))
+
+    def take_phases(self) -> Phases:
+        """Wall time since the last call, by phase: the mean of all devices."""
+        phases, self._phases = self._phases, Phases()
+        return phases
+
+    def give(self, work: Mapping[int, str]) -> None:
+        """Have individuals evaluated, each by whoever has least to do.
+
+        Raises:
+            MachineError: nobody is left.
+        """
+        shares: dict[int, dict[int, str]] = {}
+        for number, genotype in sorted(work.items()):
+            if not self._stations:
+                raise MachineError(
+                    "the processes that evaluate on its devices are gone",
+                    hint="look at `gi-cuda doctor`, and go on",
+                )
+            least = min(range(len(self._stations)), key=lambda at: len(self._stations[at].has))
+            self._stations[least].has[number] = genotype
+            shares.setdefault(least, {})[number] = genotype
+        for at, share in shares.items():
+            with suppress(BrokenPipeError, ConnectionResetError):  # its end is noticed as news
+                self._stations[at].line.send(share)
+
+    def take_back(self, numbers: Collection[int]) -> None:
+        """Some of what was given is not waited for any more; who has it goes on until it is let
+        go."""
+
+    def news(self, patience: float) -> Mapping[int, object]:
+        """What was evaluated, after some seconds at most.
+
+        Raises:
+            DeviceLost: a device is lost.
+            UserError: something is wrong for good, as that nobody is left.
+        """
+        found: dict[int, object] = {}
+        lines = {one.line: one for one in self._stations}
+        for line in wait(list(lines), patience):
+            assert isinstance(line, Connection)
+            self._hear(lines[line], found)
+        return found
+
+    def _hear(self, station: _Station, found: dict[int, object]) -> None:
+        """Take all that one has told."""
+        try:
+            while station.line.poll():
+                told: Told | Exception = station.line.recv()
+                if isinstance(told, DeviceLost):
+                    raise DeviceLost(f"{station.words}: {told.said}")
+                if isinstance(told, Exception):
+                    raise told
+                station.has.pop(told.ident, None)
+                found[told.ident] = told.evaluation
+                shares = (one / self._devices for one in asdict(told.phases).values())
+                self._phases += Phases(*shares)
+        except (EOFError, ConnectionResetError):
+            self._lose(station)
+
+    def _lose(self, station: _Station) -> None:
+        """One has ended by itself; what it had goes to others."""
+        self._stations.remove(station)
+        station.line.close()
+        said = f"the process that evaluated on {station.words} {station.process.ended()}"
+        left = f"; the {len(station.has)} that it was at go to others" if self._stations else ""
+        print(f"gi-cuda: {said}{left}", file=sys.stderr, flush=True)
+        station.process.end()
+        self.give(station.has)
+
+
+def _copied(run: Run, name: str, devices: tuple[int, ...], jobs: int) -> Path:
+    """A run's folder without its individuals, for a process of its own.
+
+    Args:
+        devices: that it is to use.
+        jobs: compiler processes at a time.
+    """
+    folder = run.tools.scratch(name)
+    folder.mkdir(parents=True)
+    (folder / run.tools.reference.name).symlink_to(run.tools.reference.absolute())
+    facts = {fact: run.store.get(fact) for fact in FACTS}
+    facts["plan"] = asdict(replace(run.plan, jobs=jobs, devices=devices))
+    if (start := stored_start(run.store)) is not None:
+        facts["start"] = asdict(start)
+    target, files = run.subject.target.folder, stored_grammar_files(run.store, run.folder)
+    facts |= where_it_lies(target.absolute(), [one.absolute() for one in files], folder)
+    with Store(folder / DATABASE, create=True) as store:
+        store.put(**facts)
+    return folder
+
+
+def _started(words: str, opening: Opening) -> _Station:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        command = [sys.executable, "-m", "gi_cuda.cluster.station", str(theirs.fileno())]
+        process = Process(command, pass_fds=[theirs.fileno()])
+    line = Connection(ours.detach())
+    with suppress(BrokenPipeError, ConnectionResetError):  # its end is noticed as news
+        line.send(opening)
+    return _Station(words, process, line)
+
+
+@dataclass(slots=True)
+class DevicesEvaluator(ClusterEvaluator):
+    """Evaluates individuals on several devices, in a process for each.
+
+    Attributes:
+        members: these processes.
+    """
+
+    members: Stations
+
+    def take_phases(self) -> Phases:
+        """Wall time spent since the last call, by phase; that of devices is their mean."""
+        self._waited = 0.0
+        return self.local.take_phases() + self.members.take_phases()
+
+
+@contextmanager
+def evaluated_on_each(
+    run: Run, devices: Mapping[str, tuple[int, ...]] | None = None
+) -> Iterator[DevicesEvaluator]:
+    """Where a run's individuals are evaluated by a process for each of its devices, which ends with
+    the context.
+
+    Args:
+        devices: see :class:`Stations`; by default each of the run's.
+    """
+    if devices is None:
+        devices = {one.words: (one.number,) for one in run.tools.backend.devices}
+    with closing(Stations(run, devices)) as stations:
+        yield DevicesEvaluator(run.evaluator(), stations)

@@ -1,0 +1,142 @@
+"""A process for each device of one machine. Here all of them have the processor."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gi_cuda.backends.table import ALL
+from gi_cuda.cluster.stations import Stations, evaluated_on_each
+from gi_cuda.errors import MachineError, UserError
+from gi_cuda.results.measurement import Survival
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.search import find_preset
+from gi_cuda.search.loop import End
+from gi_cuda.subject import Subject
+from tests.integration.cluster.pretended import Here
+
+RANDOM = Plan("random", find_preset("random", "").settings.having(12, 2), 5, 1, 2)
+"""A search in which what is measured does not decide what is bred."""
+
+TWO = {"one": ALL, "the other": ALL}
+
+SEARCH = """
+import sys
+from pathlib import Path
+from gi_cuda.cluster.stations import evaluated_on_each
+from gi_cuda.runs.run import open_run
+two = {"one": (), "the other": ()}
+with open_run(Path(sys.argv[1])) as run, evaluated_on_each(run, two) as evaluator:
+    for progress in run.evolution(evaluator=evaluator).run():
+        if progress.evaluation is not None:
+            print(*(one.process.pid for one in evaluator.members._stations), flush=True)
+            sys.stdin.read()
+"""
+
+
+def _pids(stations: Stations) -> list[int]:
+    return [one.process.pid for one in stations._stations]
+
+
+def test_one_of_two_is_killed(
+    scale: Subject, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with create_run(scale, tmp_path / "run", RANDOM) as run:
+        local = run.evaluator()
+        with evaluated_on_each(run, TWO) as evaluator:
+            doomed, other = _pids(evaluator.members)
+            search = run.evolution(evaluator=evaluator)
+            for progress in search.run():
+                if progress.evaluation is not None and doomed:
+                    os.kill(doomed, signal.SIGKILL)
+                    doomed = 0
+            assert _pids(evaluator.members) == [other]
+        assert search.end is End.COMPLETE
+        individuals, evaluations = run.store.individuals(), run.store.evaluations()
+        assert len(evaluations) == len(individuals) == 24
+        alone = local.prepare({i.ident: scale.read(i.genotype) for i in individuals})
+        for ident, here in local.evaluate(alone):
+            there = evaluations[ident]
+            assert there.built is here.built
+            if here.survival is there.survival is Survival.NORMAL:
+                assert there.right is here.right
+    said = capfd.readouterr().err
+    assert "the process that evaluated on one was killed (SIGKILL); the " in said
+    assert "that it was at go to others" in said
+    with create_run(scale, tmp_path / "other", RANDOM) as again:
+        search = again.evolution(evaluator=Here(again.evaluator().prepare))
+        for _ in search.run():
+            pass
+        assert again.store.individuals() == individuals
+
+
+def test_nobody_is_left(scale: Subject, tmp_path: Path) -> None:
+    with create_run(scale, tmp_path / "run", RANDOM) as run:
+
+        def search() -> None:
+            with evaluated_on_each(run, TWO) as evaluator:
+                for progress in run.evolution(evaluator=evaluator).run():
+                    for pid in _pids(evaluator.members) if progress.evaluation else ():
+                        os.kill(pid, signal.SIGKILL)
+
+        with pytest.raises(MachineError, match=r"the processes that evaluate .* are gone"):
+            search()
+        assert run.store.evaluations(), "what was finished is kept"
+
+
+def test_all_end_with_the_search(scale: Subject, tmp_path: Path) -> None:
+    with create_run(scale, tmp_path / "run", RANDOM):
+        pass
+    command = [sys.executable, "-c", SEARCH, str(tmp_path / "run")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as search:
+        assert search.stdout is not None
+        pids = search.stdout.readline().split()
+        assert len(pids) == 2
+        ends = select.poll()
+        for pid in pids:
+            ends.register(os.pidfd_open(int(pid)), select.POLLIN)
+        assert not ends.poll(0)
+        search.kill()
+    ended: set[int] = set()
+    while news := ends.poll(30e3):
+        for descriptor, _ in news:
+            ended.add(descriptor)
+            ends.unregister(descriptor)
+            os.close(descriptor)
+        if len(ended) == len(pids):
+            break
+    assert len(ended) == len(pids)
+
+
+def test_other_answers_than_were_recorded_end_the_search(scale: Subject, tmp_path: Path) -> None:
+    with create_run(scale, tmp_path / "run", RANDOM) as run:
+        for file in run.tools.reference.rglob("*.npz"):
+            with np.load(file) as stored:
+                changed = {key: _changed(stored[key]) for key in stored}
+            np.savez(file, **changed)
+
+        def search() -> None:
+            with evaluated_on_each(run, TWO) as evaluator:
+                _finish(run, evaluator)
+
+        with pytest.raises(UserError, match="the reference cannot be measured there"):
+            search()
+
+
+def _finish(run: Run, evaluator: object) -> None:
+    for _ in run.evolution(evaluator=evaluator).run():  # type: ignore[arg-type]
+        pass
+
+
+def _changed(values: np.ndarray) -> np.ndarray:
+    return values + 1 if values.dtype.kind in "iuf" else values

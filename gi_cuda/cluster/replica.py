@@ -106,25 +106,23 @@ def replica(package: Package, threads: int) -> Iterator[Replica]:
     with own_folder() as folder:
         run_folder = package.unpacked(folder, backend.workers(0, threads), threads)
         with open_run(run_folder) as run:
-            yield measured_here(run)
+            tools, scratch = run.tools, run.tools.scratch("baseline")
+            try:
+                baseline = as_measured_here(
+                    run.subject, tools.compiler, tools.pool, scratch, run.baseline
+                )
+            except UserError as error:
+                raise UserError(
+                    f"the reference cannot be measured there: {error.what}",
+                    hint="are the inputs that data.py makes or reads the same, and its libraries?",
+                ) from None
+            yield replica_of(replace(run, baseline=baseline))
 
 
-def measured_here(run: Run) -> Replica:
-    """What evaluates a copy of a run with times of its own.
-
-    Raises:
-        UserError: the reference cannot be measured here.
-    """
-    tools, scratch = run.tools, run.tools.scratch("baseline")
-    try:
-        baseline = as_measured_here(run.subject, tools.compiler, tools.pool, scratch, run.baseline)
-    except UserError as error:
-        raise UserError(
-            f"the reference cannot be measured there: {error.what}",
-            hint="are the inputs that data.py makes or reads the same, and its libraries?",
-        ) from None
-    evaluator = tools.evaluator(baseline, PastResults())
-    return Replica(replace(run, baseline=baseline), evaluator, baseline.seconds)
+def replica_of(run: Run) -> Replica:
+    """What evaluates individuals for a search, by a copy of its run."""
+    evaluator = run.tools.evaluator(run.baseline, PastResults())
+    return Replica(run, evaluator, run.baseline.seconds)
 
 
 def check_alike(theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:

@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from gi_cuda.backends.compile.code_cache import CodeCache
-from gi_cuda.cluster.replica import Replica, measured_here
+from gi_cuda.cluster.replica import Replica, replica_of
 from gi_cuda.errors import DeviceLost, UserError, WorkerFault
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Phases
@@ -105,7 +105,7 @@ def serve(line: Connection) -> None:
     try:
         cache = opening.cache and CodeCache(*opening.cache, _complain)
         with open_run(opening.folder, cache or None) as run:
-            helper = measured_here(run)
+            helper = replica_of(run)
             while share := inbox.wait():
                 _evaluate(helper, share, inbox, line.send)
     except (BrokenPipeError, ConnectionResetError):

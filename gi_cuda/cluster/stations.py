@@ -22,9 +22,10 @@ from gi_cuda.cluster.evaluator import ClusterEvaluator
 from gi_cuda.cluster.package import FACTS
 from gi_cuda.cluster.station import Opening, Told
 from gi_cuda.errors import DeviceLost, MachineError
+from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import Run
-from gi_cuda.runs.stored import DATABASE, stored_grammar_files, stored_start, where_it_lies
+from gi_cuda.runs.stored import DATABASE, Plan, stored_grammar_files, stored_start, where_it_lies
 from gi_cuda.store import Store
 
 LEAVING = 3.0
@@ -63,8 +64,11 @@ class Stations:
         cache = None
         if isinstance(compiler, CachedCompiler):
             cache = compiler.cache.folder, compiler.cache.limit
+        times = run.baseline.on_each or (run.baseline.seconds,) * len(devices)
         for number, (words, own) in enumerate(devices.items()):
-            folder = _copied(run, f"station-{number}", own, jobs)
+            plan = replace(run.plan, jobs=jobs, devices=own)
+            baseline = replace(run.baseline, seconds=times[number], on_each=())
+            folder = _copied(run, f"station-{number}", plan, baseline)
             self._stations.append(_started(words, Opening(folder, cache)))
 
     def close(self) -> None:
@@ -145,18 +149,14 @@ class Stations:
         self.give(station.has)
 
 
-def _copied(run: Run, name: str, devices: tuple[int, ...], jobs: int) -> Path:
-    """A run's folder without its individuals, for a process of its own.
-
-    Args:
-        devices: that it is to use.
-        jobs: compiler processes at a time.
-    """
+def _copied(run: Run, name: str, plan: Plan, baseline: Baseline) -> Path:
+    """A run's folder without its individuals, for a process of its own; what it is to do, and what
+    was measured on its device."""
     folder = run.tools.scratch(name)
     folder.mkdir(parents=True)
     (folder / run.tools.reference.name).symlink_to(run.tools.reference.absolute())
     facts = {fact: run.store.get(fact) for fact in FACTS}
-    facts["plan"] = asdict(replace(run.plan, jobs=jobs, devices=devices))
+    facts |= {"plan": asdict(plan), "baseline": asdict(baseline)}
     if (start := stored_start(run.store)) is not None:
         facts["start"] = asdict(start)
     target, files = run.subject.target.folder, stored_grammar_files(run.store, run.folder)

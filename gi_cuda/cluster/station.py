@@ -19,7 +19,7 @@ from threading import Event, Thread
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.cluster.replica import Replica, replica_of
-from gi_cuda.errors import DeviceLost, UserError, WorkerFault
+from gi_cuda.errors import DeviceLost, MachineError, UserError, WorkerFault
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import open_run
@@ -111,8 +111,9 @@ def serve(line: Connection) -> None:
     except (BrokenPipeError, ConnectionResetError):
         return
     except (UserError, DeviceLost, WorkerFault) as error:
+        said = MachineError(str(error)) if isinstance(error, WorkerFault) else error
         with suppress(OSError):
-            line.send(error)
+            line.send(said)
 
 
 def _evaluate(

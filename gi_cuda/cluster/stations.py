@@ -21,7 +21,7 @@ from gi_cuda.backends.processes import Process
 from gi_cuda.cluster.evaluator import ClusterEvaluator
 from gi_cuda.cluster.package import FACTS
 from gi_cuda.cluster.station import Opening, Told
-from gi_cuda.errors import DeviceLost, MachineError
+from gi_cuda.errors import DeviceLost, MachineError, UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import Run
@@ -59,15 +59,18 @@ class Stations:
         self._devices = len(devices)
         self._phases = Phases()
         self._stations: list[_Station] = []
+        self._left: list[str] = []
         jobs = max(1, run.plan.jobs // len(devices))
         compiler = run.tools.compiler
         cache = None
         if isinstance(compiler, CachedCompiler):
             cache = compiler.cache.folder, compiler.cache.limit
-        times = run.baseline.on_each or (run.baseline.seconds,) * len(devices)
+        each = zip(run.plan.devices, run.baseline.on_each, strict=False)
+        times: dict[tuple[int, ...], float] = {(device,): seconds for device, seconds in each}
         for number, (words, own) in enumerate(devices.items()):
             plan = replace(run.plan, jobs=jobs, devices=own)
-            baseline = replace(run.baseline, seconds=times[number], on_each=())
+            seconds = times.get(own, run.baseline.seconds)
+            baseline = replace(run.baseline, seconds=seconds, on_each=())
             folder = _copied(run, f"station-{number}", plan, baseline)
             self._stations.append(_started(words, Opening(folder, cache)))
 
@@ -85,24 +88,14 @@ class Stations:
         return phases
 
     def give(self, work: Mapping[int, str]) -> None:
-        """Have individuals evaluated, each by whoever has least to do.
-
-        Raises:
-            MachineError: nobody is left.
-        """
-        shares: dict[int, dict[int, str]] = {}
+        """Have individuals evaluated, each by whoever has least to do."""
+        shares: list[dict[int, str]] = [{} for _ in self._stations]
         for number, genotype in sorted(work.items()):
-            if not self._stations:
-                raise MachineError(
-                    "the processes that evaluate on its devices are gone",
-                    hint="look at `gi-cuda doctor`, and go on",
-                )
-            least = min(range(len(self._stations)), key=lambda at: len(self._stations[at].has))
-            self._stations[least].has[number] = genotype
-            shares.setdefault(least, {})[number] = genotype
-        for at, share in shares.items():
-            with suppress(BrokenPipeError, ConnectionResetError):  # its end is noticed as news
-                self._stations[at].line.send(share)
+            least = min(range(len(shares)), key=lambda at: len(self._stations[at].has))
+            self._stations[least].has[number] = shares[least][number] = genotype
+        for station, share in zip(self._stations, shares, strict=True):
+            with suppress(BrokenPipeError, ConnectionResetError):  # its end comes as news
+                station.line.send(share)
 
     def take_back(self, numbers: Collection[int]) -> None:
         """Some of what was given is not waited for any more; who has it goes on until it is let
@@ -112,8 +105,8 @@ class Stations:
         """What was evaluated, after some seconds at most.
 
         Raises:
-            DeviceLost: a device is lost.
-            UserError: something is wrong for good, as that nobody is left.
+            DeviceLost: the last device is lost.
+            UserError: nobody can evaluate anything any more.
         """
         found: dict[int, object] = {}
         lines = {one.line: one for one in self._stations}
@@ -126,27 +119,41 @@ class Stations:
         """Take all that one has told."""
         try:
             while station.line.poll():
-                told: Told | Exception = station.line.recv()
-                if isinstance(told, DeviceLost):
-                    raise DeviceLost(f"{station.words}: {told.said}")
-                if isinstance(told, Exception):
-                    raise told
-                station.has.pop(told.ident, None)
+                told: Told | UserError | DeviceLost = station.line.recv()
+                if not isinstance(told, Told):
+                    self._leave(station, told)
+                    return
+                del station.has[told.ident]
                 found[told.ident] = told.evaluation
                 shares = (one / self._devices for one in asdict(told.phases).values())
                 self._phases += Phases(*shares)
+                self._say_left()
         except (EOFError, ConnectionResetError):
-            self._lose(station)
+            said = f"the process that evaluates on it {station.process.ended()}"
+            hint = "look at `gi-cuda doctor`, and go on"
+            self._leave(station, MachineError(said, where=station.words, hint=hint))
 
-    def _lose(self, station: _Station) -> None:
-        """One has ended by itself; what it had goes to others."""
+    def _leave(self, station: _Station, error: UserError | DeviceLost) -> None:
+        """Go on without one; what it had goes to others.
+
+        Args:
+            error: why; raised where there is no other one.
+        """
         self._stations.remove(station)
         station.line.close()
-        said = f"the process that evaluated on {station.words} {station.process.ended()}"
-        left = f"; the {len(station.has)} that it was at go to others" if self._stations else ""
-        print(f"gi-cuda: {said}{left}", file=sys.stderr, flush=True)
         station.process.end()
+        if not self._stations:
+            raise error
+        what = error.said if isinstance(error, DeviceLost) else error.what
+        self._left.append(f"{station.words} is not used any more: {what}")
         self.give(station.has)
+
+    def _say_left(self) -> None:
+        """Say who was left, now that it is known that it does not concern all."""
+        for said in self._left:
+            others = ", ".join(one.words for one in self._stations)
+            print(f"gi-cuda: {said}; going on with {others}", file=sys.stderr, flush=True)
+        self._left.clear()
 
 
 def _copied(run: Run, name: str, plan: Plan, baseline: Baseline) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +17,16 @@ from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.table import ALL
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
+from gi_cuda.cluster.stations import evaluated_on_each
 from gi_cuda.evaluate.baseline import compile_reference, establish
 from gi_cuda.evaluate.copies import COPIES
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.results.measurement import Measurement, Survival
+from gi_cuda.runs.run import open_run
+from gi_cuda.runs.stored import open_store, stored_plan
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
+from tests.command import gi_cuda
 
 SCALE = Path(__file__).parent.parent / "targets" / "scale"
 LAST = "        out[at] = mine;\n"
@@ -153,3 +159,24 @@ def test_a_batch_is_judged_on_all_as_on_one(both: Tools, programs: dict[str, Pro
             found.append({n: (one.survival, one.right) for n, one in records})
     assert found[0] == found[1]
     assert len(set(found[0].values())) > 1
+
+
+def test_a_search_has_a_process_for_each(both: Tools, tmp_path: Path) -> None:
+    numbers = ["--preset", "random", "--population", 24, "--generations", 2, "--seed", 5]
+    done = gi_cuda("evolve", SCALE, "--backend", "cuda", *numbers, "--run", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    with open_store(tmp_path / "run") as store:
+        assert len(store.evaluations()) == len(store.individuals()) == 48
+        assert stored_plan(store).devices == tuple(both.pool.devices)
+    with open_run(tmp_path / "run") as run, evaluated_on_each(run) as evaluator:
+        pids = [one.process.pid for one in evaluator.members._stations]
+        genotypes = {n: both.subject.read(text) for n, text in GENOTYPES.items()}
+        prepared = evaluator.prepare(genotypes)
+        found = {}
+        for ident, evaluation in evaluator.evaluate(prepared):
+            found[ident] = (evaluation.survival, evaluation.right)
+            if len(found) == 1:
+                os.kill(pids[0], signal.SIGKILL)
+        local = run.evaluator()
+        alone = local.evaluate(local.prepare(genotypes))
+        assert found == {ident: (one.survival, one.right) for ident, one in alone}

@@ -12,7 +12,7 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.search import DEFAULT, PRESETS, find_preset
-from gi_cuda.search.strategies import barracuda, presets_of
+from gi_cuda.search.strategies import adaptive, barracuda, presets_of
 from gi_cuda.subject import Compiled, Subject
 
 Package = Callable[..., dict[str, object]]
@@ -42,6 +42,14 @@ def test_a_user_may_ask_for_other_sizes() -> None:
     assert settings.having(None, None) == settings
     assert settings.having(7, None) == replace(settings, population=7)
     assert settings.having(None, 3) == replace(settings, generations=3)
+
+
+def test_an_asynchronous_search_has_as_many_under_way_for_each_device() -> None:
+    alone = adaptive.SETTINGS
+    on_two = alone.on(2)
+    assert (on_two.population, on_two.cohort) == (2 * alone.population, alone.cohort)
+    assert alone.on(1) == alone
+    assert barracuda.SETTINGS.on(2) == barracuda.SETTINGS, "a generation is part of the search"
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -93,7 +101,7 @@ def package(
 
 ONE = """
 from dataclasses import replace
-from gi_cuda.search.strategies import barracuda
+from gi_cuda.search.strategies import adaptive, barracuda
 PRESET = replace(barracuda.PRESET, name="one")
 """
 

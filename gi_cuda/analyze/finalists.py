@@ -18,6 +18,7 @@ from gi_cuda.analyze.repair import (
 )
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.backends import cores
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.objections import Look, Objection
 from gi_cuda.evaluate.untested import untested_changes
@@ -252,7 +253,15 @@ class _Finals:
         seconds it is seen as well whether their threads race."""
         some = [one for _, one in promising]
         checks = self.run.tools.certification
-        objections = checks.screened(some)
+
+        def screen() -> list[Objection | None]:
+            return checks.screened(some)
+
+        def sort_out() -> list[Objection | None]:
+            checks.races.on_small_cases(some)  # takes as long, and is remembered
+            return []
+
+        objections, _ = at_once([screen, sort_out])
         for (finalist, _), objection in zip(promising, objections, strict=True):
             if objection:
                 self._reject(finalist, objection)

@@ -53,7 +53,7 @@ def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def minimized(run: Path, finished: Any) -> str:
     """What ``minimize`` said of it. On a busy machine it may not be able to prove that something
     costs nothing, and keeps it; then it is asked again."""
-    for _ in range(3):
+    for _ in range(8):
         done = gi_cuda("minimize", run, cwd=finished.repository)
         assert done.returncode == 0, done.stderr
         if ": 1 of 3 changes stay" in done.stdout:

@@ -53,39 +53,61 @@ class Told:
     phases: Phases
 
 
+@dataclass(frozen=True, slots=True)
+class Halted:
+    """What was given so far is left."""
+
+
 class _Inbox:
     """What comes over the line, which is read as it comes.
 
     Args:
-        line: individuals in notation come over it, by their numbers.
+        line: individuals in notation come over it, by their numbers; none of them: what came before
+            is not wanted any more.
     """
 
     def __init__(self, line: Connection) -> None:
         self._line = line
         self._shares: SimpleQueue[Mapping[int, str]] = SimpleQueue()
-        self._gone = Event()
+        self._gone, self._unwanted = Event(), Event()
         Thread(target=self._read, name="gi-cuda-inbox", daemon=True).start()
 
     def _read(self) -> None:
         with suppress(EOFError, OSError):
             while True:
-                self._shares.put(self._line.recv())
+                share: Mapping[int, str] = self._line.recv()
+                if not share:
+                    self.more()
+                    self._unwanted.set()
+                self._shares.put(share)
         self._gone.set()
+        self._shares.put({})  # who waits is to see that
 
+    @property
     def closed(self) -> bool:
         """Whether nobody is at the other end any more."""
         return self._gone.is_set()
+
+    def stop(self) -> bool:
+        """Whether what came is not wanted any more."""
+        return self._gone.is_set() or self._unwanted.is_set()
+
+    def halt(self) -> bool:
+        """Whether what came was not wanted any more; what comes from now on is."""
+        halted = self._unwanted.is_set()
+        self._unwanted.clear()
+        return halted
 
     def more(self) -> dict[int, str]:
         """What has come since the last call."""
         return self._with({})
 
     def wait(self) -> dict[int, str]:
-        """What comes next; nothing once the line is closed."""
-        while not self.closed():
-            with suppress(Empty):
-                return self._with(self._shares.get(timeout=LOOKED))
-        return {}
+        """What comes next; nothing if that takes too long."""
+        try:
+            return self._with(self._shares.get(timeout=LOOKED))
+        except Empty:
+            return {}
 
     def _with(self, first: Mapping[int, str]) -> dict[int, str]:
         found = dict(first)
@@ -106,8 +128,11 @@ def serve(line: Connection) -> None:
         cache = opening.cache and CodeCache(*opening.cache, _complain)
         with open_run(opening.folder, cache or None) as run:
             helper = replica_of(run)
-            while share := inbox.wait():
-                _evaluate(helper, share, inbox, line.send)
+            while not inbox.closed:
+                if share := inbox.wait():
+                    _evaluate(helper, share, inbox, line.send)
+                if inbox.halt():
+                    line.send(Halted())
     except (BrokenPipeError, ConnectionResetError):
         return
     except (UserError, DeviceLost, WorkerFault) as error:
@@ -120,7 +145,7 @@ def _evaluate(
     helper: Replica, share: Mapping[int, str], inbox: _Inbox, send: Callable[[Told], None]
 ) -> None:
     accounted = time.monotonic()
-    for ident, evaluation in helper.results(share, inbox.closed, inbox.more):
+    for ident, evaluation in helper.results(share, inbox.stop, inbox.more):
         assert isinstance(evaluation, Evaluation)
         phases, now = Phases(), time.monotonic()
         if now - accounted > ACCOUNTED:

@@ -20,7 +20,7 @@ from gi_cuda.backends.compile.cached import CachedCompiler
 from gi_cuda.backends.processes import Process
 from gi_cuda.cluster.evaluator import ClusterEvaluator
 from gi_cuda.cluster.package import FACTS
-from gi_cuda.cluster.station import Opening, Told
+from gi_cuda.cluster.station import Halted, Opening, Told
 from gi_cuda.errors import DeviceLost, MachineError, UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.results.generation import Phases
@@ -88,7 +88,16 @@ class Stations:
         return phases
 
     def give(self, work: Mapping[int, str]) -> None:
-        """Have individuals evaluated, each by whoever has least to do."""
+        """Have individuals evaluated, each by whoever has least to do.
+
+        Raises:
+            MachineError: nobody is left.
+        """
+        if not self._stations:
+            raise MachineError(
+                "the processes that evaluate on its devices are gone",
+                hint="look at `gi-cuda doctor`, and go on",
+            )
         shares: list[dict[int, str]] = [{} for _ in self._stations]
         for number, genotype in sorted(work.items()):
             least = min(range(len(shares)), key=lambda at: len(self._stations[at].has))
@@ -98,8 +107,30 @@ class Stations:
                 station.line.send(share)
 
     def take_back(self, numbers: Collection[int]) -> None:
-        """Some of what was given is not waited for any more; who has it goes on until it is let
-        go."""
+        """What was given is not waited for any more; returns when nobody is at it, as what comes
+        next may be timed. Who does not let go of it is ended."""
+        if not numbers:
+            return
+        until = time.monotonic() + LEAVING
+        busy = {one.line: one for one in self._stations}
+        for station in busy.values():
+            station.has.clear()
+            with suppress(BrokenPipeError, ConnectionResetError):  # its end comes as news
+                station.line.send({})
+        while busy and (left := until - time.monotonic()) > 0:
+            for line in wait(list(busy), left):
+                assert isinstance(line, Connection)
+                if not self._is_busy(busy[line]):
+                    del busy[line]
+        for station in busy.values():
+            self._end(station)
+
+    def _is_busy(self, station: _Station) -> bool:
+        """Whether one is at what it was told to leave, by what it told next."""
+        try:
+            return isinstance(station.line.recv(), Told)
+        except (EOFError, ConnectionResetError):
+            return False
 
     def news(self, patience: float) -> Mapping[int, object]:
         """What was evaluated, after some seconds at most.
@@ -119,11 +150,13 @@ class Stations:
         """Take all that one has told."""
         try:
             while station.line.poll():
-                told: Told | UserError | DeviceLost = station.line.recv()
+                told: Told | Halted | UserError | DeviceLost = station.line.recv()
+                if isinstance(told, Halted):
+                    continue
                 if not isinstance(told, Told):
                     self._leave(station, told)
                     return
-                del station.has[told.ident]
+                station.has.pop(told.ident, None)
                 found[told.ident] = told.evaluation
                 shares = (one / self._devices for one in asdict(told.phases).values())
                 self._phases += Phases(*shares)
@@ -139,14 +172,17 @@ class Stations:
         Args:
             error: why; raised where there is no other one.
         """
-        self._stations.remove(station)
-        station.line.close()
-        station.process.end()
+        self._end(station)
         if not self._stations:
             raise error
         what = error.said if isinstance(error, DeviceLost) else error.what
         self._left.append(f"{station.words} is not used any more: {what}")
         self.give(station.has)
+
+    def _end(self, station: _Station) -> None:
+        self._stations.remove(station)
+        station.line.close()
+        station.process.end()
 
     def _say_left(self) -> None:
         """Say who was left, now that it is known that it does not concern all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import select
 import signal
 import subprocess
@@ -75,6 +76,24 @@ def test_one_of_two_is_killed(
         for _ in search.run():
             pass
         assert again.store.individuals() == individuals
+
+
+def test_what_is_not_wanted_any_more_is_left(scale: Subject, tmp_path: Path) -> None:
+    with create_run(scale, tmp_path / "run", RANDOM) as run:
+        rng, genotypes = random.Random(3), {}
+        variation = find_preset("random", "").vary(scale)
+        while len(genotypes) < 40:
+            if (mutant := variation.mutate(scale.original, rng)) is not None:
+                genotypes[len(genotypes) + 1] = mutant
+        with evaluated_on_each(run, TWO) as evaluator:
+            trials, told = evaluator.prepare(genotypes), list[int]()
+            for ident, _ in evaluator.evaluate(trials, lambda: bool(told)):
+                told.append(ident)
+            assert 0 < len(told) < len(trials)
+            assert not [one for one in evaluator.members._stations if one.has or one.line.poll()]
+            rest = {ident: one for ident, one in trials.items() if ident not in told}
+            found = dict(evaluator.evaluate(rest))
+        assert found.keys() == rest.keys()
 
 
 def test_nobody_is_left(scale: Subject, tmp_path: Path) -> None:

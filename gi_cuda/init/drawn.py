@@ -176,11 +176,19 @@ def _set(host: HostCode, array: _Array, depth: int = 0) -> Iterator[Range | None
             plain = right is not None and operator is not None and operator.type == "="
             yield range_of(host, code, right) if plain and right is not None else None
         elif right is not None and code.of(left) == array.name:
+            yield from (range_of(host, code, one) for one in _listed(right))
             yield from _set_where_made(host, code, right, depth)
     for name, values in _calls(array):
         places = [at for at, one in enumerate(values) if _array(code, one) == array.name]
         if places:
             yield from _set_by_call(host, code, name, values, places[0], depth)
+
+
+def _listed(value: Node) -> Iterator[Node]:
+    """The items of an array that it is declared with; of several dimensions, those of each."""
+    if value.type == "initializer_list":
+        for one in parts(value):
+            yield from _listed(one) if one.type == "initializer_list" else (one,)
 
 
 def _set_where_made(

@@ -12,6 +12,7 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.init.array_items import is_array
 from gi_cuda.init.launch_macros import written_out
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
@@ -204,6 +205,7 @@ class Locals:
         values: what each name is set to, in order; None is what nobody can tell.
         declared: types, without qualifiers.
         pointers: how many ``*`` or ``[]`` a declaration puts on a name.
+        arrays: how the names of arrays are declared, with what is in them if that stands there.
         allocated: the bytes of what a pointer points to.
         aliases: what types the function gives names of its own.
     """
@@ -213,6 +215,7 @@ class Locals:
         self.values: dict[str, list[Node | None]] = {}
         self.declared: dict[str, str] = {}
         self.pointers: dict[str, int] = {}
+        self.arrays: dict[str, Node] = {}
         self.allocated: dict[str, Node] = {}
         self.aliases: dict[str, str] = {}
         for child in code.root.children:
@@ -274,6 +277,9 @@ class Locals:
             if kind is not None:
                 self.declared[text] = plain_type(self._code.of(kind))
                 self.pointers[text] = _depth(one, name)
+            self.arrays.pop(text, None)
+            if node.type == "declaration" and is_array(one):
+                self.arrays[text] = one
             value = one.child_by_field_name("value")
             if one.type == "function_declarator":
                 # ``dim3 block(BLOCK_X, BLOCK_Y);`` reads like a prototype.

@@ -11,6 +11,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import first_macro
+from gi_cuda.init.array_items import items
 from gi_cuda.init.count_names import is_count_name
 from gi_cuda.init.host import (
     HostCode,
@@ -289,7 +290,7 @@ class Resolver:
         if kind == "conditional_expression":
             return self._conditional(node, depth)
         if kind == "sizeof_expression":
-            return self._size(node)
+            return self._size(node, depth)
         if kind == "call_expression":
             return value_of_call(
                 self._host,
@@ -434,17 +435,22 @@ class Resolver:
         text = self.expression(node, depth + 1)
         return text if text is None or node.type in _WHOLE else bracketed(text)
 
-    def _size(self, node: Node) -> str | None:
+    def _size(self, node: Node, depth: int) -> str | None:
         inner = self._code.of(node).partition("sizeof")[2].strip()
         while inner.startswith("(") and inner.endswith(")"):
             inner = inner[1:-1].strip()
         # ``*a`` and ``a[0]`` are what ``a`` points to.
         pointed = re.fullmatch(r"\*\s*(\w+)|(\w+)\s*\[\s*\w+\s*\]", inner)
         name = (pointed[1] or pointed[2]) if pointed else inner
+        element = self._types.element(self._type(self._locals.declared.get(name, name)))
+        if element is None or "*" in name:
+            return None
+        if not pointed and (array := self._locals.arrays.get(name)) is not None:
+            count = items(array, lambda one: self.expression(one, depth + 1))
+            return None if count is None else f"{count} * {element.bytes}"
         if self._locals.pointers.get(name, 0) != bool(pointed):
             return None
-        element = self._types.element(self._type(self._locals.declared.get(name, name)))
-        return None if element is None or "*" in name else str(element.bytes)
+        return str(element.bytes)
 
 
 def _is_zero(text: str) -> bool:

@@ -178,12 +178,45 @@ void run(float *a, int n) {
 """
 
 
-@pytest.mark.parametrize("text", [WINDOW, SHARED, MACRO])
+TABLES = """#define ROWS 3
+__global__ void blend(const int *order, const float *weights, float *out, int count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float s = 0.0f;
+    for (int k = 0; k < count; k++) s += (i % 7) * weights[order[k]];
+    out[i] = s;
+}
+int main() {
+    const int n = 100000, order[] = {250, 13, 41, 199, 200};
+    float weights[ROWS][1 << 7], *out, *d_weights;
+    int *d_order, count = sizeof(order) / sizeof(order[0]);
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMalloc(&d_order, sizeof(order));
+    cudaMalloc(&d_weights, sizeof weights);
+    cudaMemcpy(d_order, order, sizeof(order), cudaMemcpyHostToDevice);
+    blend<<<(n + 255) / 256, 256>>>(d_order, d_weights, out, count, n);
+}
+"""
+
+
+@pytest.mark.parametrize("text", [WINDOW, SHARED, MACRO, TABLES])
 def test_launches_that_are_hard_to_read_pass_check(text: str, tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     source.write_text(text)
     said(source, tmp_path / "target")
     passes(tmp_path / "target", tmp_path / "scratch")
+
+
+def test_tables_of_the_host_code_keep_their_size_and_what_is_in_them(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(TABLES)
+    said(source, tmp_path / "target", "--no-trial")
+    buffers = {one.name: one for one in load_target(tmp_path / "target").buffers}
+    sizes = {name: buffers[name].size.text for name in ("order", "weights")}
+    assert sizes == {"order": "5", "weights": "384"}
+    text = (tmp_path / "target" / "data.py").read_text()
+    assert "rng.integers(13, 251, 5, dtype=np.int32)" in text
+    assert '"count": 5' in text
 
 
 SORT = """const unsigned WIDE = 512;

@@ -137,3 +137,21 @@ int main() {
 }
 """
     assert drawn(read, host) == Range(1, 4, True)
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        ("int h[] = {4, 8, 40, -2}", Range(-2, 40, True)),
+        ("float h[2][2] = {{.5f, 1}, {2.5f, 0}}", Range(0, 2.5, False)),
+        ("float h[MOST] = {0}; h[3] = LETTERS", Range(0, 26, True)),
+        ("float h[2] = {1, other()}", None),
+        ("float h[2] = {}", None),
+    ],
+)
+def test_what_stands_in_a_declaration(read: Reader, declared: str, expected: Range | None) -> None:
+    host = (
+        f"int main() {{ float *d; {declared};\n"
+        "cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice); k<<<1, 64>>>(d, 2); }"
+    )
+    assert drawn(read, host) == expected

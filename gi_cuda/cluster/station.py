@@ -54,16 +54,20 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
+class Halt:
+    """What was given so far is not wanted any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Halted:
-    """What was given so far is left."""
+    """It is left."""
 
 
 class _Inbox:
     """What comes over the line, which is read as it comes.
 
     Args:
-        line: individuals in notation come over it, by their numbers; none of them: what came before
-            is not wanted any more.
+        line: individuals in notation come over it, by their numbers, or :class:`Halt`.
     """
 
     def __init__(self, line: Connection) -> None:
@@ -75,13 +79,14 @@ class _Inbox:
     def _read(self) -> None:
         with suppress(EOFError, OSError):
             while True:
-                share: Mapping[int, str] = self._line.recv()
-                if not share:
+                share: Mapping[int, str] | Halt = self._line.recv()
+                if isinstance(share, Halt):
                     self.more()
                     self._unwanted.set()
+                    share = {}  # who waits is to see that
                 self._shares.put(share)
         self._gone.set()
-        self._shares.put({})  # who waits is to see that
+        self._shares.put({})
 
     @property
     def closed(self) -> bool:

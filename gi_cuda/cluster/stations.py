@@ -20,7 +20,7 @@ from gi_cuda.backends.compile.cached import CachedCompiler
 from gi_cuda.backends.processes import Process
 from gi_cuda.cluster.evaluator import ClusterEvaluator
 from gi_cuda.cluster.package import FACTS
-from gi_cuda.cluster.station import Halted, Opening, Told
+from gi_cuda.cluster.station import Halt, Halted, Opening, Told
 from gi_cuda.errors import DeviceLost, MachineError, UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.results.generation import Phases
@@ -104,7 +104,8 @@ class Stations:
             self._stations[least].has[number] = shares[least][number] = genotype
         for station, share in zip(self._stations, shares, strict=True):
             with suppress(BrokenPipeError, ConnectionResetError):  # its end comes as news
-                station.line.send(share)
+                if share:
+                    station.line.send(share)
 
     def take_back(self, numbers: Collection[int]) -> None:
         """What was given is not waited for any more; returns when nobody is at it, as what comes
@@ -116,7 +117,7 @@ class Stations:
         for station in busy.values():
             station.has.clear()
             with suppress(BrokenPipeError, ConnectionResetError):  # its end comes as news
-                station.line.send({})
+                station.line.send(Halt())
         while busy and (left := until - time.monotonic()) > 0:
             for line in wait(list(busy), left):
                 assert isinstance(line, Connection)

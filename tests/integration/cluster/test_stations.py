@@ -96,6 +96,18 @@ def test_what_is_not_wanted_any_more_is_left(scale: Subject, tmp_path: Path) -> 
         assert found.keys() == rest.keys()
 
 
+def test_individuals_come_one_by_one(scale: Subject, tmp_path: Path) -> None:
+    with create_run(scale, tmp_path / "run", RANDOM) as run:
+        variation, rng = find_preset("random", "").vary(scale), random.Random(4)
+        mutants = (variation.mutate(scale.original, rng) for _ in range(12))
+        genotypes = dict(enumerate(filter(None, mutants), 1))
+        with evaluated_on_each(run, TWO) as evaluator:
+            first, second, *rest = evaluator.prepare(genotypes).items()
+            more = ({ident: trial} for ident, trial in rest)
+            found = dict(evaluator.evaluate(dict([first, second]), more=lambda: next(more, {})))
+        assert found.keys() == genotypes.keys()
+
+
 def test_nobody_is_left(scale: Subject, tmp_path: Path) -> None:
     with create_run(scale, tmp_path / "run", RANDOM) as run:
 

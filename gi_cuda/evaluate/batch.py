@@ -6,6 +6,7 @@ decides at once: what goes to the workers next, what is measured again, which re
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -42,6 +43,10 @@ from gi_cuda.results.measurement import Measurement, Survival
 WORTH_BUILDING, WORTH_STARTING = 2.0, 0.5
 """Right rehearsals, for each compiler process, after which they are built as they are; the second
 one for each that has nothing to do. Starting a compiler costs half of what a variant does."""
+
+LONGEST = 6.0
+"""Rehearsals, for each compiler process, after which those that were right are built however few
+they are: where few are right they are what a search waits for."""
 
 FEW = 0.25
 """Share of the compilers that have nothing to do below which nothing is built on their account."""
@@ -99,6 +104,7 @@ class Batch:
         self._bell = Bell()
         self._growing = self._left = False
         self._right: list[int] = []
+        self._rehearsed = 0
         self._siblings, self._elsewhere = Siblings(), set[int]()
         self._evidence: Evidence[Held] = Evidence()
         self._run = self._verify = 0.0
@@ -279,9 +285,15 @@ class Batch:
         worth a compiler; at once where compilers have nothing else to do."""
         if self._rehearsing is None or not self._right:
             return
-        if len(self._right) >= self._enough() or self._rehearsing.idle:
+        enough = len(self._right) >= self._enough() or self._rehearsed >= self._longest()
+        if enough or self._rehearsing.idle:
             self._measuring.build(self._right)
-            self._right = []
+            self._right, self._rehearsed = [], 0
+
+    def _longest(self) -> float:
+        """After how many rehearsals those that were right are built, however few they are."""
+        compiler = self._equipment.compiler
+        return math.inf if compiler.disturbs else LONGEST * compiler.jobs
 
     def _enough(self) -> float:
         """How many that were right in their rehearsal are built together."""
@@ -393,6 +405,7 @@ class Batch:
         if again:
             one.build(again)
         for number, said in believed:
+            self._rehearsed += 1
             if said.right or said.survival is Survival.REFUSED:
                 self._right.append(number)
             else:

@@ -25,9 +25,10 @@ CONFIRMED = 2
 """Times as many variants as share other measurements that share one which confirms what they seemed
 to be: they are right, and every fresh worker takes time to open the device."""
 
-PATIENCE = 16
-"""Other measurements that are begun before what looks faster waits no longer for company: where
-there is always more to come nothing else would end its waiting."""
+PATIENCE = 3
+"""Other measurements from one that confirms to the next before what looks faster waits no longer
+for company. Where little is right, as when a search begins, each of them takes a second to come
+together, and what is faster is what the search waits for."""
 
 Answer = Measurement | Lost | Refused
 """What became of one variant in one measurement."""
@@ -94,7 +95,7 @@ class MeasurementScheduler:
         self._doubted: deque[int] = deque()
         self._looked_faster: set[int] = set()
         self._begun: dict[int, _Group] = {}
-        self._waited = 0
+        self._since = 0
         self._numbers = numbers
 
     @property
@@ -135,10 +136,10 @@ class MeasurementScheduler:
         """
         if self._again:
             return self._task(self._again.popleft())
-        to_come = (more or self._new or self._begun) and self._waited < PATIENCE
+        to_come = (more or self._new or self._begun) and self._since < PATIENCE
         crowd = CONFIRMED * self._together
         if self._doubted and (len(self._doubted) >= crowd or not to_come):
-            self._waited = 0
+            self._since = 0
             share = crowd if to_come else ceil(len(self._doubted) / self._devices)
             while self._doubted and not (to_come and len(self._doubted) < crowd):
                 group = self._first(self._doubted, min(share, crowd))
@@ -147,7 +148,7 @@ class MeasurementScheduler:
         enough = self._together if more and self._begun else 1
         if len(self._new) < enough:
             return None
-        self._waited += bool(self._doubted)
+        self._since += 1
         return self._task(_Group(self._first(self._new, self._together)))
 
     def again(self, number: int) -> None:

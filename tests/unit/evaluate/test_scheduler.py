@@ -169,9 +169,12 @@ def test_one_that_looks_faster_does_not_wait_for_ever_where_there_is_always_more
     first = next_task(some, more=True)
     list(some.results(first.key, fine(first)))
     some.confirm(1)
-    begun = [next_task(some, more=True) for _ in range(PATIENCE + 1)]
-    assert [task.alone for task in begun] == [False] * PATIENCE + [True]
-    assert idents(begun[-1]) == [1]
+    begun = [first, *(next_task(some, more=True) for _ in range(PATIENCE))]
+    some.confirm(2)
+    begun += [next_task(some, more=True) for _ in range(PATIENCE + 1)]
+    others = [False] * PATIENCE
+    assert [task.alone for task in begun] == [*others, True, *others, True]
+    assert [idents(one) for one in begun if one.alone] == [[1], [2]]
     assert not next_task(some, more=True).alone
 
 

@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
 from gi_cuda.backends.table import ALL, open_backend
@@ -44,8 +43,8 @@ def searched(
         until, arrived = begun + made + limit, Counter[int]()
         try:
             with by_its_own(run, lambda: False) as place:
-                stop = partial(_is_over, until)
-                for progress in run.evolution(stop, place.evaluator).run():
+                search = run.evolution(lambda: time.perf_counter() > until, place.evaluator)
+                for progress in search.run():
                     since = time.perf_counter() - begun - made
                     arrived[int(since // EACH)] += progress.ident is not None
         finally:  # what was finished counts even where there was no time for all
@@ -53,10 +52,6 @@ def searched(
             each = " + ".join(str(arrived[one]) for one in range(max(arrived, default=0) + 1))
             print(f"    in each {EACH} s: {each}", flush=True)
     return found
-
-
-def _is_over(until: float) -> bool:
-    return time.perf_counter() > until
 
 
 def _told(run: Run, words: str, made: float, seconds: float) -> Mapping[str, Evaluation]:
@@ -112,8 +107,8 @@ def main() -> None:
             os.sched_setaffinity(0, cores[: int(jobs)])
             chosen = ALL if devices == "all" else tuple(map(int, devices.split(",")))
             on = len(open_backend(options.backend, chosen).devices)
-            usual = PRESETS[options.preset].settings.on(on)
-            settings = usual.having(options.population, options.generations)
+            settings = PRESETS[options.preset].settings
+            settings = settings.having(options.population, options.generations, on)
             plan = Plan(options.preset, settings, options.seed, 1, int(jobs), chosen)
             new = searched(subject, words, plan, Path(scratch) / str(number), options.time)
             for before, old in zip(options.rounds, found, strict=False):

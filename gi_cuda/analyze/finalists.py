@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gi_cuda.analyze.heats import leaders, ordered
 from gi_cuda.analyze.racing import Racing
@@ -18,7 +19,7 @@ from gi_cuda.analyze.repair import (
 )
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.backends import cores
-from gi_cuda.backends.job_threads import at_once
+from gi_cuda.backends.job_threads import both
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.objections import Look, Objection
 from gi_cuda.evaluate.untested import untested_changes
@@ -253,22 +254,14 @@ class _Finals:
         seconds it is seen as well whether their threads race."""
         some = [one for _, one in promising]
         checks = self.run.tools.certification
-
-        def screen() -> list[Objection | None]:
-            return checks.screened(some)
-
-        def sort_out() -> list[Objection | None]:
-            checks.races.on_small_cases(some)  # takes as long, and is remembered
-            return []
-
-        objections, _ = at_once([screen, sort_out])
+        objections, soon = both(
+            partial(checks.screened, some), partial(checks.races.on_small_cases, some)
+        )
         for (finalist, _), objection in zip(promising, objections, strict=True):
             if objection:
                 self._reject(finalist, objection)
-        left = [one for one, said in zip(promising, objections, strict=True) if said is None]
-        soon = checks.races.on_small_cases([one for _, one in left])
-        order = sorted(range(len(left)), key=lambda at: not soon[at])
-        return [left[at] for at in order]
+        left = [at for at, said in enumerate(objections) if said is None]
+        return [promising[at] for at in sorted(left, key=lambda at: not soon[at])]
 
     def _first(self, some: Sequence[tuple[Finalist, Candidate]]) -> Winner | None:
         """The first that holds; several are watched for races at a time."""

@@ -8,13 +8,14 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gi_cuda.backends.leash import Leash, leash
 from gi_cuda.backends.processes import GOING
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 
 WAKING = 0.25
 """Seconds after which who waits for a job looks whether a signal came just before the waiting
@@ -120,6 +121,13 @@ def at_once(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
         Thread(target=serve, args=(at,), daemon=True).start()
     found = dict(_taken(done) for _ in jobs)
     return [found[at] for at in range(len(jobs))]
+
+
+def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
+    """The same of two jobs of different kinds."""
+    jobs: Sequence[Callable[[], Any]] = [one, other]
+    first, second = at_once(jobs)
+    return first, second
 
 
 def _taken(done: SimpleQueue[Result | BaseException]) -> Result:

@@ -128,8 +128,7 @@ def command(
             chosen.demand(subject)
             chosen_devices = devices_of(backend, devices)
             on = open_backend(backend, chosen_devices)
-            usual = chosen.settings if population else chosen.settings.on(len(on.devices))
-            settings = usual.having(population, generations)
+            settings = chosen.settings.having(population, generations, len(on.devices))
             most = on.workers(workers, cores())
             numbers = preset, settings, seed, most, jobs or cores(), chosen_devices
             plan = Plan(*numbers, untested, aim)

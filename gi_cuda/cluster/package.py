@@ -78,14 +78,25 @@ class Package:
             (root / name).symlink_to(root / real)
         facts = dict(self.facts)
         facts["plan"] = {**_mapping(facts["plan"]), "workers": workers, "jobs": jobs, "devices": ()}
-        if self.start is not None:
-            files = tuple(str(root / name) for name in self.start.grammar_files)
-            facts["start"] = asdict(replace(self.start, grammar_files=files))
         facts |= where_it_lies(root / self.target, [root / one for one in self.grammar_files], run)
-        run.mkdir(parents=True, exist_ok=True)
-        with Store(run / DATABASE, create=True) as store:
-            store.put(**facts)
+        start = self.start
+        if start is not None:
+            files = tuple(str(root / name) for name in start.grammar_files)
+            start = replace(start, grammar_files=files)
+        make_run(run, facts, start)
         return run
+
+
+def make_run(folder: Path, facts: Mapping[str, object], start: Start | None) -> None:
+    """Make the folder of a run that has no individuals.
+
+    Args:
+        facts: what its database says.
+        start: what the run started from, if not from the reference.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with Store(folder / DATABASE, create=True) as store:
+        store.put(**facts, **({"start": asdict(start)} if start else {}))
 
 
 def tools_of(backend: OpenBackend) -> dict[str, str]:

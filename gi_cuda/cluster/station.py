@@ -130,8 +130,8 @@ def serve(line: Connection) -> None:
     opening: Opening = line.recv()
     inbox = _Inbox(line)
     try:
-        cache = opening.cache and CodeCache(*opening.cache, _complain)
-        with open_run(opening.folder, cache or None) as run:
+        cache = CodeCache(*opening.cache, _complain) if opening.cache else None
+        with open_run(opening.folder, cache) as run:
             helper = replica_of(run)
             while not inbox.closed:
                 if share := inbox.wait():

@@ -18,15 +18,15 @@ from pathlib import Path
 
 from gi_cuda.backends.compile.cached import CachedCompiler
 from gi_cuda.backends.processes import Process
+from gi_cuda.backends.workers.left import Left
 from gi_cuda.cluster.evaluator import ClusterEvaluator
-from gi_cuda.cluster.package import FACTS
+from gi_cuda.cluster.package import FACTS, make_run
 from gi_cuda.cluster.station import Halt, Halted, Opening, Told
 from gi_cuda.errors import DeviceLost, MachineError, UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import Run
-from gi_cuda.runs.stored import DATABASE, Plan, stored_grammar_files, stored_start, where_it_lies
-from gi_cuda.store import Store
+from gi_cuda.runs.stored import Plan, stored_grammar_files, stored_start, where_it_lies
 
 LEAVING = 3.0
 """Seconds in which a process has to end once it has nothing to do any more."""
@@ -59,7 +59,7 @@ class Stations:
         self._devices = len(devices)
         self._phases = Phases()
         self._stations: list[_Station] = []
-        self._left: list[str] = []
+        self._left = Left()
         jobs = max(1, run.plan.jobs // len(devices))
         compiler = run.tools.compiler
         cache = None
@@ -161,7 +161,7 @@ class Stations:
                 found[told.ident] = told.evaluation
                 shares = (one / self._devices for one in asdict(told.phases).values())
                 self._phases += Phases(*shares)
-                self._say_left()
+                self._left.say([one.words for one in self._stations])
         except (EOFError, ConnectionResetError):
             said = f"the process that evaluates on it {station.process.ended()}"
             hint = "look at `gi-cuda doctor`, and go on"
@@ -176,8 +176,7 @@ class Stations:
         self._end(station)
         if not self._stations:
             raise error
-        what = error.said if isinstance(error, DeviceLost) else error.what
-        self._left.append(f"{station.words} is not used any more: {what}")
+        self._left.add(station.words, error)
         self.give(station.has)
 
     def _end(self, station: _Station) -> None:
@@ -185,28 +184,17 @@ class Stations:
         station.line.close()
         station.process.end()
 
-    def _say_left(self) -> None:
-        """Say who was left, now that it is known that it does not concern all."""
-        for said in self._left:
-            others = ", ".join(one.words for one in self._stations)
-            print(f"gi-cuda: {said}; going on with {others}", file=sys.stderr, flush=True)
-        self._left.clear()
-
 
 def _copied(run: Run, name: str, plan: Plan, baseline: Baseline) -> Path:
     """A run's folder without its individuals, for a process of its own; what it is to do, and what
     was measured on its device."""
     folder = run.tools.scratch(name)
-    folder.mkdir(parents=True)
-    (folder / run.tools.reference.name).symlink_to(run.tools.reference.absolute())
     facts = {fact: run.store.get(fact) for fact in FACTS}
     facts |= {"plan": asdict(plan), "baseline": asdict(baseline)}
-    if (start := stored_start(run.store)) is not None:
-        facts["start"] = asdict(start)
     target, files = run.subject.target.folder, stored_grammar_files(run.store, run.folder)
     facts |= where_it_lies(target.absolute(), [one.absolute() for one in files], folder)
-    with Store(folder / DATABASE, create=True) as store:
-        store.put(**facts)
+    make_run(folder, facts, stored_start(run.store))
+    (folder / run.tools.reference.name).symlink_to(run.tools.reference.absolute())
     return folder
 
 
@@ -233,7 +221,6 @@ class DevicesEvaluator(ClusterEvaluator):
 
     def take_phases(self) -> Phases:
         """Wall time spent since the last call, by phase; that of devices is their mean."""
-        self._waited = 0.0
         return self.local.take_phases() + self.members.take_phases()
 
 

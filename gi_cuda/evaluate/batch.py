@@ -6,7 +6,6 @@ decides at once: what goes to the workers next, what is measured again, which re
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -33,23 +32,13 @@ from gi_cuda.evaluate.passes import (
     TrialBuilder,
 )
 from gi_cuda.evaluate.past_results import PastResults
+from gi_cuda.evaluate.promotion import Promotion
 from gi_cuda.evaluate.rehearsal import FirstRun, Rehearsal
 from gi_cuda.evaluate.scheduler import Answered
 from gi_cuda.evaluate.schemata import SchemaBuilder
 from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
-
-WORTH_BUILDING, WORTH_STARTING = 2.0, 0.5
-"""Right rehearsals, for each compiler process, after which they are built as they are; the second
-one for each that has nothing to do. Starting a compiler costs half of what a variant does."""
-
-LONGEST = 6.0
-"""Rehearsals, for each compiler process, after which those that were right are built however few
-they are: where few are right they are what a search waits for."""
-
-FEW = 0.25
-"""Share of the compilers that have nothing to do below which nothing is built on their account."""
 
 STOP_ASKED = 0.1
 """Seconds after which it is asked whether to stop, where nothing happens."""
@@ -103,8 +92,7 @@ class Batch:
         self._added: SimpleQueue[tuple[Mapping[int, Trial], FirstRun | None]] = SimpleQueue()
         self._bell = Bell()
         self._growing = self._left = False
-        self._right: list[int] = []
-        self._rehearsed = 0
+        self._promotion = Promotion(equipment.compiler)
         self._siblings, self._elsewhere = Siblings(), set[int]()
         self._evidence: Evidence[Held] = Evidence()
         self._run = self._verify = 0.0
@@ -253,7 +241,7 @@ class Batch:
     def _idle(self) -> bool:
         """Whether there is nothing to do but to wait for more."""
         idle = all(one.idle for one in self._passes)
-        return idle and not self._right and not self._evidence.held
+        return idle and not self._promotion.right and not self._evidence.held
 
     def _feed(self) -> None:
         """Send the workers what they can take."""
@@ -281,29 +269,12 @@ class Batch:
         return sorted(trials, key=lambda ident: fatal.of(trials[ident].edits) is None)
 
     def _promote(self) -> None:
-        """Have those compiled as they are that were right in their rehearsal, as soon as they are
-        worth a compiler; at once where compilers have nothing else to do."""
-        if self._rehearsing is None or not self._right:
+        """Have those compiled as they are that were right in their rehearsal."""
+        if self._rehearsing is None or not self._promotion.right:
             return
-        enough = len(self._right) >= self._enough() or self._rehearsed >= self._longest()
-        if enough or self._rehearsing.idle:
-            self._measuring.build(self._right)
-            self._right, self._rehearsed = [], 0
-
-    def _longest(self) -> float:
-        """After how many rehearsals those that were right are built, however few they are."""
-        compiler = self._equipment.compiler
-        return math.inf if compiler.disturbs else LONGEST * compiler.jobs
-
-    def _enough(self) -> float:
-        """How many that were right in their rehearsal are built together."""
-        compiler = self._equipment.compiler
-        if compiler.disturbs:  # it had better be done with it before anything is timed
-            return len(self._trials)
-        # What was begun just now keeps compilers busy soon.
-        idle = min(compiler.idle, compiler.jobs - self._measuring.unbuilt)
-        few = idle < FEW * compiler.jobs
-        return WORTH_BUILDING * compiler.jobs if few else WORTH_STARTING * idle
+        unbuilt, last = self._measuring.unbuilt, self._rehearsing.idle
+        if due := self._promotion.due(len(self._trials), unbuilt, last=last):
+            self._measuring.build(due)
 
     def _taken(self, one: Pass) -> Iterator[Record]:
         """What a pass has built."""
@@ -313,7 +284,7 @@ class Batch:
             elif news.ident == REFERENCE:
                 raise RuntimeError(f"the reference no longer compiles: {news.message}")
             elif one is self._rehearsing:
-                self._right.append(news.ident)  # it is the other compiler's to say
+                self._promotion.right.append(news.ident)  # it is the other compiler's to say
             else:
                 yield news.ident, not_built(news.message)
 
@@ -405,8 +376,8 @@ class Batch:
         if again:
             one.build(again)
         for number, said in believed:
-            self._rehearsed += 1
+            self._promotion.rehearsed()
             if said.right or said.survival is Survival.REFUSED:
-                self._right.append(number)
+                self._promotion.right.append(number)
             else:
                 yield number, replace(said, resources={}, code_key=None)

@@ -12,8 +12,8 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
-from gi_cuda.init.array_items import is_array
 from gi_cuda.init.launch_macros import written_out
+from gi_cuda.init.sizeof import is_array
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 

@@ -11,7 +11,6 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import first_macro
-from gi_cuda.init.array_items import items
 from gi_cuda.init.count_names import is_count_name
 from gi_cuda.init.host import (
     HostCode,
@@ -25,6 +24,7 @@ from gi_cuda.init.host import (
 )
 from gi_cuda.init.host_calls import value_of_call
 from gi_cuda.init.instantiated import instantiated
+from gi_cuda.init.sizeof import items, operand
 from gi_cuda.init.sizes import LONGEST, bare, bracketed
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
@@ -436,19 +436,14 @@ class Resolver:
         return text if text is None or node.type in _WHOLE else bracketed(text)
 
     def _size(self, node: Node, depth: int) -> str | None:
-        inner = self._code.of(node).partition("sizeof")[2].strip()
-        while inner.startswith("(") and inner.endswith(")"):
-            inner = inner[1:-1].strip()
-        # ``*a`` and ``a[0]`` are what ``a`` points to.
-        pointed = re.fullmatch(r"\*\s*(\w+)|(\w+)\s*\[\s*\w+\s*\]", inner)
-        name = (pointed[1] or pointed[2]) if pointed else inner
+        name, pointed = operand(self._code.of(node))
         element = self._types.element(self._type(self._locals.declared.get(name, name)))
         if element is None or "*" in name:
             return None
         if not pointed and (array := self._locals.arrays.get(name)) is not None:
             count = items(array, lambda one: self.expression(one, depth + 1))
             return None if count is None else f"{count} * {element.bytes}"
-        if self._locals.pointers.get(name, 0) != bool(pointed):
+        if self._locals.pointers.get(name, 0) != pointed:
             return None
         return str(element.bytes)
 

@@ -42,19 +42,20 @@ class Settings:
         """New individuals in a cohort; the last one of a generation may have fewer."""
         return -(-self.population // self.cohorts)
 
-    def on(self, devices: int) -> Settings:
-        """These settings where so many devices measure: an asynchronous search has as much under
-        way for each of them."""
-        if self.cohorts == 1:
-            return self
-        return replace(self, population=self.population * devices, cohorts=self.cohorts * devices)
+    def having(self, population: int | None, generations: int | None, devices: int = 1) -> Settings:
+        """These settings with what a user asked for in their place; None: as they are.
 
-    def having(self, population: int | None, generations: int | None) -> Settings:
-        """These settings with what a user asked for in their place; None: as they are."""
+        Args:
+            devices: that measure. Of itself an asynchronous search has as much under way for each.
+        """
+        own = self
+        if population is None and self.cohorts > 1:
+            more = self.population * devices, self.cohorts * devices
+            own = replace(self, population=more[0], cohorts=more[1])
         return replace(
-            self,
-            population=self.population if population is None else population,
-            generations=self.generations if generations is None else generations,
+            own,
+            population=own.population if population is None else population,
+            generations=own.generations if generations is None else generations,
         )
 
 

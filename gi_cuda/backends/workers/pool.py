@@ -7,7 +7,6 @@ there. A device that cannot be used any more is left, as long as there is anothe
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
@@ -18,6 +17,7 @@ from gi_cuda.backends.protocol.requests import Request
 from gi_cuda.backends.protocol.session import DeviceId, Session
 from gi_cuda.backends.workers.device_workers import Crew, DeviceWorkers
 from gi_cuda.backends.workers.fork_server import ForkServer
+from gi_cuda.backends.workers.left import Left
 from gi_cuda.backends.workers.tasks import Key, Unanswered
 from gi_cuda.backends.workers.tasks import Lost as Lost
 from gi_cuda.backends.workers.tasks import Task as Task
@@ -55,7 +55,7 @@ class Pool(Generic[Key]):
             for one in devices or (session.device,)
         }
         self._unanswered: list[tuple[Key, Unanswered[Key]]] = []
-        self._left: list[str] = []
+        self._left = Left()
         self._deaths = 0
 
     @property
@@ -232,7 +232,7 @@ class Pool(Generic[Key]):
             self.leave(one.device.number, error)
             return []
         if one.answered:
-            self._say_left()
+            self._left.say([one.words for one in self.devices.values()])
         return answers
 
     def _lost(self) -> Iterator[tuple[Key, Lost]]:
@@ -260,17 +260,9 @@ class Pool(Generic[Key]):
         self._deaths += one.deaths
         one.abandon()
         one.close()
-        what = error.said if isinstance(error, DeviceLost) else error.what
-        self._left.append(f"{one.device.words} is not used any more: {what}")
+        self._left.add(one.device.words, error)
         if any(other.answered for other in self._devices.values()):
-            self._say_left()
-
-    def _say_left(self) -> None:
-        """Say which devices were left, now that it is known that it does not concern all."""
-        for said in self._left:
-            others = ", ".join(one.words for one in self.devices.values())
-            print(f"gi-cuda: {said}; going on with {others}", file=sys.stderr, flush=True)
-        self._left.clear()
+            self._left.say([one.words for one in self.devices.values()])
 
     def _moved(self) -> list[tuple[Key, Any]]:
         moved, self._unanswered = self._unanswered, []

@@ -25,7 +25,6 @@ from gi_cuda.cluster.replica import check_alike, replica
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.results.measurement import Survival
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import Plan
@@ -33,7 +32,7 @@ from gi_cuda.search import find_preset
 from gi_cuda.search.loop import End
 from gi_cuda.subject import Subject
 from tests.command import gi_cuda
-from tests.integration.cluster.pretended import Here
+from tests.integration.cluster.alike import check_as_alone
 from tests.integration.runs.conftest import copy_scale
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
@@ -52,7 +51,6 @@ def test_two_of_four_workers_are_killed(
     doomed = _pids(cluster)[:2]
     meeting = meeting_at(cluster.scheduler_address)
     with create_run(scale, tmp_path / "run", RANDOM) as run:
-        local = run.evaluator()
         with evaluated_by(meeting, lambda _: None, run) as evaluator:
             search = run.evolution(evaluator=evaluator)
             for progress in search.run():
@@ -60,19 +58,7 @@ def test_two_of_four_workers_are_killed(
                     while doomed:
                         os.kill(doomed.pop(), signal.SIGKILL)
         assert search.end is End.COMPLETE
-        individuals, evaluations = run.store.individuals(), run.store.evaluations()
-        assert len(evaluations) == len(individuals) == 24
-        alone = local.prepare({i.ident: scale.read(i.genotype) for i in individuals})
-        for ident, here in local.evaluate(alone):
-            there = evaluations[ident]
-            assert there.built is here.built
-            if here.survival is there.survival is Survival.NORMAL:
-                assert there.right is here.right
-    with create_run(scale, tmp_path / "other", RANDOM) as other:
-        search = other.evolution(evaluator=Here(other.evaluator().prepare))
-        for _ in search.run():
-            pass
-        assert other.store.individuals() == individuals
+        check_as_alone(run, 24, tmp_path / "other")
 
 
 def test_workers_that_only_compile(cluster: LocalCluster, scale: Subject, tmp_path: Path) -> None:

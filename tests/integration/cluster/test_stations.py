@@ -15,13 +15,12 @@ import pytest
 from gi_cuda.backends.table import ALL
 from gi_cuda.cluster.stations import Stations, evaluated_on_each
 from gi_cuda.errors import MachineError, UserError
-from gi_cuda.results.measurement import Survival
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import find_preset
 from gi_cuda.search.loop import End
 from gi_cuda.subject import Subject
-from tests.integration.cluster.pretended import Here
+from tests.integration.cluster.alike import check_as_alone
 
 RANDOM = Plan("random", find_preset("random", "").settings.having(12, 2), 5, 1, 2)
 """A search in which what is measured does not decide what is bred."""
@@ -50,7 +49,6 @@ def test_one_of_two_is_killed(
     scale: Subject, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with create_run(scale, tmp_path / "run", RANDOM) as run:
-        local = run.evaluator()
         with evaluated_on_each(run, TWO) as evaluator:
             doomed, other = _pids(evaluator.members)
             search = run.evolution(evaluator=evaluator)
@@ -60,22 +58,10 @@ def test_one_of_two_is_killed(
                     doomed = 0
             assert _pids(evaluator.members) == [other]
         assert search.end is End.COMPLETE
-        individuals, evaluations = run.store.individuals(), run.store.evaluations()
-        assert len(evaluations) == len(individuals) == 24
-        alone = local.prepare({i.ident: scale.read(i.genotype) for i in individuals})
-        for ident, here in local.evaluate(alone):
-            there = evaluations[ident]
-            assert there.built is here.built
-            if here.survival is there.survival is Survival.NORMAL:
-                assert there.right is here.right
+        check_as_alone(run, 24, tmp_path / "other")
     said = capfd.readouterr().err
     assert "one is not used any more: the process that evaluates on it was killed (SIGKILL)" in said
     assert "; going on with the other\n" in said
-    with create_run(scale, tmp_path / "other", RANDOM) as again:
-        search = again.evolution(evaluator=Here(again.evaluator().prepare))
-        for _ in search.run():
-            pass
-        assert again.store.individuals() == individuals
 
 
 def test_what_is_not_wanted_any_more_is_left(scale: Subject, tmp_path: Path) -> None:

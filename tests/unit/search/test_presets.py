@@ -46,10 +46,11 @@ def test_a_user_may_ask_for_other_sizes() -> None:
 
 def test_an_asynchronous_search_has_as_many_under_way_for_each_device() -> None:
     alone = adaptive.SETTINGS
-    on_two = alone.on(2)
+    on_two = alone.having(None, None, devices=2)
     assert (on_two.population, on_two.cohort) == (2 * alone.population, alone.cohort)
-    assert alone.on(1) == alone
-    assert barracuda.SETTINGS.on(2) == barracuda.SETTINGS, "a generation is part of the search"
+    assert alone.having(100, None, devices=2) == alone.having(100, None), "as was asked for"
+    same = barracuda.SETTINGS.having(None, None, devices=2)
+    assert same == barracuda.SETTINGS, "a generation is part of the search"
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -101,7 +102,7 @@ def package(
 
 ONE = """
 from dataclasses import replace
-from gi_cuda.search.strategies import adaptive, barracuda
+from gi_cuda.search.strategies import barracuda
 PRESET = replace(barracuda.PRESET, name="one")
 """
 

@@ -1,7 +1,8 @@
-"""How many items an array of host code has, by how it is declared."""
+"""What ``sizeof`` is of in host code, and how many items an array has that is declared there."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tree_sitter import Node
@@ -9,12 +10,20 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.syntax import parts
 
 
+def operand(text: str) -> tuple[str, bool]:
+    """What ``sizeof(float)`` or ``sizeof a`` is of, a type or a variable, and whether it is of what
+    that points to, as ``sizeof(*a)`` and ``sizeof(a[0])`` are."""
+    inner = text.partition("sizeof")[2].strip()
+    while inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1].strip()
+    pointed = re.fullmatch(r"\*\s*(\w+)|(\w+)\s*\[\s*\w+\s*\]", inner)
+    return (pointed[1] or pointed[2], True) if pointed else (inner, False)
+
+
 def is_array(declarator: Node) -> bool:
     """Whether a declarator is that of an array of values."""
-    inner = _without_value(declarator)
-    return inner.type == "array_declarator" and all(
-        one.type == "array_declarator" for one in _dimensions(inner)
-    )
+    found = _dimensions(_without_value(declarator))
+    return bool(found) and all(one.type == "array_declarator" for one in found)
 
 
 def items(declarator: Node, read: Callable[[Node], str | None]) -> str | None:

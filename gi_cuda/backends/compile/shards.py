@@ -30,6 +30,10 @@ _ERROR = re.compile(
 CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
 """Compiles phenotypes into one binary at a path without a suffix; says how that ended."""
 
+BUSY = 0.25
+"""Share of the compiler processes above which a batch has not got the machine for itself: then
+shards share what a process costs, which is half of what it costs with one variant."""
+
 _NUMBERS = count()
 """Of shards. No two of a process have one name: a worker that still has a library loaded is given
 that one for every later one of the same path."""
@@ -55,7 +59,8 @@ class Sizes:
             once: the next ones grow, so that binaries come soon, and then at any moment. 0 where
             nothing is run before all is compiled.
         ahead: share of a batch for which one shard a job would do that is compiled in one more,
-            ahead of the rest, so that there is something to be run meanwhile.
+            ahead of the rest, so that there is something to be run meanwhile. None where enough
+            is being compiled.
     """
 
     smallest: int
@@ -63,17 +68,23 @@ class Sizes:
     first: int = 0
     ahead: float = 0.0
 
-    def of(self, number: int, jobs: int) -> Iterator[int]:
+    def of(self, number: int, jobs: int, *, busy: bool = False) -> Iterator[int]:
         """The sizes of shards that hold so many variants together.
 
         One for each job, where that is enough. Otherwise the last ones are small, so that all jobs
         end at about the same time.
+
+        Args:
+            busy: whether the jobs have other shards to do, so that what several cost counts, and
+                not when the first is done.
         """
         once = min(self.largest, 2 * self.smallest)
         if number <= once * jobs:
-            ahead = jobs * round(self.ahead * number / jobs)
+            full = -(-number // min(self.smallest, self.largest))
+            shards = min(jobs, full) if busy else jobs
+            ahead = 0 if busy else jobs * round(self.ahead * number / jobs)
             for some in (ahead, number - ahead):
-                yield from (len(range(i, some, jobs)) for i in range(min(some, jobs)))
+                yield from (len(range(i, some, shards)) for i in range(min(some, shards)))
             return
         for shard in range(1, 2 * jobs if self.first else 0):
             if number <= self.largest * jobs // 2:
@@ -87,11 +98,16 @@ class Sizes:
             number -= size
 
 
-def cut(phenotypes: Sequence[Phenotype], jobs: int, sizes: Sizes) -> list[list[Phenotype]]:
+def cut(
+    phenotypes: Sequence[Phenotype], jobs: int, sizes: Sizes, *, busy: bool = False
+) -> list[list[Phenotype]]:
     """Cut a batch into shards. Variants with different compiler options never share one.
 
     The first of a batch are in the first shards, which are dealt out like cards: neighbours are
     alike, and what takes long should not be in one shard.
+
+    Args:
+        busy: see :meth:`Sizes.of`.
     """
     groups: dict[tuple[str, ...], list[Phenotype]] = {}
     for phenotype in phenotypes:
@@ -99,7 +115,7 @@ def cut(phenotypes: Sequence[Phenotype], jobs: int, sizes: Sizes) -> list[list[P
     shards: list[list[Phenotype]] = []
     for group in groups.values():
         share = max(1, round(jobs * len(group) / len(phenotypes)))
-        rest, planned = iter(group), sizes.of(len(group), share)
+        rest, planned = iter(group), sizes.of(len(group), share, busy=busy)
         while hands := list(islice(planned, share)):
             shards += _dealt(list(islice(rest, sum(hands))), hands)
     return shards
@@ -201,7 +217,8 @@ def build(
                 crew.submit(_Job(shard, new_shard(folder), last))
             running += len(shards)
 
-        submit(cut(phenotypes, jobs, sizes), again is None)
+        busy = at_work.number > BUSY * jobs
+        submit(cut(phenotypes, jobs, sizes, busy=busy), again is None)
         doubtful: list[Phenotype] = []
         while running or doubtful:
             if doubtful and running < jobs:

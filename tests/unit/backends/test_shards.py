@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from threading import Barrier
@@ -26,12 +27,12 @@ def phenotype(ident: int, text: str = "", options: tuple[str, ...] = ()) -> Phen
     return Phenotype(ident, text, options, b"")
 
 
-@given(OPTIONS, st.integers(1, 16), st.integers(1, 20), st.integers(1, 20))
+@given(OPTIONS, st.integers(1, 16), st.integers(1, 20), st.integers(1, 20), st.booleans())
 def test_shards_hold_every_variant_once_and_never_mix_options(
-    options: list[tuple[str, ...]], jobs: int, smallest: int, largest: int
+    options: list[tuple[str, ...]], jobs: int, smallest: int, largest: int, busy: bool
 ) -> None:
     batch = [phenotype(i, options=o) for i, o in enumerate(options)]
-    shards = cut(batch, jobs, Sizes(smallest, largest))
+    shards = cut(batch, jobs, Sizes(smallest, largest), busy=busy)
     assert sorted(p.ident for shard in shards for p in shard) == list(range(len(batch)))
     assert all(len({p.options for p in shard}) == 1 for shard in shards)
     assert all(1 <= len(shard) <= largest for shard in shards)
@@ -67,6 +68,42 @@ def test_a_small_batch_is_shared_out_evenly(number: int, expected: list[int]) ->
 def test_a_part_of_a_small_batch_may_go_ahead_of_the_rest(number: int, expected: list[int]) -> None:
     """So that there is something to be run while the rest is compiled."""
     assert list(Sizes(smallest=4, largest=16, ahead=1 / 3).of(number, 4)) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(3, [3]), (9, [3, 3, 3]), (20, [5, 5, 5, 5]), (30, [8, 8, 7, 7])]
+)
+def test_beside_others_a_small_batch_shares_what_a_process_costs(
+    number: int, expected: list[int]
+) -> None:
+    assert list(Sizes(smallest=4, largest=16, ahead=1 / 3).of(number, 4, busy=True)) == expected
+
+
+@pytest.mark.parametrize(("at_a_time", "sizes"), [(1, [1, 1, 1, 1]), (2, [4])])
+def test_a_batch_that_comes_while_much_is_compiled_has_fewer_shards(
+    at_a_time: int, sizes: list[int], tmp_path: Path
+) -> None:
+    at_work, seen = AtWork(), list[int]()
+
+    def compile_shard(shard: Sequence[Phenotype], path: Path) -> Finished:
+        seen.append(len(shard))
+        return Finished(0, "", "")
+
+    with ExitStack() as others:
+        for _ in range(at_a_time):
+            others.enter_context(at_work.one())
+        batch = [phenotype(ident) for ident in range(4)]
+        built = build_shards(
+            batch,
+            tmp_path,
+            compile_shard,
+            lambda some, _: some,
+            jobs=4,
+            sizes=Sizes(4, 8),
+            at_work=at_work,
+        )
+        assert len(list(built)) == 4
+    assert seen == sizes
 
 
 def test_the_shards_that_are_compiled_at_the_moment_are_counted(tmp_path: Path) -> None:

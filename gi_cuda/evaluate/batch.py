@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from gi_cuda.backends.bell import Bell
-from gi_cuda.backends.protocol.programs import Sampling, Siblings
+from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost, Task
@@ -55,8 +55,8 @@ class Batch:
 
     Those that rehearse are first built confined, and those of them whose answers are right then are
     built and measured as they are; while the first are measured, the last are still compiled. Those
-    that look faster rehearse on the siblings too, before they are confirmed there as they are. What
-    a trial takes is given back when it is over.
+    that look faster may rehearse on the siblings too, before they are confirmed there as they are.
+    What a trial takes is given back when it is over.
 
     Args:
         equipment: to do it with.
@@ -93,7 +93,8 @@ class Batch:
         self._bell = Bell()
         self._growing = self._left = False
         self._promotion = Promotion(equipment.compiler)
-        self._siblings, self._elsewhere = Siblings(), set[int]()
+        self._how: Rehearsal | None = None
+        self._elsewhere = set[int]()
         self._evidence: Evidence[Held] = Evidence()
         self._run = self._verify = 0.0
         self._spent = Phases()
@@ -149,7 +150,7 @@ class Batch:
             pool.ready_for(self._measuring.base)
 
     def _rehearsals(self, how: Rehearsal) -> Pass:
-        self._siblings = how.siblings
+        self._how = how
         self._schemata = SchemaBuilder(how.compiler, self._trials, self._parts, how.subject)
         return Pass(
             self._equipment,
@@ -337,15 +338,25 @@ class Batch:
         if evaluation.right or evaluation.survival is Survival.REFUSED:
             self._measuring.scheduler.confirm(ident)
             return None
+        if evaluation.harmful:
+            self._memory.risk.died()
         return self._measuring, ident, evaluation
 
     def _confirm(self, ident: int) -> None:
-        """A trial looks faster: have that confirmed, once it is right on the siblings in the code
-        of its rehearsal, if it had one."""
-        if self._rehearsing and self._rehearsing.run_on(ident, self._siblings):
+        """A trial looks faster: have that confirmed; where that is worth while once it is right on
+        the siblings in the code of its rehearsal, if it had one."""
+        self._memory.risk.looked()
+        if self._rehearses_elsewhere(ident):
             self._elsewhere.add(ident)
         else:
             self._measuring.scheduler.confirm(ident)
+
+    def _rehearses_elsewhere(self, ident: int) -> bool:
+        """Have a trial rehearse on the siblings, where that is worth while; whether it does."""
+        how, risk = self._how, self._memory.risk
+        if how is None or not risk.is_worth(how.elsewhere, self._equipment.death):
+            return False
+        return self._rehearsing is not None and self._rehearsing.run_on(ident, how.siblings)
 
     def _proven(self, number: int, answer: object) -> Iterator[Record]:
         """The reference ran by itself; what that says of its device."""

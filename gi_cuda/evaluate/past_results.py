@@ -9,6 +9,7 @@ from gi_cuda.backends.protocol.requests import Refused
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.fatal_edits import FatalEdits
 from gi_cuda.evaluate.passes import Record
+from gi_cuda.evaluate.risk import Risk
 from gi_cuda.evaluate.scheduler import Answer, Answered
 from gi_cuda.genome import Edit
 from gi_cuda.results.evaluation import Evaluation, Judge, lost, measured
@@ -28,11 +29,13 @@ class PastResults:
         codes: individual and record by machine code, of all that was measured.
         rehearsed: the same of rehearsals.
         fatal_edits: edits that took workers down.
+        risk: of what is confirmed.
     """
 
     codes: dict[bytes, Record] = field(default_factory=dict)
     rehearsed: dict[bytes, Record] = field(default_factory=dict)
     fatal_edits: FatalEdits = field(default_factory=FatalEdits)
+    risk: Risk = field(default_factory=Risk)
 
     def judged(self, result: Answered, edits: Sequence[Edit], floor: float) -> Evaluation | None:
         """What a result says of an individual; None where that is to happen once more, in a fresh
@@ -42,6 +45,8 @@ class PastResults:
         """
         judge = verdict_of_confirmation if result.confirmed else verdict_on_pairs
         evaluation = _evaluation(result.answer, floor, judge)
+        if result.confirmed and result.own and evaluation.harmful:
+            self.risk.died()
         if not isinstance(result.answer, Lost):
             doubtful = needs_confirmation(evaluation.verdict, confirmed=result.confirmed)
             return None if doubtful else evaluation

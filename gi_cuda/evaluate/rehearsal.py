@@ -21,7 +21,7 @@ from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.passes import Equipment, Trial
 from gi_cuda.evaluate.schemata import Group, grouped
 from gi_cuda.results.evaluation import Evaluation
-from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.results.measurement import Measurement, Sample
 from gi_cuda.subject import Subject
 
 SLACK = 3.0
@@ -42,10 +42,6 @@ DETOUR = 2.0
 
 LEAST_LIMIT = 0.005
 """Seconds a rehearsal may always take."""
-
-DEATHS = 0.1
-"""Deaths of one that looks faster, as it is, on the siblings: some of twenty die, and do so twice
-before that is believed."""
 
 FIRST_LIMIT = 10.0
 """Seconds that the reference's may take, before its time is known."""
@@ -84,8 +80,9 @@ class Rehearsal:
     Attributes:
         compiler: of those that a compiler has for what runs first.
         sampling: how its code is run.
-        siblings: where what looks faster afterwards rehearses as well; nowhere, if the reference is
-            not right there, or a death costs less.
+        siblings: where what looks faster afterwards may rehearse as well; nowhere, if the reference
+            is not right there.
+        elsewhere: seconds that the reference takes for that.
         subject: whose variants they are.
         alone: what that costs and saves for a variant by itself.
         together: the same for one that is in a schema.
@@ -94,6 +91,7 @@ class Rehearsal:
     compiler: Compiler
     sampling: Sampling
     siblings: Siblings
+    elsewhere: float
     subject: Subject
     alone: Balance
     together: Balance
@@ -143,7 +141,7 @@ class Tally:
         """One more."""
         self.right += evaluation.right
         self.wrong += evaluation.built and not evaluation.right
-        self.harmful += evaluation.survival in (Survival.CRASHED, Survival.HUNG)
+        self.harmful += evaluation.harmful
         if self.right + self.wrong >= MEMORY:
             self.right //= 2
             self.wrong //= 2
@@ -194,8 +192,9 @@ def rehearsal_of(
     """How variants of a reference rehearse best; None where the back end has no compiler for that,
     or where the reference itself is not right in its code: then it tells nothing of variants.
 
-    Of several ways it is that in which all processors that compile and the device that runs take
-    least for the reference, where it counts what a compiler takes for variants with many edits.
+    Of several ways it is that in which whoever takes longer, all processors that compile or the
+    device that runs, takes least for the reference: they work beside each other. It counts what a
+    compiler takes for variants with many edits.
 
     Args:
         subject: whose reference it is.
@@ -279,8 +278,6 @@ def _tried(
     limit = max(least, slack * max(times))
     how = replace(sampling.untimed(), limit=limit, overlooked=ran.overlooked)
     others = ran.of(sampling.siblings.cases)
-    if sum(others) > DEATHS * equipment.death:
-        others = []
     cases = sampling.siblings.cases if others else ()
     siblings = Siblings(cases, max([least, *(slack * one for one in others)]))
     # What is assembled of the same PTX is translated once.
@@ -290,7 +287,8 @@ def _tried(
     alone = Balance(equipment.death, inf if made.same else again / compiler.jobs + sum(times))
     saved = building / compiler.jobs - share
     together = Balance(equipment.death, share + sum(times), saved)
-    return GROWN * share + sum(times), Rehearsal(compiler, how, siblings, subject, alone, together)
+    found = Rehearsal(compiler, how, siblings, sum(others), subject, alone, together)
+    return max(GROWN * share, sum(times)), found
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,11 @@ class Evaluation:
         return self.survival is Survival.NORMAL and self.penalty == 0
 
     @property
+    def harmful(self) -> bool:
+        """Whether it crashed or hung."""
+        return self.survival in (Survival.CRASHED, Survival.HUNG)
+
+    @property
     def selectable(self) -> bool:
         """Whether it may become a parent or the winner."""
         return is_selectable(self.verdict)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
@@ -121,6 +122,13 @@ class Verified:
     damaged: tuple[str, ...]
     fates: tuple[Fate, ...]
     outputs: Outputs | None
+
+    def kept(self) -> Verified:
+        """The same, with outputs that stay valid."""
+        if self.outputs is None:
+            return self
+        outputs = {name: np.copy(array) for name, array in self.outputs.items()}
+        return replace(self, outputs=outputs)
 
 
 class Device(Protocol):

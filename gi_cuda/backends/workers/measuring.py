@@ -13,6 +13,7 @@ from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.variant_runner import VariantRunner
+from gi_cuda.backends.workers.verifying import Verifier
 from gi_cuda.results.measurement import Measurement, Sample
 from gi_cuda.results.verdict import is_settled
 
@@ -24,49 +25,44 @@ def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
     Raises:
         LaunchRefused: the device does not take it.
     """
-    runner = VariantRunner(case_runner, request.variant, request.sampling)
+    sampling = request.sampling
+    verifier = Verifier(case_runner, sampling)
     try:
-        if runner.verified() and request.sampling.most:
+        verifier.enter([request.variant])
+        if verifier.right() and sampling.most:
+            runner = verifier.runners[0]
             runner.spread()
-            _time(case_runner, [runner], request.reference, request.sampling)
-            runner.verified_again()
+            _time(case_runner, [runner], request.reference, sampling)
+            verifier.right_again([0])
+        for error in verifier.refused.values():
+            raise error
+        return verifier.runners[0].measurement()
     finally:
-        runner.leave()
-    return runner.measurement()
+        verifier.leave()
 
 
 def measure_together(
     case_runner: CaseRunner, shared: SharedMeasurement
 ) -> tuple[Measurement | Refused, ...]:
     """Measure several variants together: their timed launches share those of the reference."""
-    answers: dict[int, Measurement | Refused] = {}
-    fit: list[tuple[int, VariantRunner]] = []
-    entered: list[VariantRunner] = []
+    verifier = Verifier(case_runner, shared.sampling)
+    alone: dict[int, Measurement | Refused] = {}
     try:
-        for place, program in enumerate(shared.variants):
-            try:
-                runner = VariantRunner(case_runner, program, shared.sampling)
-                entered.append(runner)
-                if runner.verified():
-                    fit.append((place, runner))
-                else:
-                    answers[place] = runner.measurement()
-            except LaunchRefused as error:
-                answers[place] = Refused(str(error), room=error.room)
+        verifier.enter(shared.variants)
+        fit = verifier.right()
         if fit:
-            _time(case_runner, [runner for _, runner in fit], shared.reference, shared.sampling)
-        doubt = len(fit) > 1 and case_runner.was_damaged(shared.reference)
-        for place, runner in fit:
-            if doubt:  # one of them wrote where it must not, and nobody can tell which
-                alone = Measure(runner.program, shared.reference, shared.sampling)
-                answers[place] = _or_refused(case_runner, alone)
-                continue
-            runner.verified_again()
-            answers[place] = runner.measurement()
+            runners = [verifier.runners[place] for place in fit]
+            _time(case_runner, runners, shared.reference, shared.sampling)
+        if len(fit) > 1 and case_runner.was_damaged(shared.reference):
+            # One of them wrote where it must not, and nobody can tell which.
+            for place in fit:
+                request = Measure(shared.variants[place], shared.reference, shared.sampling)
+                alone[place] = _or_refused(case_runner, request)
+        else:
+            verifier.right_again(fit)
+        return tuple(alone.get(at, one) for at, one in enumerate(verifier.answers()))
     finally:
-        for runner in entered:
-            runner.leave()
-    return tuple(answers[place] for place in range(len(shared.variants)))
+        verifier.leave()
 
 
 def _or_refused(case_runner: CaseRunner, request: Measure) -> Measurement | Refused:

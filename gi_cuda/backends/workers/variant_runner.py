@@ -10,18 +10,17 @@ import numpy as np
 
 from gi_cuda.backends.protocol.device import Fate, Loaded, TimedRun, Verified
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program, Sampling
-from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.results.measurement import LOADS, Measurement, Sample, Survival
 from gi_cuda.results.statistics import ratios
 from gi_cuda.spec import Judgement
 
-AGAIN = 3
-"""Times that a variant is verified once more whose answers were others while it was timed."""
-
 
 class VariantRunner:
     """A variant in a measurement.
+
+    Attributes:
+        differed: whether it gave other answers while it was timed.
 
     Raises:
         LaunchRefused: it cannot be loaded.
@@ -35,7 +34,7 @@ class VariantRunner:
         self._verdict = Judgement(0.0)
         self._fate: Fate | None = None
         self._answers: dict[str, Outputs] = {}
-        self._differed = False
+        self.differed = False
         self.loaded = case_runner.device.load(program.binary)
         self._places = [self.loaded]
         self.samples: list[Sample] = []
@@ -58,24 +57,6 @@ class VariantRunner:
     def place(self, number: int) -> Loaded:
         """Where it runs in a repetition: each place meets all those of the reference."""
         return self._places[number // LOADS % len(self._places)]
-
-    def verified(self, draw: int = 0) -> bool:
-        """Run it on all its cases; whether its answers are acceptable.
-
-        Args:
-            draw: of scalars that are redrawn.
-        """
-        return self._verified(self.program, self._sampling.limit, draw)
-
-    def _verified(self, program: Program, limit: float, draw: int = 0) -> bool:
-        device = self._case_runner.device
-        for case_plan in self._case_runner.plans_to_verify(program):
-            run = self.run_on(case_plan, draw)
-            with device.turn():
-                (seen,) = device.verify([run], limit)
-            if not self.judged(run, seen):
-                return False
-        return True
 
     def run_on(self, case_plan: CasePlan, draw: int = 0) -> TimedRun:
         """Its run on a case, which it is made ready for.
@@ -106,38 +87,15 @@ class VariantRunner:
         self._verify_seconds += time.perf_counter() - begun
         return right
 
-    def verified_again(self) -> None:
-        """Verify it after it was timed: a variant may pass once and fault on repeats, or be right
-        in some orders of threads, one draw or these cases alone.
+    def add(self, words: str) -> None:
+        """It was found wrong when it ran in a way that is to be said."""
+        if self._verdict.reason:
+            reason = f"{self._verdict.reason}, {words}"
+            self._verdict = Judgement(self._verdict.penalty, reason)
 
-        One that gave other answers while it was timed is verified some more times: it may be that
-        these differ a little from run to run, or that it does not do its work every time.
-        """
-        siblings = self._sampling.siblings
-        again = range(AGAIN if self._differed else 0)
-        if all(self.verified() for _ in again) and self._verified_in_other_orders():
-            self._verified(replace(self.program, cases=siblings.cases), siblings.limit)
-
-    def _verified_in_other_orders(self) -> bool:
-        """Verify it in another draw and, where the device takes them as it is told, in other orders
-        of threads."""
-        # Any of the recorded draws but the first.
-        draw = 1 + self.program.binary.ident % max(1, self._case_runner.target.oracle.runs - 1)
-        schedules = self._sampling.schedules
-        if not schedules:
-            return self.verified(draw)
-        for name in schedules if self._looks_faster() else list(schedules)[:1]:
-            schedule = Schedule(name)
-            with self._case_runner.device.scheduled(schedule, schedules[name]):
-                if self.verified(draw):
-                    continue
-            if self._verdict.reason:
-                reason = f"{self._verdict.reason}, {schedule.words}"
-                self._verdict = Judgement(self._verdict.penalty, reason)
-            return False
-        return True
-
-    def _looks_faster(self) -> bool:
+    @property
+    def looks_faster(self) -> bool:
+        """Whether it took less than the reference so far."""
         values = ratios(self.samples)
         return len(values) > 0 and float(np.median(values)) < 1
 
@@ -155,7 +113,7 @@ class VariantRunner:
         that all took."""
         for sample, agrees in pairs:
             self.samples.append(sample)
-            self._differed |= not agrees
+            self.differed |= not agrees
         self._run_seconds += seconds
 
     def measurement(self) -> Measurement:

@@ -198,7 +198,7 @@ class CudaDevice(Solid):
         if len(rounds) == 1:
             return list(self._verified(rounds[0], limit))
         # The next one's outputs come to lie where these are.
-        return [_kept(one) for some in rounds for one in self._verified(some, limit)]
+        return [one.kept() for some in rounds for one in self._verified(some, limit)]
 
     def _verified(self, looks: Sequence[Look], limit: float) -> Iterator[Verified]:
         """What became of runs that are one round."""
@@ -371,14 +371,6 @@ class CudaDevice(Solid):
         """While an instrumented variant runs inside: asks for the most iterations of each loop."""
         with counter(self._context, loaded.binary, loaded.module, loops) as most:
             yield most
-
-
-def _kept(verified: Verified) -> Verified:
-    """The same with outputs of its own."""
-    if verified.outputs is None:
-        return verified
-    outputs = {name: np.copy(array) for name, array in verified.outputs.items()}
-    return replace(verified, outputs=outputs)
 
 
 def _nothing(_: CasePlan) -> None:

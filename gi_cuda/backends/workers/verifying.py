@@ -1,0 +1,192 @@
+"""Verifying variants: a case of each in a round, for which the device is theirs once.
+
+Workers take turns at a device. If each run of sixteen variants waited for a turn of its own, they
+would wait most of the time. What may do harm is waited for before the next one runs, so that it is
+known whose crash it is; what does none, or did none before, runs without a pause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from gi_cuda.backends.protocol.device import LaunchRefused, TimedRun, Verified
+from gi_cuda.backends.protocol.programs import Program, Sampling
+from gi_cuda.backends.protocol.requests import Refused
+from gi_cuda.backends.protocol.schedules import Schedule
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.variant_runner import VariantRunner
+from gi_cuda.results.measurement import Measurement
+
+AGAIN = 3
+"""Times that a variant is verified once more whose answers were others while it was timed."""
+
+
+def _as_recorded(place: int) -> int:
+    """The draw that answers were recorded in first."""
+    return 0
+
+
+@dataclass(slots=True)
+class Verifier:
+    """Verifies variants of one request.
+
+    Attributes:
+        case_runner: what they are held against.
+        sampling: of the request.
+        harmless: whether none of them does harm.
+        runners: the variants, by their places in the request.
+        refused: those that the device does not take, and why.
+    """
+
+    case_runner: CaseRunner
+    sampling: Sampling
+    harmless: bool = False
+    runners: dict[int, VariantRunner] = field(default_factory=dict)
+    refused: dict[int, LaunchRefused] = field(default_factory=dict)
+
+    def enter(self, programs: Sequence[Program]) -> None:
+        """Load variants."""
+        for place, program in enumerate(programs):
+            with self._noted(place):
+                self.runners[place] = VariantRunner(self.case_runner, program, self.sampling)
+
+    def leave(self) -> None:
+        """Unload them."""
+        for runner in self.runners.values():
+            runner.leave()
+
+    def answers(self) -> tuple[Measurement | Refused, ...]:
+        """What became of all of them."""
+        places = sorted(self.runners.keys() | self.refused.keys())
+        return tuple(self._answer(place) for place in places)
+
+    def _answer(self, place: int) -> Measurement | Refused:
+        if error := self.refused.get(place):
+            return Refused(str(error), room=error.room)
+        return self.runners[place].measurement()
+
+    def right(self, draw: Callable[[int], int] = _as_recorded) -> list[int]:
+        """Run all on their cases; those whose answers are acceptable.
+
+        Args:
+            draw: of scalars that are redrawn, by place.
+        """
+        return self._right(self.runners, draw)
+
+    def right_again(self, places: Collection[int]) -> list[int]:
+        """The same of some that were timed since: a variant may pass once and fault on repeats, or
+        be right in some orders of threads, one draw or these cases alone.
+
+        One that gave other answers while it was timed is verified some more times: it may be that
+        these differ a little from run to run, or that it does not do its work every time.
+        """
+        self.harmless = True  # so far, and what they do together they did while they were timed
+        left = list(places)
+        for _ in range(AGAIN):
+            left = self._without_wrong(left, [one for one in left if self.runners[one].differed])
+        left = self._right_in_other_orders(left)
+        siblings = self.sampling.siblings
+        return self._right(left, cases=siblings.cases, limit=siblings.limit)
+
+    def _right_in_other_orders(self, places: list[int]) -> list[int]:
+        """Those that are right in another draw and, where the device takes them as it is told, in
+        other orders of threads: those that look faster in all of them."""
+        schedules, device = self.sampling.schedules, self.case_runner.device
+        if not schedules:
+            return self._right(places, self._another_draw)
+        left = places
+        for number, name in enumerate(schedules):
+            some = [one for one in left if not number or self.runners[one].looks_faster]
+            schedule = Schedule(name)
+            with device.scheduled(schedule, schedules[name]):
+                left = self._without_wrong(left, some, self._another_draw, schedule.words)
+        return left
+
+    def _another_draw(self, place: int) -> int:
+        """Any of the recorded draws but the first."""
+        ident, runs = self.runners[place].program.binary.ident, self.case_runner.target.oracle.runs
+        return 1 + ident % max(1, runs - 1)
+
+    def _without_wrong(
+        self,
+        places: Collection[int],
+        some: Sequence[int],
+        draw: Callable[[int], int] = _as_recorded,
+        words: str = "",
+    ) -> list[int]:
+        """Variants without those of some that are wrong.
+
+        Args:
+            words: how these ran.
+        """
+        wrong = set(some) - set(self._right(some, draw))
+        if words:
+            for one in wrong:
+                self.runners[one].add(words)
+        return [one for one in places if one not in wrong]
+
+    def _right(
+        self,
+        places: Collection[int],
+        draw: Callable[[int], int] = _as_recorded,
+        *,
+        cases: tuple[str, ...] | None = None,
+        limit: float | None = None,
+    ) -> list[int]:
+        """Verify variants, a case of each in a round; one that is wrong runs no more.
+
+        Args:
+            cases: other ones than their own.
+            limit: of these.
+        """
+        right: list[int] = []
+        waiting = {}
+        for place in places:
+            program = self.runners[place].program
+            with self._noted(place):
+                asked = program if cases is None else replace(program, cases=cases)
+                plans = self.case_runner.plans_to_verify(asked)
+                for plan in plans:  # what there is of other cases is looked at after each run
+                    self.case_runner.device.make_room(plan)
+                waiting[place] = iter(plans)
+        while waiting:
+            runs = {}
+            for place, left in waiting.items():
+                with self._noted(place):
+                    if case_plan := next(left, None):
+                        runs[place] = self.runners[place].run_on(case_plan, draw(place))
+                    else:
+                        right.append(place)
+            seen = self._round(runs, self.sampling.limit if limit is None else limit)
+            waiting = {
+                place: waiting[place]
+                for place, one in seen.items()
+                if self.runners[place].judged(runs[place], one)
+            }
+        return right
+
+    def _round(self, runs: Mapping[int, TimedRun], limit: float) -> dict[int, Verified]:
+        """What became of runs."""
+        if not runs:
+            return {}
+        device = self.case_runner.device
+        with device.turn():
+            if self.harmless:
+                with suppress(LaunchRefused):  # which of them, will be seen
+                    return dict(zip(runs, device.verify(list(runs.values()), limit), strict=True))
+            found = {}
+            for place, run in runs.items():
+                with self._noted(place):
+                    (one,) = device.verify([run], limit)
+                    found[place] = one.kept()
+            return found
+
+    @contextmanager
+    def _noted(self, place: int) -> Iterator[None]:
+        """Inside, a variant may be refused."""
+        try:
+            yield
+        except LaunchRefused as error:
+            self.refused[place] = error

@@ -31,8 +31,8 @@ CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
 """Compiles phenotypes into one binary at a path without a suffix; says how that ended."""
 
 BUSY = 0.25
-"""Share of the compiler processes above which a batch has not got the machine for itself: then
-shards share what a process costs, which is half of what it costs with one variant."""
+"""Share of the jobs above which a batch has not got the machine for itself: then variants share
+what a process costs, which is half of what it costs with one of them."""
 
 _NUMBERS = count()
 """Of shards. No two of a process have one name: a worker that still has a library loaded is given
@@ -68,21 +68,23 @@ class Sizes:
     first: int = 0
     ahead: float = 0.0
 
-    def of(self, number: int, jobs: int, *, busy: bool = False) -> Iterator[int]:
+    def of(self, number: int, jobs: int, busy: int = 0) -> Iterator[int]:
         """The sizes of shards that hold so many variants together.
 
         One for each job, where that is enough. Otherwise the last ones are small, so that all jobs
         end at about the same time.
 
         Args:
-            busy: whether the jobs have other shards to do, so that what several cost counts, and
-                not when the first is done.
+            busy: how many of the jobs do something else. Where they are many, what a shard costs
+                counts as well, and not only when the first is done: then half of the others are
+                left to who comes next.
         """
         once = min(self.largest, 2 * self.smallest)
         if number <= once * jobs:
+            shared = busy > BUSY * jobs
             full = -(-number // min(self.smallest, self.largest))
-            shards = min(jobs, full) if busy else jobs
-            ahead = 0 if busy else jobs * round(self.ahead * number / jobs)
+            shards = min(jobs, max(full, (jobs - busy) // 2)) if shared else jobs
+            ahead = 0 if shared else jobs * round(self.ahead * number / jobs)
             for some in (ahead, number - ahead):
                 yield from (len(range(i, some, shards)) for i in range(min(some, shards)))
             return
@@ -99,7 +101,7 @@ class Sizes:
 
 
 def cut(
-    phenotypes: Sequence[Phenotype], jobs: int, sizes: Sizes, *, busy: bool = False
+    phenotypes: Sequence[Phenotype], jobs: int, sizes: Sizes, busy: int = 0
 ) -> list[list[Phenotype]]:
     """Cut a batch into shards. Variants with different compiler options never share one.
 
@@ -115,7 +117,7 @@ def cut(
     shards: list[list[Phenotype]] = []
     for group in groups.values():
         share = max(1, round(jobs * len(group) / len(phenotypes)))
-        rest, planned = iter(group), sizes.of(len(group), share, busy=busy)
+        rest, planned = iter(group), sizes.of(len(group), share, busy * share // jobs)
         while hands := list(islice(planned, share)):
             shards += _dealt(list(islice(rest, sum(hands))), hands)
     return shards
@@ -217,8 +219,7 @@ def build(
                 crew.submit(_Job(shard, new_shard(folder), last))
             running += len(shards)
 
-        busy = at_work.number > BUSY * jobs
-        submit(cut(phenotypes, jobs, sizes, busy=busy), again is None)
+        submit(cut(phenotypes, jobs, sizes, min(at_work.number, jobs)), again is None)
         doubtful: list[Phenotype] = []
         while running or doubtful:
             if doubtful and running < jobs:

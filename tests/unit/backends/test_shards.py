@@ -27,12 +27,12 @@ def phenotype(ident: int, text: str = "", options: tuple[str, ...] = ()) -> Phen
     return Phenotype(ident, text, options, b"")
 
 
-@given(OPTIONS, st.integers(1, 16), st.integers(1, 20), st.integers(1, 20), st.booleans())
+@given(OPTIONS, st.integers(1, 16), st.integers(1, 20), st.integers(1, 20), st.integers(0, 16))
 def test_shards_hold_every_variant_once_and_never_mix_options(
-    options: list[tuple[str, ...]], jobs: int, smallest: int, largest: int, busy: bool
+    options: list[tuple[str, ...]], jobs: int, smallest: int, largest: int, busy: int
 ) -> None:
     batch = [phenotype(i, options=o) for i, o in enumerate(options)]
-    shards = cut(batch, jobs, Sizes(smallest, largest), busy=busy)
+    shards = cut(batch, jobs, Sizes(smallest, largest), min(busy, jobs))
     assert sorted(p.ident for shard in shards for p in shard) == list(range(len(batch)))
     assert all(len({p.options for p in shard}) == 1 for shard in shards)
     assert all(1 <= len(shard) <= largest for shard in shards)
@@ -71,12 +71,18 @@ def test_a_part_of_a_small_batch_may_go_ahead_of_the_rest(number: int, expected:
 
 
 @pytest.mark.parametrize(
-    ("number", "expected"), [(3, [3]), (9, [3, 3, 3]), (20, [5, 5, 5, 5]), (30, [8, 8, 7, 7])]
+    ("number", "busy", "expected"),
+    [(3, 8, [3]), (3, 3, [2, 1]), (3, 2, [1, 1, 1]), (9, 8, [3, 3, 3]), (40, 8, [5] * 8)],
 )
 def test_beside_others_a_small_batch_shares_what_a_process_costs(
-    number: int, expected: list[int]
+    number: int, busy: int, expected: list[int]
 ) -> None:
-    assert list(Sizes(smallest=4, largest=16, ahead=1 / 3).of(number, 4, busy=True)) == expected
+    assert list(Sizes(smallest=4, largest=16).of(number, 8, busy)) == expected
+
+
+def test_beside_others_nothing_need_go_ahead() -> None:
+    sizes = Sizes(smallest=4, largest=16, ahead=1 / 3)
+    assert list(sizes.of(30, 8, busy=8)) == [4] * 6 + [3] * 2
 
 
 @pytest.mark.parametrize(("at_a_time", "sizes"), [(1, [1, 1, 1, 1]), (2, [4])])

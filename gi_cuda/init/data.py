@@ -141,7 +141,19 @@ def _sizes(
         host={} if use is None else use.values,
     )
     sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
+    if use is not None and all(buffer.elements for buffer in buffers):
+        sizes = tuple(_within(one, known_sizes(buffers), use.values) for one in sizes)
     return small_enough(sizes, known_sizes(buffers), defaults)
+
+
+def _within(extent: Extent, sizes: Sequence[str], host: Mapping[str, int | float]) -> Extent:
+    """A number that is no more than the host code has where no size grows with it."""
+    most = host.get(extent.name)
+    if not isinstance(most, int) or most < 1 or extent.name in words_of([], sizes):
+        return extent
+    if most <= max(extent.train, extent.held_out):
+        return replace(extent, train=most, held_out=most, device=most, most=most)
+    return replace(extent, device=min(extent.device, most), most=most)
 
 
 def known_sizes(buffers: Sequence[ProposedBuffer]) -> list[str]:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar import SourceLine
+from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.launching import LaunchSite
-from gi_cuda.init.sizes import Extent, at_a_time, bare, bracketed, constant, large_enough
+from gi_cuda.init.sizes import Extent, at_a_time, bare, bracketed, large_enough
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.tuning import MOST_THREADS
 from gi_cuda.spec.expression import ExpressionError, parse

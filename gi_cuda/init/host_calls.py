@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.constants import LONGEST
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro
 from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.host import HostCode, parameters, plain_name, returned_by
-from gi_cuda.init.sizes import LONGEST, bracketed, divided_up
+from gi_cuda.init.sizes import bracketed, divided_up
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.constants import LONGEST
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import first_macro
 from gi_cuda.init.count_names import is_count_name
@@ -25,7 +26,7 @@ from gi_cuda.init.host import (
 from gi_cuda.init.host_calls import value_of_call
 from gi_cuda.init.instantiated import instantiated
 from gi_cuda.init.sizeof import items, operand
-from gi_cuda.init.sizes import LONGEST, bare, bracketed
+from gi_cuda.init.sizes import bare, bracketed
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
 

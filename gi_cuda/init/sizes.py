@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile
+from gi_cuda.grammar.frontends.cuda.constants import constant, named
+from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.tuning import is_count
 from gi_cuda.spec.expression import ExpressionError, parse
 
@@ -17,11 +18,6 @@ _FOR = re.compile(r"\bfor\s*\(([^;]*);([^;]*);([^{;]*)")
 _MOST = 1 << 24
 _LARGE = 64
 """From here on a number of the host code is one of much data."""
-
-_FOLLOWED = 8
-
-LONGEST = 2000
-"""Characters of an expression, at most: names that each stand for two others double it."""
 
 _TRAIN = {1: (10007,), 2: (121, 90), 3: (28, 25, 21), 4: (12, 11, 10, 9)}
 _HELD_OUT = {1: (7777,), 2: (75, 102), 3: (22, 31, 19), 4: (10, 9, 13, 8)}
@@ -41,6 +37,7 @@ class Extent:
         note: what was found out about those on the host.
         device_note: the same of those on a GPU.
         blocks: whether it is a number of blocks, which are fewer on the host.
+        most: that it may be, where no buffer grows with it; 0: anything.
     """
 
     name: str
@@ -51,6 +48,7 @@ class Extent:
     note: str = ""
     device_note: str = ""
     blocks: bool = False
+    most: int = 0
 
 
 def extents(
@@ -346,39 +344,12 @@ def _factors(text: str) -> list[str]:
     return flat
 
 
-def constant(code: CudaFile, text: str) -> int | None:
-    """The value of an expression of a source's macros and constants."""
-    known = {**_named(code)}
-    for _ in range(_FOLLOWED):
-        words = set(_WORD.findall(text)) & set(known)
-        if not words:
-            break
-        text = re.sub(r"[A-Za-z_]\w*", lambda m: f"({known.get(m[0], m[0])})", text)
-        if len(text) > LONGEST:
-            return None
-    try:
-        return parse(text).evaluate({})
-    except ExpressionError:
-        return None
-
-
-def _named(code: CudaFile) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in (code, *code.around):
-        for macro in one.macros.values():
-            if macro.parameters is None and macro.body:
-                found.setdefault(macro.name, macro.body)
-        for name, body in CONSTANT.findall(one.text):
-            found.setdefault(name, body)
-    return found
-
-
 def constants(code: CudaFile, texts: Sequence[str]) -> dict[str, int]:
     """Constants that count and that some texts use; one used as a factor counts twice."""
     found: dict[str, int] = {}
     text = "\n".join(texts)
     used = set(_WORD.findall(text))
-    for name in _named(code):
+    for name in named(code):
         value = constant(code, name) if name in used and is_count(name) else None
         if value is not None and value > 1:
             found[name] = value

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, inside_function, walk
 from gi_cuda.init.access import UNKNOWN, Access, accesses
@@ -15,7 +16,6 @@ from gi_cuda.init.buffers import ProposedBuffer, role_of
 from gi_cuda.init.layouts import Layouts, Shape
 from gi_cuda.init.members import behind
 from gi_cuda.init.shapes import element_of, has_addresses
-from gi_cuda.init.sizes import constant
 from gi_cuda.init.sources import Chosen
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

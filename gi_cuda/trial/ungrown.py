@@ -124,7 +124,7 @@ def _multiplied(
     names: Collection[str],
 ) -> Proposal:
     def whole(one: Extent) -> Extent:
-        if one.name not in names:
+        if one.name not in names or one.most:
             return one
         sizes = train[one.train], held_out[one.held_out]
         # Of that on a GPU another case has half.

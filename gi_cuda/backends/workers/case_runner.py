@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -53,6 +54,10 @@ _SHORT = 2e-4
 
 _MOST_REPEATS = 16
 
+_LONG = 0.1
+"""Seconds of wall time that they should take at most: the buffers of a short run may be large, and
+are made anew before each."""
+
 _OPINIONS = 1000
 """Opinions of the oracle that are remembered."""
 
@@ -66,9 +71,14 @@ class _CaseHistory:
     wrong: int = 0
 
 
-def runs_of_a_sample(seconds: float) -> int:
-    """How many runs of so long are one sample of a time."""
-    return min(_MOST_REPEATS, max(1, math.ceil(_SHORT / max(seconds, _SHORT / _MOST_REPEATS))))
+def runs_of_a_sample(seconds: float, whole: float = 0.0) -> int:
+    """How many runs of so long are one sample of a time.
+
+    Args:
+        whole: seconds of wall time that one takes with what is done before and after it.
+    """
+    wanted = math.ceil(_SHORT / max(seconds, _SHORT / _MOST_REPEATS))
+    return max(1, min(wanted, _MOST_REPEATS, int(_LONG / max(whole, _LONG / _MOST_REPEATS))))
 
 
 class CaseRunner:
@@ -211,9 +221,11 @@ class CaseRunner:
             loads, plans = self.references(program), self.timed_plans(program)
             runs = [TimedRun(one, plan) for plan in plans for one in loads]
             self.device.run_round(runs, limit)
+            begun = time.perf_counter()
             times = iter(self.device.run_round(runs, limit))
+            whole = (time.perf_counter() - begun) / len(runs)
             shortest = [min(one.seconds for one in islice(times, len(loads))) for _ in plans]
-            self._repeats = tuple(map(runs_of_a_sample, shortest))
+            self._repeats = tuple(runs_of_a_sample(one, whole) for one in shortest)
         return self._repeats
 
     def judge(self, case_plan: CasePlan) -> Judgement:

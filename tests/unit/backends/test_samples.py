@@ -10,3 +10,8 @@ from gi_cuda.backends.workers.case_runner import runs_of_a_sample
 )
 def test_short_runs_are_repeated(seconds: float, runs: int) -> None:
     assert runs_of_a_sample(seconds) == runs
+
+
+@pytest.mark.parametrize(("whole", "runs"), [(1e-3, 16), (0.02, 5), (0.2, 1)])
+def test_short_runs_with_large_buffers_are_repeated_less(whole: float, runs: int) -> None:
+    assert runs_of_a_sample(5e-6, whole) == runs

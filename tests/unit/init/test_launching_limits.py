@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gi_cuda.grammar.frontends.cuda.constants import LONGEST
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
-from gi_cuda.init.sizes import LONGEST
 from tests.unit.init.test_launching import launch
 
 NAMES = ("u", "v", "w", "p", "q")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
 from gi_cuda.spec.numbers import NumberType
@@ -206,12 +207,13 @@ def _members(code: CudaFile, struct: Node) -> Iterator[tuple[str, str, int]]:
             elif declarator.type == "array_declarator":
                 name, size = name_node(declarator), declarator.child_by_field_name("size")
                 text = "" if size is None else code.of(size)
+                length = constant(code, text)
                 # A member that is not understood makes the whole struct so.
-                known = text.isdigit() and name is not None
+                known = length is not None and length > 0 and name is not None
                 yield (
                     code.of(kind) if known else "?",
                     _text(code, name),
-                    int(text or 0) if known else 0,
+                    length if known and length else 0,
                 )
             elif declarator.type != "function_declarator":
                 yield "?", code.of(declarator), 0

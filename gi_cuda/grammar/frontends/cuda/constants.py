@@ -1,0 +1,41 @@
+"""Numbers that a source has names for: macros without parameters, and constants."""
+
+from __future__ import annotations
+
+import re
+
+from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile
+from gi_cuda.spec.expression import ExpressionError, parse
+
+LONGEST = 2000
+"""Characters of an expression, at most: names that each stand for two others double it."""
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_FOLLOWED = 8
+
+
+def constant(code: CudaFile, text: str) -> int | None:
+    """The value of an expression of a source's macros and constants."""
+    known = named(code)
+    for _ in range(_FOLLOWED):
+        if not known.keys() & _WORD.findall(text):
+            break
+        text = _WORD.sub(lambda m: f"({known.get(m[0], m[0])})", text)
+        if len(text) > LONGEST:
+            return None
+    try:
+        return parse(text).evaluate({})
+    except ExpressionError:
+        return None
+
+
+def named(code: CudaFile) -> dict[str, str]:
+    """The text that each name stands for, in a source or what it includes."""
+    found: dict[str, str] = {}
+    for one in (code, *code.around):
+        for macro in one.macros.values():
+            if macro.parameters is None and macro.body:
+                found.setdefault(macro.name, macro.body)
+        for name, body in CONSTANT.findall(one.text):
+            found.setdefault(name, body)
+    return found

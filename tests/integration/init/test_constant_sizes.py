@@ -1,0 +1,54 @@
+"""Buffers whose size the source says in numbers: nothing is made larger than they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.spec import load_target
+from tests.command import gi_cuda
+
+SOURCE = """
+#include <cuda_runtime.h>
+#define LENGTH 1 << LOG
+#define LOG 12
+struct Columns {
+  float x[LENGTH], y[LENGTH];
+};
+__global__ void shift(const Columns *in, Columns *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    out->x[i] = in->x[i] + 10.f;
+    out->y[i] = in->y[i] + 20.f;
+  }
+}
+int main() {
+  int items = LENGTH;
+  size_t bytes = sizeof(Columns);
+  Columns *in, *out;
+  cudaMalloc((Columns **)&in, bytes);
+  cudaMalloc((Columns **)&out, bytes);
+  dim3 block(128), grid((items + block.x - 1) / block.x, 1);
+  shift<<<grid, block>>>(in, out, items);
+  return cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize(("bits", "train"), [(12, 4096), (14, 10007)])
+def test_a_struct_of_arrays_is_one_and_its_items_lie_in_it(
+    bits: int, train: int, tmp_path: Path
+) -> None:
+    """With more of them than the arrays have, threads would write where others do."""
+    source = tmp_path / "columns.cu"
+    source.write_text(SOURCE.replace("LOG 12", f"LOG {bits}"))
+    said = gi_cuda("init", source, "-o", tmp_path / "target")
+    assert said.returncode == 0, said.stdout
+    target = load_target(tmp_path / "target")
+    sizes = {one.size.evaluate({}) for one in target.buffers if one.size is not None}
+    assert sizes == {2 << bits}
+    numbers = {case.name: case.args["n"] for case in target.cases}
+    assert numbers["train"] == train
+    assert max(numbers.values()) == 1 << bits
+    assert gi_cuda("check", tmp_path / "target").returncode == 0

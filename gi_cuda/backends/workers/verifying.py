@@ -67,13 +67,9 @@ class Verifier:
             return Refused(str(error), room=error.room)
         return self.runners[place].measurement()
 
-    def right(self, draw: Callable[[int], int] = _as_recorded) -> list[int]:
-        """Run all on their cases; those whose answers are acceptable.
-
-        Args:
-            draw: of scalars that are redrawn, by place.
-        """
-        return self._right(self.runners, draw)
+    def right(self) -> list[int]:
+        """Run all on their cases; those whose answers are acceptable."""
+        return self._right(self.runners, known=False)
 
     def right_again(self, places: Collection[int]) -> list[int]:
         """The same of some that were timed since: a variant may pass once and fault on repeats, or
@@ -82,13 +78,12 @@ class Verifier:
         One that gave other answers while it was timed is verified some more times: it may be that
         these differ a little from run to run, or that it does not do its work every time.
         """
-        self.harmless = True  # so far, and what they do together they did while they were timed
         left = list(places)
         for _ in range(AGAIN):
             left = self._without_wrong(left, [one for one in left if self.runners[one].differed])
         left = self._right_in_other_orders(left)
         siblings = self.sampling.siblings
-        return self._right(left, cases=siblings.cases, limit=siblings.limit)
+        return self._right(left, cases=siblings.cases, limit=siblings.limit, known=False)
 
     def _right_in_other_orders(self, places: list[int]) -> list[int]:
         """Those that are right in another draw and, where the device takes them as it is told, in
@@ -134,12 +129,15 @@ class Verifier:
         *,
         cases: tuple[str, ...] | None = None,
         limit: float | None = None,
+        known: bool = True,
     ) -> list[int]:
         """Verify variants, a case of each in a round; one that is wrong runs no more.
 
         Args:
+            draw: of scalars that are redrawn, by place.
             cases: other ones than their own.
             limit: of these.
+            known: whether they were timed on these cases, all together.
         """
         right: list[int] = []
         waiting = {}
@@ -159,7 +157,8 @@ class Verifier:
                         runs[place] = self.runners[place].run_on(case_plan, draw(place))
                     else:
                         right.append(place)
-            seen = self._round(runs, self.sampling.limit if limit is None else limit)
+            longest = self.sampling.limit if limit is None else limit
+            seen = self._round(runs, longest, pausing=not (known or self.harmless))
             waiting = {
                 place: waiting[place]
                 for place, one in seen.items()
@@ -167,13 +166,19 @@ class Verifier:
             }
         return right
 
-    def _round(self, runs: Mapping[int, TimedRun], limit: float) -> dict[int, Verified]:
-        """What became of runs."""
+    def _round(
+        self, runs: Mapping[int, TimedRun], limit: float, *, pausing: bool
+    ) -> dict[int, Verified]:
+        """What became of runs.
+
+        Args:
+            pausing: whether each is waited for.
+        """
         if not runs:
             return {}
         device = self.case_runner.device
         with device.turn():
-            if self.harmless:
+            if not pausing:
                 with suppress(LaunchRefused):  # which of them, will be seen
                     return dict(zip(runs, device.verify(list(runs.values()), limit), strict=True))
             found = {}

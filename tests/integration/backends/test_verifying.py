@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from gi_cuda.backends.host.device import HostDevice
 from gi_cuda.backends.protocol.device import LaunchRefused, Loaded, TimedRun, Verified
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
-from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling
+from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure, Record, Refused, Rehearse, SharedMeasurement
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.case_runner import CaseRunner
@@ -124,6 +125,17 @@ def test_what_may_do_harm_is_waited_for_until_it_was_right(
     device.rounds.clear()
     rehearse(runner, Rehearse((one, wrong, other), SAMPLING.untimed()))
     assert device.rounds == [3, *[2] * (cases - 1)]
+
+
+def test_on_siblings_each_is_waited_for(programs: list[Program], runner: CaseRunner) -> None:
+    """It never ran there."""
+    reference, one, _, other, *_ = programs
+    device = runner.device
+    assert isinstance(device, Watched)
+    cases = len(reference.cases)
+    sampling = replace(SAMPLING, siblings=Siblings(reference.cases[:1], 10.0))
+    measure_together(runner, SharedMeasurement((one, other), reference, sampling))
+    assert device.rounds == [*[1, 1] * cases, *[2] * cases, 1, 1]
 
 
 def test_one_that_is_refused_takes_nobody_with_it(

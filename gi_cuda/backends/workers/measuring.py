@@ -33,7 +33,7 @@ def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
             runner = verifier.runners[0]
             runner.spread()
             _time(case_runner, [runner], request.reference, sampling)
-            verifier.right_again([0])
+            verifier.verify_again([0])
         for error in verifier.refused.values():
             raise error
         return verifier.runners[0].measurement()
@@ -59,7 +59,7 @@ def measure_together(
                 request = Measure(shared.variants[place], shared.reference, shared.sampling)
                 alone[place] = _or_refused(case_runner, request)
         else:
-            verifier.right_again(fit)
+            verifier.verify_again(fit)
         return tuple(alone.get(at, one) for at, one in enumerate(verifier.answers()))
     finally:
         verifier.leave()

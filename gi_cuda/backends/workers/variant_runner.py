@@ -87,7 +87,7 @@ class VariantRunner:
         self._verify_seconds += time.perf_counter() - begun
         return right
 
-    def add(self, words: str) -> None:
+    def add_reason(self, words: str) -> None:
         """It was found wrong when it ran in a way that is to be said."""
         if self._verdict.reason:
             reason = f"{self._verdict.reason}, {words}"
@@ -131,7 +131,6 @@ class VariantRunner:
 
 def _kept(run: TimedRun, seen: Verified) -> Outputs:
     """What a run gave, to be looked for in later ones."""
-    if seen.outputs is None:
-        assert run.expected is not None, "it was compared with that"
-        return run.expected
-    return {name: np.copy(array) for name, array in seen.outputs.items()}
+    outputs = run.expected if seen.outputs is None else seen.kept().outputs
+    assert outputs is not None, "it was compared with what is expected"
+    return outputs

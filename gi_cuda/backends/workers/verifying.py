@@ -71,8 +71,8 @@ class Verifier:
         """Run all on their cases; those whose answers are acceptable."""
         return self._right(self.runners, known=False)
 
-    def right_again(self, places: Collection[int]) -> list[int]:
-        """The same of some that were timed since: a variant may pass once and fault on repeats, or
+    def verify_again(self, places: Collection[int]) -> None:
+        """Run some again that were timed since: a variant may pass once and fault on repeats, or
         be right in some orders of threads, one draw or these cases alone.
 
         One that gave other answers while it was timed is verified some more times: it may be that
@@ -83,7 +83,7 @@ class Verifier:
             left = self._without_wrong(left, [one for one in left if self.runners[one].differed])
         left = self._right_in_other_orders(left)
         siblings = self.sampling.siblings
-        return self._right(left, cases=siblings.cases, limit=siblings.limit, known=False)
+        self._right(left, cases=siblings.cases, limit=siblings.limit, known=False)
 
     def _right_in_other_orders(self, places: list[int]) -> list[int]:
         """Those that are right in another draw and, where the device takes them as it is told, in
@@ -119,7 +119,7 @@ class Verifier:
         wrong = set(some) - set(self._right(some, draw))
         if words:
             for one in wrong:
-                self.runners[one].add(words)
+                self.runners[one].add_reason(words)
         return [one for one in places if one not in wrong]
 
     def _right(

@@ -271,7 +271,7 @@ def _tried(
     if ran is None:
         return None
     times = ran.of(equipment.cases)
-    schemata = subject.parsed.in_schema({})
+    schemata = subject.parsed.unchosen({}) is not None
     # Where compilers take the processor that variants run on, its time varies.
     least = sampling.limit if compiler.disturbs else LEAST_LIMIT
     slack = SLACK * (DETOUR if schemata else 1)

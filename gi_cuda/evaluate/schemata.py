@@ -57,19 +57,17 @@ def grouped(
     alike: dict[object, list[tuple[list[str], int, int]]] = {}
     groups: list[Group] = []
     for ident, trial in trials.items():
-        expansions = None if trial.genotype is None else subject.expansions(trial.genotype)
-        if (
-            expansions is None
-            or isinstance(trial.phenotype, BuildFailure)
-            or not subject.parsed.in_schema(expansions)
-        ):
+        expansions = {} if trial.genotype is None else subject.expansions(trial.genotype)
+        unchosen = subject.parsed.unchosen(expansions)
+        if trial.genotype is None or isinstance(trial.phenotype, BuildFailure) or unchosen is None:
             groups.append((ident,))
             continue
         macros = frozenset(subject.macros(trial.configuration).items())
         options = compiler.deciding(subject.options(trial.configuration))
+        kind = macros, options, frozenset(unchosen.items())
         first = min((subject.order[name] for name in expansions), default=0)
         descent = sorted(str(edit) for edit in trial.edits if edit in usual)
-        alike.setdefault((macros, options), []).append((descent, first, ident))
+        alike.setdefault(kind, []).append((descent, first, ident))
     size = (sum(map(len, alike.values())) + beside) // compiler.jobs
     size = min(max(size, SMALLEST), LARGEST)
     for found in alike.values():

@@ -209,10 +209,11 @@ class ParsedText(ABC):
         """A variant without guards, in its files."""
         return Source(self.grammar.source.name, self.render(expansions))
 
-    def in_schema(self, expansions: Mapping[str, Expansion]) -> bool:
-        """Whether a variant can be one of a schema; none can where the language has no such
-        thing."""
-        return False
+    def unchosen(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion] | None:
+        """Those of a variant's expansions that cannot be chosen as it runs, so that all variants of
+        a schema have to have the same. None: it can be in no schema; nothing can where the language
+        has no such thing."""
+        return None
 
     def telling(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:
         """Those that may change what a variant answers. Others change how fast it is, and may take
@@ -224,7 +225,8 @@ class ParsedText(ABC):
         it runs; with any other number it is what all have in common. Loops have no guards.
 
         Args:
-            variants: of each what becomes of rules by their names, and that can be in a schema.
+            variants: of each what becomes of rules by their names; they can be in a schema, and
+                have in common what cannot be chosen.
 
         Raises:
             KeyError: a rule or donor that the grammar does not have.

@@ -37,6 +37,7 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
 
 TARGETS = Path(__file__).parents[2] / "targets"
+SHIPPED = Path(__file__).parents[3] / "targets"
 SAMPLING = Sampling(screen=1, step=1, most=1, limit=0.5)
 RIGHT = Evaluation(built=True, survival=Survival.NORMAL, penalty=0.0)
 WRONG = Evaluation(built=True, survival=Survival.NORMAL, penalty=1.0)
@@ -108,14 +109,22 @@ def test_a_search_finds_the_same_right(evaluator: Evaluator) -> None:
     assert not any(one.code_key for one in once_more.values() if not one.right)
 
 
+@pytest.mark.parametrize(
+    ("target", "shared"),
+    [
+        (TARGETS / "scale", {}),
+        (SHIPPED / "sw_naive", {"for1_kernel.cu_166": Expansion(body="for1_kernel.cu_185")}),
+    ],
+    ids=["scale", "sw_naive, with a header in common"],
+)
 def test_each_variant_of_it_has_the_machine_code_of_that_variant(
-    toolkit: Toolkit, tmp_path: Path
+    target: Path, shared: Mapping[str, Expansion], toolkit: Toolkit, tmp_path: Path
 ) -> None:
     """Where the number is a constant, all that others have there is gone again."""
-    subject = load_subject(TARGETS / "scale", "cuda", edits="full")
+    subject = load_subject(target, "cuda", edits="full")
     drawn = [*draw(subject, 24, 1, seed=8)]
-    expansions = [subject.expansions(one) for one in drawn]
-    wanted = [one for one in expansions if one and subject.parsed.in_schema(one)][:10]
+    expansions = [{**subject.expansions(one), **shared} for one in drawn]
+    wanted = [one for one in expansions if one and subject.parsed.unchosen(one) == shared][:10]
     text, macros = subject.parsed.schema(wanted), unmodified(subject).macros
     variants = []
     for number, one in enumerate(wanted, 1):
@@ -244,6 +253,16 @@ def test_those_of_one_descent_are_neighbours(evaluator: Evaluator) -> None:
     akin = [set(pair) <= set(batch[one].edits) for one in order]
     assert akin == sorted(akin)
     assert 1 < sum(akin) < len(akin)
+
+
+def test_those_with_the_same_header_go_together(evaluator: Evaluator) -> None:
+    """It cannot be chosen as they run, so all of a text have it or none."""
+    subject, header = evaluator.subject, "<for1_kernel.cu_26><for1_kernel.cu_11>"
+    texts = ["<_kernel.cu_22>", "<_kernel.cu_24>", "<_kernel.cu_31>"]
+    made = [*texts, *(f"{header} {one}" for one in texts)]
+    batch = evaluator.prepare({n: subject.read(one) for n, one in enumerate(made, 1)})
+    groups = grouped(subject, batch, evaluator.equipment.compiler)
+    assert sorted(map(sorted, groups)) == [[1, 2, 3], [4, 5, 6]]
 
 
 def test_one_by_itself_goes_without_what_changes_no_answers(

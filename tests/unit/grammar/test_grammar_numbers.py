@@ -26,7 +26,7 @@ from gi_cuda.grammar import (
     write_scope,
 )
 from gi_cuda.grammar.frontends.cuda.marks import marked
-from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema
+from gi_cuda.grammar.frontends.cuda.schema import schema, unchosen
 from gi_cuda.grammar.steps import steps, whole
 
 SOURCES = sorted((Path(__file__).parents[2] / "sources").glob("*.cu"))
@@ -169,12 +169,16 @@ def test_a_step_in_a_header_guards_the_loop() -> None:
     assert not touched_loops(grammar, {"num_k.cu_4": Expansion(body="num_K4")})
 
 
-def test_what_must_be_constant_is_compiled_by_itself() -> None:
+def test_what_must_be_constant_is_that_of_all() -> None:
     grammar = numbers(LOOP)
-    assert not in_schema(grammar, {"num_k.cu_2": Expansion(body="num_K16")})
+    size = {"num_k.cu_2": Expansion(body="num_K16")}
     index = {"num_k.cu_4": Expansion(body="num_K4")}
-    assert in_schema(grammar, index)
+    assert unchosen(grammar, size | index) == size
+    assert unchosen(grammar, index) == {}
     assert "if (gi_chosen == 1u) { t[i] = p[4 * i]; } else" in schema(grammar, [index])
+    both = schema(grammar, [size, size | index])
+    assert "t[16];" in both
+    assert "if (gi_chosen == 2u) { t[i] = p[4 * i]; } else" in both
 
 
 def test_a_mark_is_where_the_number_counts() -> None:

@@ -11,7 +11,7 @@ import pytest
 from gi_cuda.genome.edits import EDIT_KINDS, expansions
 from gi_cuda.grammar import ALL_TYPES, EDIT_SETS, Expansion, Grammar, Source, convert, read_source
 from gi_cuda.grammar.frontends.cuda.reading import is_balanced
-from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema, telling
+from gi_cuda.grammar.frontends.cuda.schema import schema, telling, unchosen
 
 SOURCES = sorted((Path(__file__).parents[2] / "sources").glob("*.cu"))
 DELETED = Expansion(body="")
@@ -104,14 +104,27 @@ def test_what_changes_no_answer_is_left_out() -> None:
 def test_a_header_that_declares_cannot_be_chosen() -> None:
     text = "__global__ void k(int *p, int n) {\n  for (int i = 0; i < n; i++) p[i] = 1;\n}\n"
     grammar = convert(Source("k.cu", text), types=ALL_TYPES)
-    assert not in_schema(grammar, {"for1_k.cu_2": DELETED})
-    assert in_schema(grammar, {"for2_k.cu_2": DELETED})
+    both = {"for1_k.cu_2": DELETED, "for2_k.cu_2": DELETED}
+    assert unchosen(grammar, both) == {"for1_k.cu_2": DELETED}
+    assert unchosen(grammar, {"for2_k.cu_2": DELETED}) == {}
+
+
+def test_a_header_that_declares_is_that_of_all_variants() -> None:
+    """What others have within it is no longer there."""
+    body = "  for (int i = n; i < 9; i++) p[i] = 1;\n  for (int i = 4; i < n; i++) p[i] = 2;"
+    header = {"for1_k.cu_2": Expansion(body="for1_k.cu_3")}
+    within = {"rhs_k.cu_2": Expansion(body="rhs_k.cu_3")}
+    found = of(body, header, header | within, header | {"_k.cu_3": DELETED})
+    assert found == (
+        "  for (int i = 4; i < 9; i++) p[i] = 1;\n"
+        "  for (int i = 4; i < n; i++) { if (gi_chosen == 3u) {  } else { p[i] = 2; } }"
+    )
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_brackets_match_whatever_the_source(path: Path) -> None:
     grammar = convert(read_source(path), types=EDIT_SETS["all"])
-    variants = [one for one in drawn(grammar, 12) if in_schema(grammar, one)]
+    variants = [one for one in drawn(grammar, 12) if unchosen(grammar, one) == {}]
     text = schema(grammar, variants)
     assert is_balanced(text) == is_balanced(grammar.source.text)
     assert text.count("\n") >= grammar.source.text.count("\n")

@@ -20,7 +20,7 @@ from gi_cuda.grammar import (
 )
 from gi_cuda.grammar.frontends.cuda.marks import counted, marked
 from gi_cuda.grammar.frontends.cuda.reading import is_balanced
-from gi_cuda.grammar.frontends.cuda.schema import in_schema
+from gi_cuda.grammar.frontends.cuda.schema import unchosen
 from gi_cuda.grammar.frontends.cuda.untested import untested
 
 KERNEL = """\
@@ -213,9 +213,9 @@ def test_which_loops_there_are_cannot_be_chosen_as_it_runs() -> None:
     grammar = of()
     for edit in (FUSE, DIVIDE):
         genotype = read_genotype(edit, Space(), grammar)
-        assert not in_schema(grammar, expansions(genotype.edits))
+        assert unchosen(grammar, expansions(genotype.edits)) is None
     other = read_genotype("<for3_k.cu_10>", Space(), grammar)
-    assert in_schema(grammar, expansions(other.edits))
+    assert unchosen(grammar, expansions(other.edits)) == {}
 
 
 def test_a_seam_is_reached_where_its_loop_is() -> None:

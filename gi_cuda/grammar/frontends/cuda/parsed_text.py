@@ -12,7 +12,7 @@ from gi_cuda.grammar.frontends.cuda.marks import counted, marked, marked_where_t
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
-from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema, telling
+from gi_cuda.grammar.frontends.cuda.schema import schema, telling, unchosen
 from gi_cuda.grammar.frontends.cuda.several import read_files
 from gi_cuda.grammar.frontends.cuda.unset import alone_setting
 from gi_cuda.grammar.frontends.cuda.untested import untested
@@ -84,9 +84,9 @@ class CudaText(ParsedText):
         """A variant's source without guards, in its files."""
         return rendered(self.grammar, expansions)
 
-    def in_schema(self, expansions: Mapping[str, Expansion]) -> bool:
-        """Whether a variant can be one of a schema."""
-        return in_schema(self.grammar, expansions)
+    def unchosen(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion] | None:
+        """Those that all variants of a schema have to have; None: it can be in none."""
+        return unchosen(self.grammar, expansions)
 
     def telling(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:
         """Those that may change what a variant answers."""

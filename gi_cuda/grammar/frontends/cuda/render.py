@@ -72,7 +72,7 @@ def _splices(
 ) -> list[Splice]:
     """All that the expansions do to the text."""
     expansions = without_lost_names(grammar, expansions)
-    gone = _gone(expansions)
+    gone = without_text(expansions)
     splices = edits(grammar, expansions, limits)
     if limits is not None:
         touched = touched_loops(grammar, expansions)
@@ -87,7 +87,7 @@ def edits(
     limits: Mapping[int, int] | None = None,
 ) -> list[Splice]:
     """What the expansions do to the text where they are made."""
-    gone = _gone(expansions)
+    gone = without_text(expansions)
     return [
         one
         for name in expansions
@@ -96,7 +96,7 @@ def edits(
     ]
 
 
-def _gone(expansions: Mapping[str, Expansion]) -> frozenset[str]:
+def without_text(expansions: Mapping[str, Expansion]) -> frozenset[str]:
     """The rules whose own text is no longer there."""
     return frozenset(name for name, one in expansions.items() if one.body is not None)
 

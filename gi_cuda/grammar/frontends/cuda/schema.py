@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gi_cuda.grammar.frontends.cuda.render import edits
+from gi_cuda.grammar.frontends.cuda.render import edits, without_text
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.rule import Expansion, Rule
 from gi_cuda.grammar.rule_types import RuleType
@@ -28,15 +28,20 @@ _AROUND = frozenset({RuleType.ELSE, RuleType.LOOP})
 _HEADERS = frozenset({RuleType.FOR1, RuleType.FOR3})
 
 
-def in_schema(grammar: Grammar, expansions: Mapping[str, Expansion]) -> bool:
-    """Whether a variant can be one of a schema: a declaration cannot be chosen as it runs, nor
-    which loops there are, nor a number that is in no other rule, such as an array's size."""
-    return not any(
-        grammar.facts[name].declares
-        or grammar.rule(name).type is RuleType.SEAM
-        or (grammar.rule(name).type is RuleType.NUMBER and _place(grammar, name) == name)
-        for name in expansions
-    )
+def unchosen(
+    grammar: Grammar, expansions: Mapping[str, Expansion]
+) -> Mapping[str, Expansion] | None:
+    """Those of a variant's expansions that cannot be chosen as it runs: of a declaration, or of a
+    number that is in no other rule, such as an array's size. None where it can be in no schema:
+    which loops there are cannot be chosen, nor a declaration within what can."""
+    found = {}
+    for name, expansion in expansions.items():
+        rule, apart = grammar.rule(name), _place(grammar, name) == name
+        if rule.type is RuleType.SEAM or (grammar.facts[name].declares and not apart):
+            return None
+        if grammar.facts[name].declares or (rule.type is RuleType.NUMBER and apart):
+            found[name] = expansion
+    return found
 
 
 def telling(grammar: Grammar, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:
@@ -49,16 +54,20 @@ def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str
     have in common: what all of several have at a place is not chosen, for that takes a compiler
     longer than what makes one of them. Loops have no guards.
 
+    Args:
+        variants: all of them with the same expansions that cannot be chosen.
+
     Raises:
         KeyError: a rule or donor that the grammar does not have.
     """
     text = grammar.source.text
+    fixed = (unchosen(grammar, variants[0]) or {}) if variants else {}
     places: dict[str, dict[str, list[int]]] = {}
     for number, expansions in enumerate(variants, 1):
-        for name, own in _by_place(grammar, expansions).items():
+        for name, own in _by_place(grammar, expansions, fixed).items():
             written = _written(grammar, grammar.rule(name), own)
             places.setdefault(name, {}).setdefault(written, []).append(number)
-    splices: list[Splice] = []
+    splices = edits(grammar, fixed)
     for name, alternatives in places.items():
         place, (first, *others) = grammar.rule(name), alternatives
         common = not others and len(alternatives[first]) == len(variants) > 1
@@ -70,13 +79,17 @@ def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str
 
 
 def _by_place(
-    grammar: Grammar, expansions: Mapping[str, Expansion]
+    grammar: Grammar, expansions: Mapping[str, Expansion], fixed: Mapping[str, Expansion]
 ) -> Mapping[str, Mapping[str, Expansion]]:
     """The expansions that make a difference, by the place where it is chosen between variants: the
     outermost rule that they are a part of, since in a whole statement each type is what it is in
-    the variant. An ``else`` is none, for that may hold all the rest of a function."""
+    the variant. An ``else`` is none, for that may hold all the rest of a function. What is fixed is
+    left out, and what is within that: it is no longer there."""
     found: dict[str, dict[str, Expansion]] = {}
+    gone = without_text(fixed)
     for name, expansion in telling(grammar, expansions).items():
+        if name in fixed or not gone.isdisjoint(grammar.holders[name]):
+            continue
         found.setdefault(_place(grammar, name), {})[name] = expansion
     return found
 

@@ -55,7 +55,7 @@ class Batch:
 
     Those that rehearse are first built confined, and those of them whose answers are right then are
     built and measured as they are; while the first are measured, the last are still compiled. Those
-    that look faster may rehearse on the siblings too, before they are confirmed there as they are.
+    that look faster may rehearse on the siblings too, before they run there as they are.
     What a trial takes is given back when it is over.
 
     Args:
@@ -246,13 +246,15 @@ class Batch:
 
     def _feed(self) -> None:
         """Send the workers what they can take."""
-        pool, compiling = self._equipment.pool, self.compiles
+        pool, compiling, at_once = self._equipment.pool, self.compiles, not self._fears
         for one, ident, _ in self._evidence.left(pool.devices):
             self._memory.fatal_edits.forget(ident)
             one.scheduler.repeat(ident)
         for one in self._passes:
             more = one is self._measuring and bool(self._elsewhere)
-            while pool.has_room and (task := one.next(compiling=compiling, expecting=more)):
+            while pool.has_room and (
+                task := one.next(compiling=compiling, expecting=more, at_once=at_once)
+            ):
                 self._evidence.begun(task.key, pool.submit(task))
         base = self._measuring.base
         idle = all(one.idle for one in self._passes)
@@ -351,12 +353,17 @@ class Batch:
         else:
             self._measuring.scheduler.confirm(ident)
 
+    @property
+    def _fears(self) -> bool:
+        """Whether it is worth while to rehearse on the siblings."""
+        how, risk = self._how, self._memory.risk
+        return how is not None and risk.is_worth(how.elsewhere, self._equipment.death)
+
     def _rehearses_elsewhere(self, ident: int) -> bool:
         """Have a trial rehearse on the siblings, where that is worth while; whether it does."""
-        how, risk = self._how, self._memory.risk
-        if how is None or not risk.is_worth(how.elsewhere, self._equipment.death):
+        if self._how is None or self._rehearsing is None or not self._fears:
             return False
-        return self._rehearsing is not None and self._rehearsing.run_on(ident, how.siblings)
+        return self._rehearsing.run_on(ident, self._how.siblings)
 
     def _proven(self, number: int, answer: object) -> Iterator[Record]:
         """The reference ran by itself; what that says of its device."""

@@ -13,7 +13,7 @@ from gi_cuda.evaluate.risk import Risk
 from gi_cuda.evaluate.scheduler import Answer, Answered
 from gi_cuda.genome import Edit
 from gi_cuda.results.evaluation import Evaluation, Judge, lost, measured
-from gi_cuda.results.measurement import Survival
+from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import (
     needs_confirmation,
     verdict_of_confirmation,
@@ -29,7 +29,7 @@ class PastResults:
         codes: individual and record by machine code, of all that was measured.
         rehearsed: the same of rehearsals.
         fatal_edits: edits that took workers down.
-        risk: of what is confirmed.
+        risk: of what runs on the siblings.
     """
 
     codes: dict[bytes, Record] = field(default_factory=dict)
@@ -45,10 +45,17 @@ class PastResults:
         """
         judge = verdict_of_confirmation if result.confirmed else verdict_on_pairs
         evaluation = _evaluation(result.answer, floor, judge)
-        if result.confirmed and result.own and evaluation.harmful:
-            self.risk.died()
+        elsewhere = isinstance(result.answer, Measurement) and result.answer.elsewhere
+        if result.elsewhere:
+            died = result.own and evaluation.harmful
+            if (elsewhere or died) and not result.confirmed:
+                self.risk.looked()
+            if died:
+                self.risk.died()
         if not isinstance(result.answer, Lost):
-            doubtful = needs_confirmation(evaluation.verdict, confirmed=result.confirmed)
+            doubtful = not result.confirmed and needs_confirmation(
+                evaluation.verdict, evaluation.high, floor, elsewhere=elsewhere
+            )
             return None if doubtful else evaluation
         if result.own:
             self.fatal_edits.enter(result.ident, edits)

@@ -1,6 +1,6 @@
 """What running on cases of which nothing is known yet is to be feared for.
 
-What looks faster is confirmed on siblings of the held-out cases as well. A variant that was right
+What looks faster runs on siblings of the held-out cases as well. A variant that was right
 on its own cases may take its worker down there; to rehearse there first saves that death, and costs
 the device a run that is made to do no harm, which may take longer than all else that it is asked.
 So it is done as long as more of them die than that is worth.
@@ -23,7 +23,7 @@ MEMORY: Final = 2048
 
 @dataclass(slots=True)
 class Risk:
-    """How many died of those that were confirmed, or would have.
+    """How many died of those that ran on the siblings, or would have.
 
     Attributes:
         looks, deaths: how many there were, and how many of them.
@@ -33,7 +33,7 @@ class Risk:
     deaths: float = 0.0
 
     def looked(self) -> None:
-        """One more is confirmed."""
+        """One more is run there."""
         self.looks += 1
         if self.looks >= MEMORY:
             self.looks, self.deaths = self.looks / 2, self.deaths / 2

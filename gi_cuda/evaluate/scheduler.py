@@ -6,7 +6,7 @@ itself measured again, alone in a fresh worker, before anything about it is fina
 is not: there many take their workers down, and a mistake costs one individual.
 
 What looks faster is measured again, too: in a fresh worker, together with others like it, and on
-more cases.
+more cases, unless it is faster by far, and was right on these cases at once.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
-from gi_cuda.backends.protocol.programs import Siblings
 from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.results.measurement import Measurement, Survival
+from gi_cuda.results.verdict import clearly_below
 
 CONFIRMED = 2
 """Times as many variants as share other measurements that share one which confirms what they seemed
@@ -44,6 +44,7 @@ class Answered:
         own: whether what became of it is its own doing: it was measured alone, in a fresh worker,
             or the device told of it that it crashed.
         confirmed: whether it looked faster before, in another worker.
+        elsewhere: whether it was to run on the siblings, if it was fast enough.
         final: whether that is all that will be done about it: where it is its own, and in a
             rehearsal always.
     """
@@ -53,6 +54,7 @@ class Answered:
     own: bool
     final: bool
     confirmed: bool = False
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,12 @@ class _Group:
     Attributes:
         idents: their numbers.
         fresh: whether a worker measures them that measures nothing else.
+        elsewhere: whether those that are fast enough run on the siblings.
     """
 
     idents: tuple[int, ...]
     fresh: bool = False
+    elsewhere: bool = False
 
     @property
     def alone(self) -> bool:
@@ -127,15 +131,16 @@ class MeasurementScheduler:
         self._looked_faster.add(ident)
         self._doubted.append(ident)
 
-    def next(self, *, more: bool) -> Task[int] | None:
+    def next(self, *, more: bool, at_once: bool = False) -> Task[int] | None:
         """The next task, if there is one to be begun now.
 
         Args:
             more: whether there are variants to come, for whose company others may wait while there
                 is something else to do.
+            at_once: whether what is faster by far runs on the siblings where it is first measured.
         """
         if self._again:
-            return self._task(self._again.popleft())
+            return self._task(self._again.popleft(), at_once)
         to_come = (more or self._new or self._begun) and self._since < PATIENCE
         crowd = CONFIRMED * self._together
         if self._doubted and (len(self._doubted) >= crowd or not to_come):
@@ -144,12 +149,12 @@ class MeasurementScheduler:
             while self._doubted and not (to_come and len(self._doubted) < crowd):
                 group = self._first(self._doubted, min(share, crowd))
                 self._again.append(_Group(group, fresh=True))
-            return self._task(self._again.popleft())
+            return self._task(self._again.popleft(), at_once)
         enough = self._together if more and self._begun else 1
         if len(self._new) < enough:
             return None
         self._since += 1
-        return self._task(_Group(self._first(self._new, self._together)))
+        return self._task(_Group(self._first(self._new, self._together)), at_once)
 
     def again(self, number: int) -> None:
         """Nobody will answer a task; its variants are to be measured as if it had never begun."""
@@ -163,16 +168,18 @@ class MeasurementScheduler:
             waiting.remove(one)
         return tuple(alike)
 
-    def _task(self, group: _Group) -> Task[int]:
+    def _task(self, group: _Group, at_once: bool) -> Task[int]:
         number = next(self._numbers)
-        self._begun[number] = group
+        confirms = self._looked_faster.issuperset(group.idents)
+        self._begun[number] = replace(group, elsewhere=confirms or at_once)
         first = self._requests[group.idents[0]]
         variants = tuple(self._requests[ident].variant for ident in group.idents)
         sampling = first.sampling
         if self._rehearsal:
             return Task(number, Rehearse(variants, sampling), group.fresh)
-        if not self._looked_faster.issuperset(group.idents):
-            sampling = replace(sampling, siblings=Siblings())
+        if not confirms:
+            below = clearly_below(sampling.floor) if at_once else 0.0
+            sampling = replace(sampling, siblings=replace(sampling.siblings, below=below))
         return Task(number, SharedMeasurement(variants, first.reference, sampling), group.fresh)
 
     def results(
@@ -185,7 +192,7 @@ class MeasurementScheduler:
         def result(ident: int, one: Answer) -> Answered:
             own = group.alone or _told(one, ident)
             confirmed = ident in self._looked_faster
-            return Answered(ident, one, own, own or self._rehearsal, confirmed)
+            return Answered(ident, one, own, own or self._rehearsal, confirmed, group.elsewhere)
 
         if isinstance(answer, tuple):
             for ident, one in zip(idents, answer, strict=True):

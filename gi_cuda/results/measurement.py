@@ -46,6 +46,7 @@ class Measurement:
         samples: every pair of timed runs.
         run_seconds, verify_seconds: what the worker spent on each: on the device's clock where it
             verified it, wall time else.
+        elsewhere: whether it was run on the siblings too, if there are any.
     """
 
     ident: int
@@ -55,6 +56,7 @@ class Measurement:
     samples: tuple[Sample, ...] = ()
     run_seconds: float = 0.0
     verify_seconds: float = 0.0
+    elsewhere: bool = False
 
     @property
     def correct(self) -> bool:

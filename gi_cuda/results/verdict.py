@@ -35,6 +35,9 @@ CONFIDENCE = 0.98
 FAR = 50.0
 """This multiple of the noise floor is beyond what disturbs a single pair. Only for "slower"."""
 
+CLEAR = 10.0
+"""This multiple of the noise floor is beyond what processes differ by. Only for "faster"."""
+
 LOOSE = 0.85
 """For "slower" and "same", on which nothing rests; low, so that a short screening can tell. And for
 "faster" where it only has to be confirmed."""
@@ -135,17 +138,27 @@ def is_level(child: float, parent: float) -> bool:
     return child <= parent * (1 + LEAST_FLOOR)
 
 
-def needs_confirmation(verdict: Verdict | None, *, confirmed: bool) -> bool:
+def clearly_below(floor: float) -> float:
+    """The ratio below which no other process would find a variant no faster; 0 where the noise is
+    too much for that."""
+    return max(0.0, 1 - CLEAR * floor)
+
+
+def needs_confirmation(
+    verdict: Verdict | None, high: float | None, floor: float, *, elsewhere: bool
+) -> bool:
     """Whether an individual is to be measured again, in another process, before its verdict counts.
 
     One process may time all variants beside a reference that is slow there. What breeds must be
-    faster in two.
+    faster in two, or by more than they differ; and it must be right on the siblings.
 
     Args:
-        verdict: the latest one.
-        confirmed: whether it is the second one of such an individual.
+        verdict: the first one.
+        high: what its ratio surely is at most.
+        elsewhere: whether it ran on the siblings.
     """
-    return is_selectable(verdict) and not confirmed
+    clear = high is not None and high < clearly_below(floor)
+    return is_selectable(verdict) and not (clear and elsewhere)
 
 
 def rank(ratio: float | None, high: float | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -64,10 +65,12 @@ class Siblings:
     Attributes:
         cases: their names.
         limit: seconds after which a launch sequence on one counts as hung.
+        below: a variant is looked at there whose time over the reference's is at most this.
     """
 
     cases: tuple[str, ...] = ()
     limit: float = 1.0
+    below: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -21,6 +22,7 @@ class VariantRunner:
 
     Attributes:
         differed: whether it gave other answers while it was timed.
+        elsewhere: whether it is run on the siblings.
 
     Raises:
         LaunchRefused: it cannot be loaded.
@@ -34,7 +36,7 @@ class VariantRunner:
         self._verdict = Judgement(0.0)
         self._fate: Fate | None = None
         self._answers: dict[str, Outputs] = {}
-        self.differed = False
+        self.differed = self.elsewhere = False
         self.loaded = case_runner.device.load(program.binary)
         self._places = [self.loaded]
         self.samples: list[Sample] = []
@@ -94,10 +96,15 @@ class VariantRunner:
             self._verdict = Judgement(self._verdict.penalty, reason)
 
     @property
+    def ratio(self) -> float:
+        """Its time over the reference's so far; infinite before it was timed."""
+        values = ratios(self.samples)
+        return float(np.median(values)) if len(values) else math.inf
+
+    @property
     def looks_faster(self) -> bool:
         """Whether it took less than the reference so far."""
-        values = ratios(self.samples)
-        return len(values) > 0 and float(np.median(values)) < 1
+        return self.ratio < 1
 
     def run_to_time(self, place: int, number: int) -> TimedRun:
         """Its run on the timed case at a place, in a draw. What it gives is known of the first
@@ -126,6 +133,7 @@ class VariantRunner:
             tuple(self.samples),
             self._run_seconds,
             self._verify_seconds,
+            self.elsewhere,
         )
 
 

@@ -83,6 +83,9 @@ class Verifier:
             left = self._without_wrong(left, [one for one in left if self.runners[one].differed])
         left = self._right_in_other_orders(left)
         siblings = self.sampling.siblings
+        left = [one for one in left if self.runners[one].ratio <= siblings.below]
+        for one in left:
+            self.runners[one].elsewhere = True
         self._right(left, cases=siblings.cases, limit=siblings.limit, known=False)
 
     def _right_in_other_orders(self, places: list[int]) -> list[int]:

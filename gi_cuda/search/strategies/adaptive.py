@@ -83,20 +83,20 @@ class Adaptive:
             places = math.ceil(size * share)
             elsewhere = int(places * self._rivalry(knowledge))
             for base, count in ((knowledge.best, places - elsewhere), (rival, elsewhere)):
-                maker = Maker(base, self._mutant(knowledge, rng))
+                maker = Maker(base, self._mutant(knowledge, rival, rng))
                 filling.add(part(knowledge, maker, count, rng), count)
-        otherwise = self._mutant(knowledge, rng)
+        otherwise = self._mutant(knowledge, rival, rng)
         places = math.ceil(size * shares.exchanged)
         rivals = (knowledge.rival(rng) for _ in range(2 * places))
         filling.add(exchanged(knowledge.best, rivals, otherwise), places)
         filling.add(_sweep(history, otherwise), int(size * shares.sweep))
         rest = max(0, size - len(filling.recipes))
         unions = [
-            self._union(knowledge, choice, rng)
+            self._union(knowledge, choice, rival, rng)
             for choice, share in self._choices.items()
             for _ in range(int(rest * share))
         ]
-        mutants = [self._mutant(knowledge, rng) for _ in range(rest - len(unions))]
+        mutants = [self._mutant(knowledge, rival, rng) for _ in range(rest - len(unions))]
         return [*filling.recipes[:size], *unions, *mutants]
 
     @property
@@ -109,13 +109,12 @@ class Adaptive:
         rival, still = self.shares.rival, knowledge.idle / (knowledge.idle + STILL)
         return rival + (1 - rival) * still if rival else 0.0
 
-    def _base(self, knowledge: Knowledge, rng: Random) -> Tried:
-        rivalry = rng.random() < self._rivalry(knowledge)
-        return knowledge.rival(rng) if rivalry else knowledge.best
+    def _base(self, knowledge: Knowledge, rival: Tried, rng: Random) -> Tried:
+        return rival if rng.random() < self._rivalry(knowledge) else knowledge.best
 
-    def _union(self, knowledge: Knowledge, choice: Choice, rng: Random) -> Recipe:
+    def _union(self, knowledge: Knowledge, choice: Choice, rival: Tried, rng: Random) -> Recipe:
         """A union on the best or a rival; where nothing is left to be added to it, on a rival."""
-        base, rival = self._base(knowledge, rng), knowledge.rival(rng)
+        base = self._base(knowledge, rival, rng)
         otherwise: Recipe = Fresh(self.settings.depth)
         if rival.ident:
             otherwise = Mutation(rival, self.settings.depth)
@@ -123,17 +122,17 @@ class Adaptive:
             otherwise = Together(knowledge, rival, choice, otherwise)
         return Together(knowledge, base, choice, otherwise)
 
-    def _mutant(self, knowledge: Knowledge, rng: Random) -> Recipe:
+    def _mutant(self, knowledge: Knowledge, rival: Tried, rng: Random) -> Recipe:
         if rng.random() < self.shares.guided:
             choices = self._choices
             otherwise: Recipe = Mutants((), 2)
             if any(choices.values()):
                 (choice,) = rng.choices([*choices], [*choices.values()])
-                otherwise = self._union(knowledge, choice, rng)
+                otherwise = self._union(knowledge, choice, rival, rng)
             if knowledge.ground is not knowledge.origin:  # where what it is not offered may be
                 otherwise = Guided(knowledge, knowledge.origin, otherwise, self.shares.pairs)
             return Guided(knowledge, knowledge.ground, otherwise, self.shares.pairs)
-        parent = self._base(knowledge, rng)
+        parent = self._base(knowledge, rival, rng)
         return Mutants((parent,) if parent.ident else (), 1)
 
 

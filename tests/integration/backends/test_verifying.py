@@ -138,6 +138,22 @@ def test_on_siblings_each_is_waited_for(programs: list[Program], runner: CaseRun
     assert device.rounds == [*[1, 1] * cases, *[2] * cases, 1, 1]
 
 
+def test_what_is_not_fast_enough_does_not_run_on_siblings(
+    programs: list[Program], runner: CaseRunner
+) -> None:
+    reference, one, _, other, *_ = programs
+    device = runner.device
+    assert isinstance(device, Watched)
+    cases = len(reference.cases)
+    for below, elsewhere in ((1e-6, False), (1e6, True)):
+        device.rounds.clear()
+        siblings = Siblings(reference.cases[:1], 10.0, below)
+        sampling = replace(SAMPLING, siblings=siblings)
+        found = measure_together(runner, SharedMeasurement((one, other), reference, sampling))
+        assert device.rounds == [*[1, 1] * cases, *[2] * cases, *[1, 1] * elsewhere]
+        assert all(isinstance(a, Measurement) and a.elsewhere is elsewhere for a in found)
+
+
 def test_one_that_is_refused_takes_nobody_with_it(
     programs: list[Program], runner: CaseRunner
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from gi_cuda.backends.protocol.programs import Program, Sampling
+from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.workers.pool import Lost, Task
@@ -45,6 +45,34 @@ def next_task(some: MeasurementScheduler, *, more: bool = False) -> Task[int]:
     task = some.next(more=more)
     assert task is not None
     return task
+
+
+def test_what_is_faster_by_far_may_run_on_the_siblings_at_once() -> None:
+    some = scheduler(4, [])
+    program = Program(Binary(1, Path("1")), {}, ("train",))
+    sampling = Sampling(floor=0.02, siblings=Siblings(("sibling",), 2.0))
+    for at_once, below in ((False, 0.0), (True, 0.8)):
+        some.add(1, Measure(program, REFERENCE, sampling))
+        task = some.next(more=False, at_once=at_once)
+        assert task is not None
+        assert shared(task).sampling.siblings == Siblings(("sibling",), 2.0, below)
+        (told,) = some.results(task.key, fine(task))
+        assert told.elsewhere is at_once
+        assert not told.confirmed
+
+
+def test_what_is_confirmed_runs_on_the_siblings_whatever_it_took() -> None:
+    some = scheduler(4, [])
+    program = Program(Binary(1, Path("1")), {}, ("train",))
+    sampling = Sampling(siblings=Siblings(("sibling",), 2.0))
+    some.add(1, Measure(program, REFERENCE, sampling))
+    list(some.results((first := next_task(some)).key, fine(first)))
+    some.confirm(1)
+    task = next_task(some)
+    assert shared(task).sampling == sampling
+    (told,) = some.results(task.key, fine(task))
+    assert told.elsewhere
+    assert told.confirmed
 
 
 def test_those_that_are_measured_in_another_way_are_measured_apart() -> None:

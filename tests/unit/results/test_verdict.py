@@ -91,11 +91,16 @@ def test_individuals_are_ranked_by_what_is_sure() -> None:
 
 
 def test_what_looks_faster_needs_a_second_process() -> None:
-    assert needs_confirmation(Verdict.FASTER, confirmed=False)
-    assert not needs_confirmation(Verdict.FASTER, confirmed=True)
-    assert not any(
-        needs_confirmation(one, confirmed=False) for one in (*Verdict, None) if one != "faster"
-    )
+    assert needs_confirmation(Verdict.FASTER, 0.95, 0.01, elsewhere=True)
+    others = [one for one in (*Verdict, None) if one != "faster"]
+    assert not any(needs_confirmation(one, 0.95, 0.01, elsewhere=True) for one in others)
+
+
+def test_what_is_faster_by_more_than_processes_differ_does_not() -> None:
+    assert not needs_confirmation(Verdict.FASTER, 0.89, 0.01, elsewhere=True)
+    assert needs_confirmation(Verdict.FASTER, 0.89, 0.02, elsewhere=True)
+    assert needs_confirmation(Verdict.FASTER, 0.89, 0.2, elsewhere=True)
+    assert needs_confirmation(Verdict.FASTER, 0.89, 0.01, elsewhere=False)
 
 
 @pytest.mark.parametrize("load", range(LOADS))

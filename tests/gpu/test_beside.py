@@ -19,7 +19,8 @@ from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.passes import Trial
 from gi_cuda.evaluate.past_results import PastResults
-from gi_cuda.evaluate.rehearsal import Rehearsal, of_all, rehearsal_of
+from gi_cuda.evaluate.rehearsal import Rehearsal, of_all
+from gi_cuda.evaluate.ways import rehearsal_of
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.measurement import Survival
 from gi_cuda.runs.tools import open_tools

@@ -12,7 +12,7 @@ from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.passes import REFERENCE, Trial
-from gi_cuda.evaluate.rehearsal import anew
+from gi_cuda.evaluate.ways import anew
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 

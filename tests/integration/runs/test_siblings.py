@@ -10,7 +10,8 @@ import pytest
 
 from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.past_results import PastResults
-from gi_cuda.evaluate.rehearsal import of_all, rehearsal_of
+from gi_cuda.evaluate.rehearsal import of_all
+from gi_cuda.evaluate.ways import rehearsal_of
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run, open_run

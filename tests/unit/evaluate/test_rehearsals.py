@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
-from gi_cuda.backends.protocol.programs import Program, Siblings
-from gi_cuda.backends.protocol.requests import Measure
-from gi_cuda.evaluate.rehearsal import MEMORY, Balance, Tally, _ran
+from gi_cuda.evaluate.rehearsal import MEMORY, Balance, Tally
 from gi_cuda.results.evaluation import Evaluation, lost
-from gi_cuda.results.measurement import Measurement, Survival
+from gi_cuda.results.measurement import Survival
 
 RIGHT = Evaluation(built=True, survival=Survival.NORMAL, penalty=0.0)
 WRONG = Evaluation(built=True, survival=Survival.NORMAL, penalty=1.0)
@@ -61,31 +56,3 @@ def test_what_was_long_ago_counts_less() -> None:
     for _ in range(2 * MEMORY):
         found.enter(RIGHT)
     assert not found.favours(ALONE)
-
-
-@pytest.mark.parametrize(
-    ("signs", "overlooked"),
-    [
-        (set(), frozenset()),
-        ({"beside"}, frozenset({"beside"})),
-        ({"parted", "beside"}, frozenset({"beside", "parted"})),
-        ({"strayed", "beside"}, None),
-    ],
-)
-def test_of_signs_those_are_overlooked_that_the_reference_leaves(
-    signs: set[str], overlooked: frozenset[str] | None
-) -> None:
-    asked = []
-
-    def measured(request: Measure) -> Measurement:
-        asked.append(request)
-        if signs <= request.sampling.overlooked:
-            return Measurement(0, Survival.NORMAL, 0.0)
-        return Measurement(0, Survival.CRASHED)
-
-    equipment: Any = SimpleNamespace(pool=SimpleNamespace(one=measured))
-    binary: Any = None
-    program = Program(binary, {}, ("train",))
-    ran = _ran(program, program, equipment, Siblings())
-    assert (ran and ran.overlooked) == overlooked
-    assert overlooked is not None or len(asked) == 2

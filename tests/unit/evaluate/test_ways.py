@@ -1,0 +1,48 @@
+"""What the reference does in the ways to rehearse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gi_cuda.backends.protocol.programs import Program, Siblings
+from gi_cuda.backends.protocol.requests import Measure
+from gi_cuda.evaluate.ways import _Pair, _ran_all
+from gi_cuda.results.measurement import Measurement, Survival
+
+
+@pytest.mark.parametrize(
+    ("signs", "overlooked"),
+    [
+        (set(), frozenset()),
+        ({"beside"}, frozenset({"beside"})),
+        ({"parted", "beside"}, frozenset({"beside", "parted"})),
+        ({"strayed", "beside"}, None),
+    ],
+)
+def test_of_signs_those_are_overlooked_that_the_reference_leaves(
+    signs: set[str], overlooked: frozenset[str] | None
+) -> None:
+    asked = []
+
+    def measured(request: Measure) -> Measurement:
+        asked.append(request)
+        if signs <= request.sampling.overlooked:
+            return Measurement(0, Survival.NORMAL, 0.0)
+        return Measurement(0, Survival.CRASHED)
+
+    def measured_all(
+        requests: Iterable[tuple[int, Measure]],
+    ) -> Iterator[tuple[int, Measurement]]:
+        return ((number, measured(request)) for number, request in requests)
+
+    equipment: Any = SimpleNamespace(pool=SimpleNamespace(one=measured, map=measured_all))
+    binary: Any = None
+    program = Program(binary, {}, ("train",))
+    first, second = _ran_all([_Pair(program, program)] * 2, equipment, Siblings())
+    assert first == second
+    assert (first and first.overlooked) == overlooked
+    assert overlooked is not None or len(asked) == 2 * 3

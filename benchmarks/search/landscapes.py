@@ -57,13 +57,13 @@ class Plant(NamedTuple):
         effects: all of them are needed.
         ratio: of the time with them over that without; below 1 is faster.
         spoils: effects that break the program beside these.
-        whole: whether some of the effects without the others break the program.
+        needy: those of the effects that break the program without all the others.
     """
 
     effects: frozenset[Effect]
     ratio: float
     spoils: frozenset[Effect] = frozenset()
-    whole: bool = False
+    needy: frozenset[Effect] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Landscape:
             rest -= plant.effects
             if plant.effects <= effects:
                 ratio *= plant.ratio
-            elif plant.whole and plant.effects & effects:
+            elif plant.needy & effects:
                 return None
         free = sorted(rest)  # in this order: a product depends on it in its last digit
         for effect in free:
@@ -271,19 +271,32 @@ def trap(garden: Garden) -> list[Plant]:
     return [Plant(frozenset([one]), 0.9, better), Plant(better, 0.75, frozenset([one]))]
 
 
+def guarded(garden: Garden) -> list[Plant]:
+    """Two deletions: one gains a little, and the other much, which breaks the program without it,
+    as where two conditions guard a store and its load."""
+    first, second = garden.edits(2, [Delete])
+    both = frozenset([first, second])
+    return [Plant(frozenset([first]), 0.95), Plant(both, 0.85, needy=frozenset([second]))]
+
+
 def moved(garden: Garden) -> list[Plant]:
     """A statement that gains elsewhere; there and here, or nowhere, it breaks the program."""
-    return [Plant(garden.exchange(Insert), 0.8, whole=True)]
+    return [_both(garden.exchange(Insert))]
 
 
 def swapped(garden: Garden) -> list[Plant]:
     """Two statements that gain in each other's place; one of them twice breaks the program."""
-    return [Plant(garden.exchange(Replace), 0.8, whole=True)]
+    return [_both(garden.exchange(Replace))]
 
 
 def hoisted(garden: Garden) -> list[Plant]:
     """A statement that gains before a loop; there and here, or nowhere, it breaks the program."""
-    return [Plant(garden.exchange(Insert, RuleType.LOOP), 0.8, whole=True)]
+    return [_both(garden.exchange(Insert, RuleType.LOOP))]
+
+
+def _both(effects: frozenset[Effect]) -> Plant:
+    """Effects each of which breaks the program without the other."""
+    return Plant(effects, 0.8, needy=effects)
 
 
 def step(garden: Garden) -> list[Plant]:
@@ -293,7 +306,7 @@ def step(garden: Garden) -> list[Plant]:
 
 PLANTED: Mapping[str, Callable[[Garden], list[Plant]]] = {
     one.__name__: one
-    for one in (pair, three, needle, many, deletions, trap, moved, swapped, hoisted, step)
+    for one in (pair, three, needle, many, deletions, trap, guarded, moved, swapped, hoisted, step)
 }
 """What can be planted, by name."""
 

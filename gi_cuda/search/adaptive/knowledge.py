@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
-from gi_cuda.genome import Edit, Genotype, changes_of
+from gi_cuda.genome import Delete, Edit, Genotype, changes_of
 from gi_cuda.genome.genotype import Change
 from gi_cuda.genome.space import Setting
 from gi_cuda.grammar import RuleType
@@ -57,6 +58,7 @@ class Knowledge:
             together.
         elite: the best that are certainly faster than the reference, best first.
         best: the one with the fewest changes of those that are as fast as the fastest one.
+        asked: how often a deletion by itself was added to what had edits.
         apart: the best of those that share nothing with the best; what the search began with, if
             there is none.
         rivals: the best of each configuration.
@@ -81,6 +83,7 @@ class Knowledge:
     best: Tried = field(init=False)
     apart: Tried = field(init=False)
     rivals: Rivals = field(default_factory=Rivals)
+    asked: Counter[Delete] = field(default_factory=Counter)
     idle: int = 0
     ground: Tried = field(init=False)
     _standing: float = 1.0
@@ -170,8 +173,10 @@ class Knowledge:
             self._weigh(added, member, base)
         if len(added) == 1 and not removed:
             (change,) = added
-            gain = base.ratio / member.ratio if step else None
-            self._judge(change, level=level, gain=gain, alone=self._is_ground(base))
+            gain, alone = base.ratio / member.ratio if step else None, self._is_ground(base)
+            self._judge(change, level=level, gain=gain, alone=alone)
+            if isinstance(change, Delete) and not alone:
+                self.asked[change] += 1
 
     def _weigh(self, added: Sequence[Change], member: Member, base: Tried) -> None:
         """Learn of changes that were added to something at once."""
@@ -181,7 +186,7 @@ class Knowledge:
                 effects.gained(added, base.median, member.median)
                 if not alone:
                     effects.went_together(added)
-            elif all(map(self._is_harmless, added)):  # what breaks alone says nothing of others
+            elif all(map(self.is_harmless, added)):  # what breaks alone says nothing of others
                 effects.broke(added)
 
     def _settle_on(self, ground: Tried) -> None:
@@ -192,16 +197,17 @@ class Knowledge:
         """Whether it has no edits but those that the search began with."""
         return one.genotype.edits == self.origin.genotype.edits
 
-    def _is_harmless(self, change: Change) -> bool:
+    def is_harmless(self, change: Change) -> bool:
+        """Whether something was not slower with a change."""
         return change in self.harmless.get(place_of(change), ())
 
     def _judge(self, change: Change, *, level: bool, gain: float | None, alone: bool) -> None:
         """Learn of a change that was added to something; what breaks there may not break alone."""
         if gain is not None:
             self.gains[change] = max(gain, self.gains.get(change, 1.0))
-        if (level or gain is not None) and not self._is_harmless(change):
+        if (level or gain is not None) and not self.is_harmless(change):
             self.harmless.setdefault(place_of(change), []).append(change)
-        if alone or self._is_harmless(change):
+        if alone or self.is_harmless(change):
             self.tried.add(change)
         if alone and isinstance(change, Edit):
             reward = 1.0 if gain is not None else HARMLESS if level else 0.0

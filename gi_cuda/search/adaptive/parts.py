@@ -46,14 +46,21 @@ def neighbours(genotype: Genotype) -> Iterator[Genotype]:
 
 def singles(variation: Variation) -> list[Genotype]:
     """The original with each deletion by itself, and with each value next to one of its own."""
-    original, grammar = variation.original, variation.subject.offered
-    view = grammar.under(original.configuration.macros)
-    places = [one for one in view.mutable if Operation.DELETE in view.operations(one)]
-    deleted = [Delete(place) for place in places] if variation.code else []
+    original = variation.original
     return [
         *neighbours(original),
-        *(Genotype(original.configuration, (*original.edits, one)) for one in deleted),
+        *(
+            Genotype(original.configuration, (*original.edits, one))
+            for one in deletions(variation, original)
+        ),
     ]
+
+
+def deletions(variation: Variation, genotype: Genotype) -> list[Delete]:
+    """All that may be deleted where a genotype's values are."""
+    view = variation.subject.offered.under(genotype.configuration.macros)
+    places = [one for one in view.mutable if Operation.DELETE in view.operations(one)]
+    return [Delete(place) for place in places] if variation.code else []
 
 
 Choice: TypeAlias = Callable[[Knowledge, Tried, Sequence[Change], Random], Sequence[Change]]
@@ -77,6 +84,10 @@ class Maker:
         if genotype is None:
             return []
         return [Given(genotype, origin, self.base.parents, self.otherwise)]
+
+
+Part: TypeAlias = Callable[[Knowledge, Maker, int, Random], Iterator[Recipe]]
+"""Makes recipes of an individual, for so many places; what is not asked for is not made."""
 
 
 def gaining(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
@@ -180,6 +191,24 @@ def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterat
     if len(own) > 3:
         sets += [rng.sample(own, rng.randint(2, len(own) - 1)) for _ in range(places // 4)]
     return _near(maker, sets)
+
+
+def deleting(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
+    """An individual with one deletion more, of those that are not known to be harmless, the ones
+    first that were asked for least: what breaks alone may be right beside another one. Of two
+    conditions that guard a store and its load each has to stay alone, and both may go."""
+    base = maker.base
+    if base is knowledge.origin:  # that is the sweep
+        return
+    taken = {place_of(one) for one in base.changes}
+    left = [
+        one
+        for one in deletions(knowledge.variation, base.genotype)
+        if one.place not in taken and not knowledge.is_harmless(one)
+    ]
+    rng.shuffle(left)
+    for one in sorted(left, key=knowledge.asked.__getitem__):
+        yield from maker.recipe(with_changes(base.genotype, [one]), Origin.MUTATION)
 
 
 def _near(maker: Maker, sets: Iterable[Sequence[Change]]) -> Iterator[Recipe]:

@@ -8,7 +8,7 @@ tried, which a bandit chooses (see ``search/adaptive``), and a few for mutants o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -19,7 +19,9 @@ from gi_cuda.search.adaptive.knowledge import Knowledge
 from gi_cuda.search.adaptive.parts import (
     Choice,
     Maker,
+    Part,
     Together,
+    deleting,
     exchanged,
     fitting,
     gaining,
@@ -42,9 +44,10 @@ class Shares:
 
     Attributes:
         sweep: share of the places for single deletions and neighbouring values, while there are
-            such that were not tried; so for the next three.
+            such that were not tried; so for the next four.
         gaining: for unions of what gained.
         near: for what is near the best.
+        deleting: for the best with one deletion more that breaks something alone.
         exchanged: for the edits of the best with the values of rivals.
         together: for harmless changes, many at once.
         paying: for those of them that seem to gain most together.
@@ -58,6 +61,7 @@ class Shares:
     sweep: float
     gaining: float
     near: float
+    deleting: float
     exchanged: float
     together: float
     paying: float
@@ -79,7 +83,7 @@ class Adaptive:
         size, shares = self.settings.cohort, self.shares
         filling = _Filling(history)
         rival = knowledge.rival(rng)
-        for part, share in ((gaining, shares.gaining), (near, shares.near)):
+        for part, share in self._parts.items():
             places = math.ceil(size * share)
             elsewhere = int(places * self._rivalry(knowledge))
             for base, count in ((knowledge.best, places - elsewhere), (rival, elsewhere)):
@@ -98,6 +102,12 @@ class Adaptive:
         ]
         mutants = [self._mutant(knowledge, rival, rng) for _ in range(rest - len(unions))]
         return [*filling.recipes[:size], *unions, *mutants]
+
+    @property
+    def _parts(self) -> Mapping[Part, float]:
+        """What is made of the best or a rival, and the share of each."""
+        shares = self.shares
+        return {gaining: shares.gaining, near: shares.near, deleting: shares.deleting}
 
     @property
     def _choices(self) -> dict[Choice, float]:
@@ -175,6 +185,7 @@ SHARES = Shares(
     sweep=1.0,
     gaining=0.1,
     near=0.05,
+    deleting=0.1,
     exchanged=0.05,
     together=0.15,
     paying=0.1,

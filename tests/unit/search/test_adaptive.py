@@ -22,6 +22,7 @@ from gi_cuda.search.adaptive.knowledge import Knowledge, place_of
 from gi_cuda.search.adaptive.parts import (
     Maker,
     Together,
+    deleting,
     fitting,
     gaining,
     near,
@@ -208,6 +209,36 @@ def test_what_is_near_has_one_change_less_or_another_value(
     moved = [changes_of(one.genotype) for one in made if one.origin is Origin.MUTATION]
     assert moved
     assert all(set(deletions[:3]) < set(one) and len(one) == 4 for one in moved)
+
+
+def test_what_breaks_alone_is_deleted_beside_others(
+    variation: Variation, deletions: list[Delete]
+) -> None:
+    """Those first that were tried beside the fewest; what is harmless is not among them."""
+    configuration = variation.original.configuration
+    harmless, broken, other = deletions[:3]
+    known = Knowledge(variation, 1)
+    known.take(
+        [
+            judged(1, Genotype(configuration, (harmless,)), Verdict.SAME),
+            judged(2, Genotype(configuration, (broken,)), None),
+            judged(3, Genotype(configuration, (other,)), Verdict.FASTER, 0.8),
+        ]
+    )
+    assert list(deleting(known, Maker(known.origin, Fresh(1)), 8, random.Random(1))) == []
+
+    def offered() -> list[Delete]:
+        found = deleting(known, Maker(known.best, Fresh(1)), 8, random.Random(1))
+        made = [set(changes_of(one.genotype)) for one in found if isinstance(one, Given)]
+        assert all(other in one and len(one) == 2 for one in made)
+        return [one for some in made for one in some - {other} if isinstance(one, Delete)]
+
+    first = offered()
+    assert broken in first
+    assert harmless not in first
+    assert len(first) == len(set(first))
+    known.take([judged(4, Genotype(configuration, (other, first[0])), None, parents=(3,))])
+    assert offered()[-1] == first[0]
 
 
 def test_the_values_of_what_has_edits_are_tried_alone(

@@ -90,6 +90,7 @@ def test_parts_can_be_switched_off(simulated: Make, evolution: Evolve, tmp_path:
             sweep=0.0,
             gaining=0.0,
             near=0.0,
+            deleting=0.0,
             exchanged=0.0,
             together=0.0,
             paying=0.0,

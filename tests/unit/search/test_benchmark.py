@@ -17,7 +17,8 @@ from gi_cuda.search import PRESETS
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_planted_can_be_had(name: str, seed: int) -> None:
-    """All pieces together are the best there is; those of a pair are nothing alone."""
+    """All pieces together are the best there is; those of a pair are nothing alone, if one does not
+    gain by itself as well."""
     landscape = planted(ground(name), name, seed)
     spoiled = [plant for plant in landscape.plants if plant.spoils]
     kept = [plant for plant in landscape.plants if not plant.spoils] + spoiled[-1:]
@@ -25,10 +26,11 @@ def test_what_is_planted_can_be_had(name: str, seed: int) -> None:
     ratio = landscape.ratio(whole)
     assert ratio is not None
     assert landscape.share(ratio) == pytest.approx(1.0)
+    gains = {plant.effects: plant.ratio for plant in kept}
     for plant in kept:
-        if len(plant.effects) > 1:
-            alone = None if plant.whole else 1.0
-            assert all(landscape.ratio(frozenset([one])) == alone for one in plant.effects)
+        for one in plant.effects if len(plant.effects) > 1 else ():
+            alone = None if one in plant.needy else gains.get(frozenset([one]), 1.0)
+            assert landscape.ratio(frozenset([one])) == alone
 
 
 def test_in_a_trap_the_two_gains_are_wrong_beside_each_other() -> None:

@@ -93,7 +93,8 @@ def test_where_nothing_is_left_to_be_added_to_the_best_a_rival_takes_its_place(
     )
     search = adaptive.Adaptive(adaptive.SETTINGS, replace(adaptive.SHARES, rival=0.0))
     for seed in range(20):
-        union = search._union(known, fitting, Random(seed))
+        rng = Random(seed)
+        union = search._union(known, fitting, known.rival(rng), rng)
         assert isinstance(union, Together)
         assert union.base.ident == 1
         instead = union.fallback()

@@ -348,7 +348,8 @@ class Batch:
         """A trial looks faster: have that confirmed; where that is worth while once it is right on
         the siblings in the code of its rehearsal, if it had one."""
         self._memory.risk.looked()
-        if self._rehearses_elsewhere(ident):
+        how, rehearsing = self._how, self._rehearsing
+        if how and rehearsing and self._fears and rehearsing.run_on(ident, how.siblings):
             self._elsewhere.add(ident)
         else:
             self._measuring.scheduler.confirm(ident)
@@ -358,12 +359,6 @@ class Batch:
         """Whether it is worth while to rehearse on the siblings."""
         how, risk = self._how, self._memory.risk
         return how is not None and risk.is_worth(how.elsewhere, self._equipment.death)
-
-    def _rehearses_elsewhere(self, ident: int) -> bool:
-        """Have a trial rehearse on the siblings, where that is worth while; whether it does."""
-        if self._how is None or self._rehearsing is None or not self._fears:
-            return False
-        return self._rehearsing.run_on(ident, self._how.siblings)
 
     def _proven(self, number: int, answer: object) -> Iterator[Record]:
         """The reference ran by itself; what that says of its device."""

@@ -46,16 +46,15 @@ class PastResults:
         judge = verdict_of_confirmation if result.confirmed else verdict_on_pairs
         evaluation = _evaluation(result.answer, floor, judge)
         elsewhere = isinstance(result.answer, Measurement) and result.answer.elsewhere
-        if result.elsewhere:
-            died = result.own and evaluation.harmful
-            if (elsewhere or died) and not result.confirmed:
-                self.risk.looked()
-            if died:
-                self.risk.died()
+        doubtful = not result.confirmed and needs_confirmation(
+            evaluation.verdict, evaluation.high, floor, elsewhere=elsewhere
+        )
+        died = result.elsewhere and result.own and evaluation.harmful
+        if not result.confirmed and not doubtful and (elsewhere or died):
+            self.risk.looked()  # of what is confirmed that is said when it is sent there
+        if died:
+            self.risk.died()
         if not isinstance(result.answer, Lost):
-            doubtful = not result.confirmed and needs_confirmation(
-                evaluation.verdict, evaluation.high, floor, elsewhere=elsewhere
-            )
             return None if doubtful else evaluation
         if result.own:
             self.fatal_edits.enter(result.ident, edits)

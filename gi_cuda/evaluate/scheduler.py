@@ -171,7 +171,8 @@ class MeasurementScheduler:
     def _task(self, group: _Group, at_once: bool) -> Task[int]:
         number = next(self._numbers)
         confirms = self._looked_faster.issuperset(group.idents)
-        self._begun[number] = replace(group, elsewhere=confirms or at_once)
+        elsewhere = not self._rehearsal and (confirms or at_once)
+        self._begun[number] = replace(group, elsewhere=elsewhere)
         first = self._requests[group.idents[0]]
         variants = tuple(self._requests[ident].variant for ident in group.idents)
         sampling = first.sampling

@@ -78,7 +78,7 @@ def rehearsal_of(
     groups = [build[at : at + together] for at in range(0, len(build), together)]
     made = [one for group in groups for one in at_once(group)]
     ways = [
-        (compiler, built, _Pair(*(equipment.program(trial, one) for one in built.binaries)))
+        (compiler, built, _Pair.of(trial, built, equipment))
         for compiler, trial, built in zip(compilers, again, made, strict=True)
         if built is not None
     ]
@@ -115,11 +115,6 @@ class _Made:
     same: bool
     compiling: float
     assembling: float
-
-    @property
-    def binaries(self) -> tuple[Binary, Binary]:
-        """Both."""
-        return self.confined, self.plain
 
 
 def _made(uncached: Compiler, reference: Trial, equipment: Equipment) -> _Made | None:
@@ -175,6 +170,12 @@ class _Pair(NamedTuple):
 
     confined: Program
     plain: Program
+
+    @classmethod
+    def of(cls, reference: Trial, made: _Made, equipment: Equipment) -> _Pair:
+        """What runs the two that were built."""
+        confined, plain = (equipment.program(reference, one) for one in (made.confined, made.plain))
+        return cls(confined, plain)
 
     def request(self, cases: tuple[str, ...], overlooked: frozenset[str]) -> Measure:
         """What runs the one beside the other."""

@@ -196,7 +196,7 @@ def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterat
 def deleting(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
     """An individual with one deletion more, of those that are not known to be harmless, the ones
     first that were asked for least: what breaks alone may be right beside another one. Of two
-    conditions that guard a store and its load each has to stay alone, and both may go."""
+    conditions that guard a store and its load the one can only go with the other."""
     base = maker.base
     if base is knowledge.origin:  # that is the sweep
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -127,31 +128,19 @@ def test_what_may_do_harm_is_waited_for_until_it_was_right(
     assert device.rounds == [3, *[2] * (cases - 1)]
 
 
-def test_on_siblings_each_is_waited_for(programs: list[Program], runner: CaseRunner) -> None:
+@pytest.mark.parametrize(("below", "elsewhere"), [(math.inf, True), (1e-6, False)])
+def test_on_siblings_each_is_waited_for_that_is_fast_enough(
+    below: float, elsewhere: bool, programs: list[Program], runner: CaseRunner
+) -> None:
     """It never ran there."""
     reference, one, _, other, *_ = programs
     device = runner.device
     assert isinstance(device, Watched)
+    sampling = replace(SAMPLING, siblings=Siblings(reference.cases[:1], 10.0, below))
+    found = measure_together(runner, SharedMeasurement((one, other), reference, sampling))
     cases = len(reference.cases)
-    sampling = replace(SAMPLING, siblings=Siblings(reference.cases[:1], 10.0))
-    measure_together(runner, SharedMeasurement((one, other), reference, sampling))
-    assert device.rounds == [*[1, 1] * cases, *[2] * cases, 1, 1]
-
-
-def test_what_is_not_fast_enough_does_not_run_on_siblings(
-    programs: list[Program], runner: CaseRunner
-) -> None:
-    reference, one, _, other, *_ = programs
-    device = runner.device
-    assert isinstance(device, Watched)
-    cases = len(reference.cases)
-    for below, elsewhere in ((1e-6, False), (1e6, True)):
-        device.rounds.clear()
-        siblings = Siblings(reference.cases[:1], 10.0, below)
-        sampling = replace(SAMPLING, siblings=siblings)
-        found = measure_together(runner, SharedMeasurement((one, other), reference, sampling))
-        assert device.rounds == [*[1, 1] * cases, *[2] * cases, *[1, 1] * elsewhere]
-        assert all(isinstance(a, Measurement) and a.elsewhere is elsewhere for a in found)
+    assert device.rounds == [*[1, 1] * cases, *[2] * cases, *[1, 1] * elsewhere]
+    assert all(isinstance(a, Measurement) and a.elsewhere is elsewhere for a in found)
 
 
 def test_one_that_is_refused_takes_nobody_with_it(

@@ -61,6 +61,14 @@ def test_what_is_faster_by_far_may_run_on_the_siblings_at_once() -> None:
         assert not told.confirmed
 
 
+def test_a_rehearsal_runs_on_no_siblings() -> None:
+    some = scheduler(4, [1], rehearsal=True)
+    task = some.next(more=False, at_once=True)
+    assert task is not None
+    (told,) = some.results(task.key, fine(task))
+    assert not told.elsewhere
+
+
 def test_what_is_confirmed_runs_on_the_siblings_whatever_it_took() -> None:
     some = scheduler(4, [])
     program = Program(Binary(1, Path("1")), {}, ("train",))

@@ -49,6 +49,11 @@ class Wanted:
     seed: int
     seconds: float
 
+    @property
+    def name(self) -> str:
+        """Of its run's folder."""
+        return f"{self.target.name}-{self.preset}-{self.seed}-{self.seconds:g}"
+
     @classmethod
     def of(cls, words: str) -> Wanted:
         """As the command line has it."""
@@ -147,8 +152,9 @@ def _came_to(wanted: Wanted, store: Store, after: float) -> Ran:
     )
 
 
-def run_all(some: Sequence[Wanted], devices: int, cores: int, out: Path) -> None:
-    """Run searches, as many at a time as there are devices; a file has those that ended."""
+def run_all(some: Sequence[Wanted], devices: int, cores: int, out: Path, runs: Path) -> None:
+    """Run searches, as many at a time as there are devices; a file has those that ended, and their
+    runs are in a folder."""
     places: SimpleQueue[int] = SimpleQueue()
     mine = sorted(os.sched_getaffinity(0))
     for device in range(devices):
@@ -166,11 +172,8 @@ def run_all(some: Sequence[Wanted], devices: int, cores: int, out: Path) -> None
         print(ran.words, flush=True)
         out.write_text(json.dumps([asdict(one) for one in done]))
 
-    with (
-        tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch,
-        ThreadPoolExecutor(devices) as threads,
-    ):
-        folders = (Path(scratch) / str(number) for number in range(len(some)))
+    with ThreadPoolExecutor(devices) as threads:
+        folders = (runs / one.name for one in some)
         for _ in threads.map(run_one, some, folders):
             pass
 
@@ -232,6 +235,7 @@ def main() -> None:
     parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--cores", type=int, default=16, help="processors of each search")
     parser.add_argument("--out", type=Path, default=Path("seconds.json"))
+    parser.add_argument("--runs", type=Path, help="where their runs are kept; otherwise none is")
     parser.add_argument("--draw", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--figure", type=Path, default=Path("seconds.png"))
     options = parser.parse_args()
@@ -239,8 +243,10 @@ def main() -> None:
         some = read(options.draw)
         print(*table(some), sep="\n")
         draw(some, options.figure)
-    else:
-        run_all(options.searches, options.devices, options.cores, options.out)
+        return
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
+        runs = options.runs or Path(scratch)
+        run_all(options.searches, options.devices, options.cores, options.out, runs)
 
 
 if __name__ == "__main__":

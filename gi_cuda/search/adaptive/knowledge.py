@@ -14,7 +14,7 @@ from gi_cuda.genome.genotype import Change
 from gi_cuda.genome.space import Setting
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.verdict import is_level, is_step
-from gi_cuda.search.adaptive.bandit import Bandit
+from gi_cuda.search.adaptive.bandit import Alike, Bandit
 from gi_cuda.search.adaptive.effects import Effects
 from gi_cuda.search.adaptive.rivals import Rivals
 from gi_cuda.search.adaptive.tried import Tried
@@ -74,7 +74,7 @@ class Knowledge:
     harmless: dict[str, list[Change]] = field(default_factory=dict)
     gains: dict[Change, float] = field(default_factory=dict)
     kinds: Bandit[Arm] = field(default_factory=Bandit)
-    rules: Bandit[str] = field(default_factory=Bandit)
+    rules: Bandit[str] = field(default_factory=Alike)
     beside_best: Effects = field(default_factory=Effects)
     elsewhere: Effects = field(default_factory=Effects)
     sizes: Bandit[int] = field(default_factory=Bandit)

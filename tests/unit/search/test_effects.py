@@ -7,7 +7,7 @@ import random
 import pytest
 
 from gi_cuda.genome import Delete
-from gi_cuda.search.adaptive.bandit import Bandit
+from gi_cuda.search.adaptive.bandit import Alike, Bandit
 from gi_cuda.search.adaptive.effects import Effects
 
 # -- the bandit ------------------------------------------------------------------------------------
@@ -31,6 +31,33 @@ def test_the_generator_decides_what_a_bandit_draws() -> None:
     ranked = [list(bandit.ranked(arms, random.Random(seed))) for seed in (1, 1, 2)]
     assert ranked[0] == ranked[1] != ranked[2]
     assert sorted(ranked[0]) == arms
+
+
+def test_of_many_arms_that_are_alike_those_that_gave_something_come_before_the_others() -> None:
+    good = set(range(0, 400, 20))
+    share = {}
+    for kind in (Bandit, Alike):
+        bandit: Bandit[int] = kind()
+        rng = random.Random(1)
+        drawn = []
+        for _ in range(200):
+            arm = next(bandit.ranked(list(range(400)), rng))
+            bandit.learn(arm, float(arm in good))
+            drawn.append(arm)
+        share[kind] = sum(arm in good for arm in drawn[100:]) / 100
+    assert share[Alike] > 0.5 > share[Bandit]
+
+
+def test_an_arm_that_was_never_drawn_is_as_the_others_are_on_the_whole() -> None:
+    bandit = Alike[str]()
+    assert bandit.mean("new") == 0.5
+    for number in range(99):
+        bandit.learn(f"arm {number}", float(number % 10 == 0))
+    assert bandit.mean("new") == pytest.approx(10.5 / 100)
+    assert bandit.mean("arm 1") < bandit.mean("new") < bandit.mean("arm 0")
+    own = bandit.copy()
+    own.learn("new", 1.0)
+    assert own.mean("new") > 0.5 > bandit.mean("new")
 
 
 # -- what changes do beside others -----------------------------------------------------------------

@@ -102,6 +102,7 @@ class Dependence:
         cases: names of the cases.
         elsewhere: asks with which inputs of some substitutions it is a matter of the order of
             threads what the reference answers, where that can be found out.
+        each: so many things are tried in the place of each input, the first ones; None: all.
     """
 
     subject: Subject
@@ -110,6 +111,7 @@ class Dependence:
     folder: Path
     cases: tuple[str, ...]
     elsewhere: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
+    each: int | None = None
     _originals: dict[Configuration, _Original] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -135,7 +137,7 @@ class Dependence:
         return [said for said, _ in self._found(some, only)]
 
     def _found(self, some: Sequence[Candidate], only: Substituted | None) -> list[_Told]:
-        if not inputs(self.subject.target):
+        if not self._inputs:
             return [_NOTHING] * len(some)
         built = build_candidates(self.compiler, some, self.folder / "variant")
         self._prepare([self.subject.standard, *(one.configuration for one in some)])
@@ -174,7 +176,7 @@ class Dependence:
             return {}
         jobs: list[Callable[[], Any]] = [partial(self._compared, program), self._unsettled]
         tried, unsettled = at_once(jobs)
-        order = list(inputs(self.subject.target))
+        order = list(self._inputs)
         return {
             pair: tried[pair] and pair[0] not in unsettled
             for pair in sorted(tried, key=lambda pair: order.index(pair[0]))
@@ -189,7 +191,7 @@ class Dependence:
         if other := self.compiler.differently(one.options):
             otherwise = self._built(replace(one, compiler=other), self.folder / "otherwise")
         found: dict[Substituted, bool] = {}
-        left = inputs(self.subject.target)
+        left = dict(self._inputs)
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
             answers = _agree(self.pool, otherwise or program, program, pairs)
@@ -203,10 +205,16 @@ class Dependence:
     def _unsettled(self) -> frozenset[str]:
         """The sizes of which some make the reference's answers a matter of the order of threads."""
         sizes = {one.name for one in self.subject.target.scalars if one.dtype.kind != "f"}
-        found = inputs(self.subject.target).items()
+        found = self._inputs.items()
         return self.elsewhere(
             [(name, one) for name, some in found if name in sizes for one in some]
         )
+
+    @cached_property
+    def _inputs(self) -> Mapping[str, tuple[Substitute, ...]]:
+        """What may be something else, and what is tried in its place."""
+        found = inputs(self.subject.target)
+        return {name: some[: self.each] for name, some in found.items()}
 
     def _built(self, one: Candidate, folder: Path) -> Program | None:
         """What to run; None: it does not compile."""

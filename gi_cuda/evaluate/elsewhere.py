@@ -3,12 +3,13 @@
 compute-sanitizer's racecheck watches shared memory alone: that a fence is gone, or an atomic
 function on memory of all blocks, it cannot tell. The detector of the host back end watches all
 memory. And on a processor the order of threads can be chosen, so that it shows where answers are a
-matter of it.
+matter of it. What a candidate does with other inputs, a processor says without keeping the GPU.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,16 +17,19 @@ from threading import Lock
 from typing import Final
 
 from gi_cuda.backends import cores
+from gi_cuda.backends.leash import everything
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import AgreesWith
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.substitutes import Substituted
+from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.sanitize import LIMIT
 from gi_cuda.backends.table import backends_on_gpus, open_backend
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate
+from gi_cuda.evaluate.dependence import Dependence
 from gi_cuda.evaluate.races import Looked, RaceWatch
 from gi_cuda.evaluate.small_cases import SmallCases
 from gi_cuda.genome import Space
@@ -35,6 +39,9 @@ from gi_cuda.subject import Subject
 _LIMIT: Final = 5.0
 """Seconds after which a launch with another size counts as hung."""
 
+_ASKED: Final = 4
+"""Workers, at most, that answer with other inputs: each of them once, and there are some ten."""
+
 
 @dataclass(frozen=True, slots=True)
 class _There:
@@ -43,12 +50,18 @@ class _There:
     Attributes:
         session: what a process needs to run its cases, on which the reference passes.
         reference: how that runs them.
+        compiler: of that back end.
         watch: looks for races in it.
     """
 
     session: Session
     reference: Program
+    compiler: Compiler
     watch: RaceWatch
+
+    def candidate(self, one: Candidate) -> Candidate:
+        """The same there."""
+        return as_candidate(self.watch.subject, one.text, one.configuration)
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,7 @@ class Elsewhere:
         jobs: compiler processes at a time.
         role: of the cases.
         limit: seconds that a watched run may take.
+        opened: closes the workers that answer with other inputs.
     """
 
     subject: Subject
@@ -67,15 +81,34 @@ class Elsewhere:
     jobs: int
     role: CaseRole = CaseRole.HELD_OUT
     limit: float = LIMIT
+    opened: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
+    _asking: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def look(self, one: Candidate) -> Looked:
-        """What is seen of a candidate that the reference does not do as well."""
+        """What is seen of a candidate that the reference does not do as well: its races."""
+        there, why = self._there
+        return Looked(why=why) if there is None else there.watch.look(there.candidate(one))
+
+    def ask(self, one: Candidate) -> Looked:
+        """What a candidate does with other inputs that the reference does not: the first thing that
+        is tried in the place of each (see :class:`.Dependence`)."""
         there, why = self._there
         if there is None:
             return Looked(why=why)
-        watch = there.watch
-        return watch.look(as_candidate(watch.subject, one.text, one.configuration))
+        # Its workers answer one after the other, and are there for longer than who asks first.
+        with self._asking, everything().held():
+            return Looked(self._dependence.objection(there.candidate(one)))
+
+    @cached_property
+    def _dependence(self) -> Dependence:
+        """What asks, where that can be done."""
+        there, _ = self._there
+        assert there is not None, "somebody asks where nobody can"
+        crew = Crew(max(1, min(_ASKED, cores() // 4)))
+        pool = self.opened.enter_context(Pool[int](there.session, crew))
+        folder, cases = self.folder / "inputs", there.session.cases
+        return Dependence(there.watch.subject, there.compiler, pool, folder, cases, each=1)
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates."""
@@ -118,4 +151,4 @@ class Elsewhere:
             return None, f"the reference fails on the {name} back end"
         folder = self.folder / "watched"
         watch = RaceWatch(subject, session, compiler, folder, cases, limit=self.limit)
-        return _There(session, reference, watch), ""
+        return _There(session, reference, compiler, watch), ""

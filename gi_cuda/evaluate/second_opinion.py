@@ -1,11 +1,13 @@
-"""What a search would breed of most is watched on a processor first.
+"""What a search would breed of most is looked at on a processor first.
 
-A GPU does not tell that threads race, or that one writes beside an array in shared memory: the
-answers are right, mostly, and the variant is faster. A search that breeds of such a one soon has it
-in all of its best. So what is faster than all before it is held back until the host back end has
-watched it, on the train cases that it has: a second of one processor, where the GPU's own tools
-take several, and the GPU. So is what is right by one edit, of which much else will be made, as far
-as there is time. All else comes out at once.
+A GPU does not tell that threads race, or that one writes beside an array in shared memory, and no
+case that a guard is gone which only other inputs need: the answers are right, mostly, and the
+variant is faster. A search that breeds of such a one soon has it in all of its best. So what is
+faster than all that is believed is held back until the host back end has watched it, on the train
+cases that it has, and has asked what it does with something else in the place of each input: a
+second of a processor or two, where the GPU's own tools take several, and the GPU. The fastest one
+is looked at first; once it is believed, those that are slower come out as well. So is what is right
+by one edit, of which much else will be made, as far as there is time. All else comes out at once.
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 from typing import Final, TypeAlias
 
 from gi_cuda.backends import cores
-from gi_cuda.backends.job_threads import JobThreads
-from gi_cuda.evaluate.candidates import candidate, unmodified
+from gi_cuda.backends.job_threads import JobThreads, at_once
+from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.elsewhere import Elsewhere
 from gi_cuda.evaluate.passes import REFERENCE, Record, Trial
+from gi_cuda.evaluate.races import Looked
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.search.breeding import FitnessEvaluator
@@ -31,27 +35,29 @@ from gi_cuda.subject import Subject
 FEWEST: Final = 8
 """Processors; with fewer, compilers need all of them."""
 
-SHARE: Final = 16
-"""Of so many one watches."""
+SHARE: Final = 8
+"""Of so many two look at one: one watches, and one asks."""
 
 WAITING: Final = 2
 """So many that are not the best may wait for each of these; others are believed at once."""
 
 LONGEST: Final = 3.0
-"""Seconds in which the reference has to be watched; where it takes longer, nothing is."""
+"""Seconds in which the reference has to be looked at; what takes longer is not done."""
 
 LIMIT: Final = 5.0
 """Seconds that one may be watched; what takes longer than that is not what the reference is."""
 
 OPENING: Final = 15.0
-"""Seconds after which nobody is held back any more where it is not known yet whether the reference
-can be watched."""
+"""Seconds after which nobody is held back any more where it is not known yet how the reference can
+be looked at."""
 
 PATIENCE: Final = 4.0
-"""Seconds for which those that are still watched are waited for once the search is to end."""
+"""Seconds for which those that are still looked at are waited for once the search is to end."""
 
 _Held: TypeAlias = tuple[Trial, Evaluation]
 """An individual that is held back."""
+
+_Look: TypeAlias = Callable[[Candidate], Looked]
 
 
 @dataclass(slots=True)
@@ -61,15 +67,16 @@ class SecondOpinion:
     Attributes:
         inner: evaluates.
         subject: whose variants it evaluates.
-        elsewhere: watches.
+        elsewhere: looks.
     """
 
     inner: FitnessEvaluator[Trial]
     subject: Subject
     elsewhere: Elsewhere
     _best: float = math.inf
-    _serves: bool | None = None
+    _looks: tuple[_Look, ...] | None = None
     _held: dict[int, _Held] = field(default_factory=dict)
+    _begun: set[int] = field(default_factory=set)
     _turn: Lock = field(default_factory=Lock)
 
     def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, Trial]:
@@ -95,83 +102,124 @@ class SecondOpinion:
             closing(self.inner.evaluate(batch, stop, added)) as records,
         ):
             opened = time.monotonic() + OPENING
-            if self._serves is None:
+            if self._looks is None:
                 threads.submit(REFERENCE)
             for ident, evaluation in records:
                 trial = trials.pop(ident)
                 if self._is_doubtful(trial, evaluation):
                     self._held[ident] = trial, evaluation
-                    threads.submit(ident)
                 else:
                     yield ident, evaluation
-                yield from self._released(threads.done(), opened)
+                yield from self._released(threads, opened)
             until = math.inf
             while self._held and time.monotonic() < until:
-                yield from self._released(threads.done(limit=0.1), opened)
+                yield from self._released(threads, opened, limit=0.1)
                 if stop():
                     until = min(until, time.monotonic() + PATIENCE)
         self._held.clear()  # who goes on with the search evaluates these again
+        self._begun.clear()
 
-    def _released(self, done: Iterable[tuple[int, str]], opened: float) -> Iterator[Record]:
-        """What becomes of those that were watched; all are believed where it takes too long to find
-        out whether that can be done.
+    def _released(
+        self, threads: JobThreads[int, str], opened: float, limit: float = 0.0
+    ) -> Iterator[Record]:
+        """What becomes of those that were looked at; others are next. All are believed where it
+        takes too long to find out how they can be looked at.
 
         Args:
             opened: until when that has to be known.
+            limit: seconds to wait for the first one.
         """
-        for ident, seen in done:
+        self._begin(threads)
+        for ident, seen in threads.done(limit):
+            self._begun.discard(ident)
             if ident in self._held:
-                yield self._told(ident, seen)
-        if self._serves is None and time.monotonic() > opened:
-            self._serves = False
-            for ident in list(self._held):
-                yield self._told(ident, "")
+                yield from self._told(ident, seen)
+        if self._looks is None and time.monotonic() > opened:
+            self._looks = ()
+        if self._looks == ():
+            yield from self._let_go(list(self._held))
+        self._begin(threads)
+
+    def _begin(self, threads: JobThreads[int, str]) -> None:
+        """Have those looked at that are next: the fastest, then what waits longest."""
+        while len(self._begun) < _together():
+            left = [ident for ident in self._held if ident not in self._begun]
+            ahead = [ident for ident in left if self._is_ahead(self._held[ident][1])]
+            if not left:
+                return
+            ident = min(ahead, key=lambda one: _rank(self._held[one][1]), default=left[0])
+            self._begun.add(ident)
+            threads.submit(ident)
 
     def _is_doubtful(self, trial: Trial, evaluation: Evaluation) -> bool:
-        """Whether it is to be watched: the best so far, and what is right by one edit, as long as
-        not too many are."""
-        if self._serves is False or not evaluation.right or trial.genotype is None:
+        """Whether it is to be looked at: what is better than the best that is believed, and what is
+        right by one edit, as long as not too many are."""
+        if self._looks == () or not evaluation.right or trial.genotype is None:
             return False
-        rank = evaluation.rank if evaluation.selectable else None
-        if rank is not None and rank < self._to_beat:
-            return True
-        return len(trial.edits) == 1 and len(self._held) < WAITING * _together()
+        return self._is_ahead(evaluation) or (
+            len(trial.edits) == 1 and len(self._held) < WAITING * _together()
+        )
 
-    @property
-    def _to_beat(self) -> float:
-        """The rank of the best one, and be it one that is held back."""
-        ranks = (evaluation.rank for _, evaluation in self._held.values())
-        return min([self._best, *(rank for rank in ranks if rank is not None)])
+    def _is_ahead(self, evaluation: Evaluation) -> bool:
+        """Whether it is better than the best that is believed."""
+        return _rank(evaluation) < self._best
 
     def _seen(self, ident: int) -> str:
-        """What a processor sees of one; "" where it is nothing, or nobody can look."""
+        """What is seen of one; "" where it is nothing, or nobody can look."""
         with self._turn:  # the others wait until that is known
-            if self._serves is None:
-                quick = self._is_quick()
-                self._serves = quick and self._serves is None
+            if self._looks is None:
+                quick = self._quick()
+                self._looks = quick if self._looks is None else self._looks
         held = self._held.get(ident)
-        if not self._serves or held is None or held[0].genotype is None:
+        if not self._looks or held is None or held[0].genotype is None:
             return ""
-        return self.elsewhere.look(candidate(self.subject, held[0].genotype)).seen
+        one = candidate(self.subject, held[0].genotype)
+        found = at_once([partial(look, one) for look in self._looks])
+        return next((looked.seen for looked in found if looked.seen), "")
 
-    def _is_quick(self) -> bool:
-        """Whether the reference can be watched, and in no time."""
-        self.elsewhere.watch_reference()
-        begun = time.monotonic()
-        looked = self.elsewhere.look(unmodified(self.subject))
-        return not looked.why and time.monotonic() - begun < LONGEST
+    def _quick(self) -> tuple[_Look, ...]:
+        """How the reference can be looked at in no time."""
+        looks: list[_Look] = [self.elsewhere.look, self.elsewhere.ask]
+        found = at_once([partial(_is_quick, look, unmodified(self.subject)) for look in looks])
+        return tuple(look for look, quick in zip(looks, found, strict=True) if quick)
 
-    def _told(self, ident: int, seen: str) -> Record:
-        """What becomes of one that was watched."""
-        _, evaluation = self._held.pop(ident)
+    def _told(self, ident: int, seen: str) -> Iterator[Record]:
+        """What becomes of one that was looked at, and of those that are not ahead of it then."""
+        _, evaluation = self._held[ident]
         if not seen:
-            if evaluation.rank is not None and evaluation.selectable:
-                self._best = min(self._best, evaluation.rank)
-            return ident, evaluation
+            self._best = min(self._best, _rank(evaluation))
+            waiting = [other for other in self._held if other not in self._begun]
+            behind = [other for other in waiting if self._is_behind(other)]
+            yield from self._let_go(dict.fromkeys([ident, *behind]))
+            return
+        del self._held[ident]
         wrong = replace(evaluation, penalty=1.0, verdict=None, ratio=None, low=None, high=None)
-        return ident, replace(wrong, samples=(), message=f"on a processor it is wrong: {seen}")
+        yield ident, replace(wrong, samples=(), message=f"on a processor it is wrong: {seen}")
+
+    def _is_behind(self, ident: int) -> bool:
+        """Whether one that is held back was so for its speed alone, and there is a better one."""
+        trial, evaluation = self._held[ident]
+        return len(trial.edits) != 1 and not self._is_ahead(evaluation)
+
+    def _let_go(self, idents: Iterable[int]) -> Iterator[Record]:
+        """The records of some that are believed."""
+        for ident in idents:
+            _, evaluation = self._held.pop(ident)
+            yield ident, evaluation
+
+
+def _rank(evaluation: Evaluation) -> float:
+    """What individuals are compared by; of what is not selectable, worse than all others."""
+    return evaluation.rank if evaluation.selectable and evaluation.rank is not None else math.inf
+
+
+def _is_quick(look: _Look, whole: Candidate) -> bool:
+    """Whether nothing is seen of the reference, and in no time."""
+    look(whole)  # what is done once for all
+    begun = time.monotonic()
+    return look(whole) == Looked() and time.monotonic() - begun < LONGEST
 
 
 def _together() -> int:
-    """So many are watched at a time."""
+    """So many are looked at at a time."""
     return max(1, cores() // SHARE)

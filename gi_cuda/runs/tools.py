@@ -175,7 +175,8 @@ def open_tools(
             watcher = None
             if beside is not None and cores() >= second_opinion.FEWEST:
                 place, role = folder / "build" / "second", CaseRole.TRAIN
-                watcher = replace(beside, folder=place, role=role, limit=second_opinion.LIMIT)
+                limit = second_opinion.LIMIT
+                watcher = replace(beside, folder=place, role=role, limit=limit, opened=opened)
             yield Tools(
                 subject, backend, compiler, uncached, pool, folder, session, checks, watcher
             )

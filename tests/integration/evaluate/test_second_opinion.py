@@ -1,9 +1,11 @@
-"""What a search would breed of most is watched on a processor, and comes out as what that says."""
+"""What a search would breed of most is looked at on a processor, and comes out as what that says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -30,8 +32,10 @@ def subject() -> Subject:
 
 
 @pytest.fixture(scope="module")
-def elsewhere(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
-    return Elsewhere(subject, tmp_path_factory.mktemp("second"), 2, CaseRole.TRAIN, 10.0)
+def elsewhere(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
+    folder = tmp_path_factory.mktemp("second")
+    with ExitStack() as opened:
+        yield Elsewhere(subject, folder, 2, CaseRole.TRAIN, 10.0, opened)
 
 
 @dataclass(frozen=True)
@@ -100,8 +104,103 @@ def test_the_fastest_is_wrong_where_it_races(subject: Subject, elsewhere: Elsewh
     assert not told[RACING].right
     assert "on a processor it is wrong: race of threads of" in told[RACING].message
     assert told[CLEAN].outcome is Outcome.FASTER
-    # It is slower than one that is not known to race yet, so nobody looks at it.
+    # It is slower than one that is believed, so nobody looks at it.
     assert told[f"CHEAT=6 {CLEAN}"].outcome is Outcome.FASTER
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_nothing_is_believed_for_being_slower_than_one_that_races(
+    subject: Subject, elsewhere: Elsewhere
+) -> None:
+    """While the first is watched, those come that it was bred with and that race as it does."""
+    alike = {RACING: 0.2, "CHEAT=6": 0.3, f"{RACING} {STATEMENT}": 0.4}
+    told = opinions(subject, elsewhere, {**alike, CLEAN: 0.9})
+    assert [told[name].outcome for name in alike] == [Outcome.WRONG] * len(alike)
+    assert told[CLEAN].outcome is Outcome.FASTER
+
+
+GUARDED = """
+__global__ void shares(const int *in, const int *by, int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int share = in[i] + by[i];
+    if (by[i] == 0)
+        share = -1;
+    out[i] = share;
+}
+"""
+SHARES = """
+[target]
+name = "shares"
+source = "kernel.cu"
+kernels = ["shares"]
+
+[[buffer]]
+name = "in"
+type = "int32"
+size = "n"
+role = "input"
+
+[[buffer]]
+name = "by"
+type = "int32"
+size = "n"
+role = "input"
+
+[[buffer]]
+name = "out"
+type = "int32"
+size = "n"
+role = "output"
+
+[[scalar]]
+name = "n"
+type = "int32"
+
+[[launch]]
+kernel = "shares"
+grid = "n / 64"
+block = "64"
+args = ["in", "by", "out", "n"]
+
+[oracle]
+kind = "exact"
+
+[[case]]
+name = "train"
+role = "train"
+args = { seed = 1, n = 512 }
+
+[[case]]
+name = "held-out"
+role = "held-out"
+args = { seed = 2, n = 256 }
+"""
+NONE_IS_ZERO = """
+import numpy as np
+
+
+def case(seed, n):
+    rng = np.random.default_rng(seed)
+    by = rng.integers(1, 9, n, dtype=np.int32)
+    return {"in": rng.integers(1, 99, n, dtype=np.int32), "by": by, "n": n}
+"""
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_the_fastest_is_wrong_where_only_another_input_tells(tmp_path: Path) -> None:
+    """Without the guard all is right on every case, and no thread races."""
+    for name, text in (("kernel.cu", GUARDED), ("target.toml", SHARES), ("data.py", NONE_IS_ZERO)):
+        (tmp_path / name).write_text(text.lstrip())
+    subject = load_subject(tmp_path, "cuda", edits="full")
+    unguarded, harmless = "<IF_kernel.cu_4>", "<_kernel.cu_5>+<_kernel.cu_6>"
+    with ExitStack() as opened:
+        elsewhere = Elsewhere(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
+        told = opinions(subject, elsewhere, {unguarded: 0.5, harmless: 0.9})
+    assert "on a processor it is wrong: with zeros in place of the input by" in (
+        told[unguarded].message
+    )
+    assert told[unguarded].outcome is Outcome.WRONG
+    assert told[harmless].outcome is Outcome.FASTER
 
 
 @pytest.mark.usefixtures("toolkit")

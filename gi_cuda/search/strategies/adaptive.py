@@ -178,7 +178,7 @@ class _Filling:
 
 
 SETTINGS = Settings(
-    population=128, generations=200, elite_fraction=0.5, tries=10, rounds=12, depth=12, cohorts=2
+    population=128, generations=400, elite_fraction=0.5, tries=10, rounds=12, depth=12, cohorts=2
 )
 RATES = Rates(configuration=0.05, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
 SHARES = Shares(

@@ -1,4 +1,4 @@
-"""What a search would breed of most is looked at on a processor, and comes out as what that says."""
+"""What a search would breed of most is looked at on a processor: it comes out as what that says."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from gi_cuda.analyze.racing import Racing
 from gi_cuda.analyze.repair import (
     Finalist,
     changes_alone,
+    less_suspect,
     rejected_alone,
     rejected_part,
     repaired,
@@ -99,26 +100,6 @@ def different(found: Sequence[Finalist], count: int) -> list[Finalist]:
                 break
     twins = [at for at in range(len(found)) if at not in chosen]
     return [found[at] for at in sorted([*chosen, *twins][:count])]
-
-
-def less_suspect(
-    found: Sequence[Finalist], failed: Sequence[Finalist], count: int
-) -> list[Finalist]:
-    """So many of what was found, in its order: those that share least with what did not hold.
-
-    Each shares less with it than all that are better: what holds may be a change away, or have
-    nothing to do with it.
-    """
-    suspects = frozenset[object]().union(*(changes_of(genotype) for _, genotype in failed))
-    tried = {ident for ident, _ in failed}
-    chosen: list[Finalist] = []
-    least = len(suspects) + 1
-    for ident, genotype in found:
-        shared = len(suspects.intersection(changes_of(genotype)))
-        if shared < least and ident not in tried:
-            chosen.append((ident, genotype))
-            least = shared
-    return chosen[-count:]
 
 
 def select_winner(run: Run) -> Winner | None:

@@ -12,7 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from gi_cuda.analyze.repair import Finalist, rejected_part, shared
+from gi_cuda.analyze.repair import (
+    Finalist,
+    less_suspect,
+    narrowed,
+    rejected_part,
+    rejecting,
+    shared,
+)
 from gi_cuda.backends import cores
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.objections import Objection
@@ -25,6 +32,10 @@ MOST: Final = 64
 ENOUGH: Final = 6.0
 """Seconds after which no more are."""
 
+PASSES: Final = 3
+"""So often others are looked at, until it is known of the first that is left that it does not
+race."""
+
 MANY: Final = 0.5
 """The share of them that race from which on it is found out what they have in common that does."""
 
@@ -35,17 +46,31 @@ class Racing:
 
     Attributes:
         run: whose they are.
-        faulty: changes that race together, with no other one beside them.
+        faulty: changes that race together with no other one beside them, and that nothing has
+            which is known not to race.
     """
 
     run: Run
     faulty: list[frozenset[Change]] = field(default_factory=list)
     _seen: dict[int, Objection | None] = field(default_factory=dict)
+    _clean: list[frozenset[Change]] = field(default_factory=list)
 
     def without(self, found: Sequence[Finalist]) -> list[Finalist]:
         """Those of some that are not known to race, in their order. Of the first of them it is
-        found out."""
-        self._look([one for one in found if one[0] not in self._seen][:MOST])
+        found out; where none is left, of those that share least with what races."""
+        left: list[Finalist] = []
+        for _ in range(PASSES):
+            self._look(self._left(found))
+            if not self._left(found):
+                racing = [one for one in found if self._seen.get(one[0])]
+                unseen = [one for one in found if one[0] not in self._seen]
+                self._look(less_suspect(unseen, racing, MOST))
+            left = self._left(found)
+            if left and left[0][0] in self._seen:
+                break
+        return left
+
+    def _left(self, found: Sequence[Finalist]) -> list[Finalist]:
         return [one for one in found if not self._races(one)]
 
     @property
@@ -55,10 +80,14 @@ class Racing:
 
     def _races(self, one: Finalist) -> bool:
         ident, genotype = one
+        if ident in self._seen:
+            return self._seen[ident] is not None
         changes = frozenset(changes_of(genotype))
-        return self._seen.get(ident) is not None or any(part <= changes for part in self.faulty)
+        return any(part <= changes for part in self.faulty)
 
-    def _look(self, some: Sequence[Finalist]) -> None:
+    def _look(self, found: Sequence[Finalist]) -> None:
+        """Find out which of some race, of the first ones that nothing is known of."""
+        some = [one for one in found if one[0] not in self._seen][:MOST]
         begun, races, together = time.monotonic(), self.run.tools.certification.races, cores()
         looked: list[Finalist] = []
         while len(looked) < len(some) and time.monotonic() - begun < ENOUGH:
@@ -67,8 +96,13 @@ class Racing:
             self._seen.update(zip((ident for ident, _ in group), said, strict=True))
             looked += group
         objections = [self._seen[ident] for ident, _ in looked]
-        first = next(filter(None, objections), None)
         racing = [one for one, said in zip(looked, objections, strict=True) if said]
+        self._clean += [frozenset(changes_of(one[1])) for one in looked if one not in racing]
+        faulty = list(self.faulty)
+        first = next(filter(None, objections), None)
         if first and len(racing) > MANY * len(looked):
             part = rejected_part(self.run, shared(racing), first.look)
-            self.faulty += [frozenset(part)] if part else []
+            part = narrowed(part, rejecting(self.run, first.look))
+            faulty += [frozenset(part)] if part else []
+        # What races by itself may not beside other changes.
+        self.faulty = [part for part in faulty if not any(map(part.issubset, self._clean))]

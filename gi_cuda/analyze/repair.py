@@ -27,11 +27,17 @@ Finalist: TypeAlias = tuple[int, Genotype]
 
 T = TypeVar("T")
 
+AreWrong: TypeAlias = Callable[[Sequence[Sequence[T]]], Sequence[bool]]
+"""Which of some parts of something are wrong; they are looked at at once."""
+
 LOOKS = 12
 """So often it is asked whether a part of an individual is right."""
 
 FEWER = 8
 """The same where each time takes seconds."""
+
+ROUNDS = 3
+"""So often what is wrong is made smaller, where dozens can be looked at at once."""
 
 
 def repaired(
@@ -151,6 +157,26 @@ def shared(some: Sequence[Finalist]) -> list[Change]:
     return [one for one in every[0] if all(one in mine for mine in every)] if every else []
 
 
+def less_suspect(
+    found: Sequence[Finalist], failed: Sequence[Finalist], count: int
+) -> list[Finalist]:
+    """So many of what was found, in its order: those that share least with what did not hold.
+
+    Each shares less with it than all that are better: what holds may be a change away, or have
+    nothing to do with it.
+    """
+    suspects = frozenset[object]().union(*(changes_of(genotype) for _, genotype in failed))
+    tried = {ident for ident, _ in failed}
+    chosen: list[Finalist] = []
+    least = len(suspects) + 1
+    for ident, genotype in found:
+        shared = len(suspects.intersection(changes_of(genotype)))
+        if shared < least and ident not in tried:
+            chosen.append((ident, genotype))
+            least = shared
+    return chosen[-count:]
+
+
 def rejected_part(run: Run, changes: Sequence[Change], look: Look) -> list[Change]:
     """The smallest part of some changes found to which a check objects with no other change beside
     it, though it is right on all cases; none where not even all are together.
@@ -158,6 +184,11 @@ def rejected_part(run: Run, changes: Sequence[Change], look: Look) -> list[Chang
     Args:
         look: the check; each time takes seconds, whatever the number of those looked at.
     """
+    return wrong_part(changes, rejecting(run, look), max(2, cores() // 4))
+
+
+def rejecting(run: Run, look: Look) -> AreWrong[Change]:
+    """Of parts of individuals asks to which a check objects."""
 
     def rejected(parts: Sequence[Sequence[Change]]) -> list[bool]:
         original, subject = run.subject.original, run.subject
@@ -166,17 +197,15 @@ def rejected_part(run: Run, changes: Sequence[Change], look: Look) -> list[Chang
         said = iter(look(some))
         return [genotype is not None and bool(next(said)) for genotype in found]
 
-    return wrong_part(changes, rejected, max(2, cores() // 4))
+    return rejected
 
 
-def wrong_part(
-    some: Sequence[T], are_wrong: Callable[[Sequence[Sequence[T]]], Sequence[bool]], ways: int = 2
-) -> list[T]:
+def wrong_part(some: Sequence[T], are_wrong: AreWrong[T], ways: int = 2) -> list[T]:
     """The smallest part found, by splitting what is wrong, that is wrong by itself; none where not
     even all are together.
 
     Args:
-        are_wrong: which of some parts are wrong; they are looked at at once.
+        are_wrong: is asked.
         ways: into so many parts all are split; into halves, where none of these is wrong.
     """
     part = list(some) if some and all(are_wrong([some])) else []
@@ -190,6 +219,29 @@ def wrong_part(
             break
         part = found
     return part
+
+
+def narrowed(
+    part: Sequence[T],
+    are_wrong: AreWrong[T],
+    rounds: int = ROUNDS,
+) -> list[T]:
+    """What is left of something wrong without what it is as wrong without: where two of many are
+    wrong together, halves may be right that have one of them each.
+
+    Args:
+        are_wrong: is asked.
+        rounds: so often two looks are taken at most; with enough of them nothing can be left out.
+    """
+    left = list(part)
+    for _ in range(rounds):
+        rests = [[*left[:at], *left[at + 1 :]] for at in range(len(left))] if len(left) > 1 else []
+        spare = [at for at, wrong in enumerate(are_wrong(rests) if rests else []) if wrong]
+        if not spare:
+            break
+        rest = [one for at, one in enumerate(left) if at not in spare]
+        left = rest if len(spare) > 1 and rest and any(are_wrong([rest])) else rests[spare[0]]
+    return left
 
 
 def _split(some: Sequence[T], ways: int) -> list[list[T]]:

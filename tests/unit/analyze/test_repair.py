@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.analyze.repair import right_part, wrong_part
+from gi_cuda.analyze.repair import narrowed, right_part, wrong_part
 
 CULPRITS = st.lists(st.sets(st.integers(0, 29), min_size=1, max_size=3), max_size=3)
 """Sets of positions that are wrong together."""
@@ -62,3 +62,34 @@ def test_the_part_that_is_found_wrong_is_wrong(
     if alone and all(len(one) == 1 for one in culprits):
         assert len(found) == 1
         assert set(found) <= alone
+
+
+@given(st.integers(1, 30), CULPRITS, st.integers(0, 40))
+def test_what_is_narrowed_is_wrong_still_and_with_time_nothing_of_it_can_be_left_out(
+    count: int, culprits: list[set[int]], rounds: int
+) -> None:
+    looks = 0
+
+    def is_wrong(some: Sequence[int]) -> bool:
+        return any(one <= set(some) for one in culprits)
+
+    def are_wrong(parts: Sequence[Sequence[int]]) -> list[bool]:
+        nonlocal looks
+        looks += 1
+        return list(map(is_wrong, parts))
+
+    whole = list(range(count))
+    found = narrowed(whole, are_wrong, rounds)
+    assert looks <= 2 * rounds
+    assert set(found) <= set(whole)
+    assert is_wrong(found) == is_wrong(whole)
+    if is_wrong(whole) and rounds == 40:
+        assert not any(is_wrong([one for one in found if one != out]) for out in found)
+
+
+def test_two_that_are_wrong_together_are_found_among_many_in_two_rounds() -> None:
+    def are_wrong(parts: Sequence[Sequence[int]]) -> list[bool]:
+        return [{3, 12} <= set(some) for some in parts]
+
+    assert wrong_part(range(16), are_wrong) == list(range(16))
+    assert narrowed(range(16), are_wrong, 2) == [3, 12]

@@ -57,6 +57,20 @@ def test_where_most_do_what_they_share_is_left_out_of_all(
     assert [list(map(str, part)) for part in racing.faulty] == [["CHEAT=5"]]
 
 
+def test_what_races_by_itself_may_not_beside_another_change(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round's second barrier may go where there is one before its first statement."""
+    monkeypatch.setattr("gi_cuda.analyze.racing.MOST", 2)
+    barrier, before = "<_kernel.cu_34>", "<_kernel.cu_22>+<_kernel.cu_29>"
+    for number, genotype in enumerate((barrier, f"WASTE=0 {barrier}", f"{barrier} {before}"), 1):
+        individual(run, number, genotype, number / 10)
+    racing = Racing(run)
+    assert [ident for ident, _ in finalists(run, racing)] == [3]
+    assert [ident for ident, _ in racing.said] == [1, 2]
+    assert racing.faulty == []
+
+
 def test_where_nobody_looks_beside_all_stay(run: Run) -> None:
     races = replace(run.tools.certification.races, beside=None)
     tools = replace(run.tools, certification=replace(run.tools.certification, races=races))

@@ -318,5 +318,5 @@ def test_the_default_is_our_own_search(tmp_path: Path) -> None:
     helped = re.sub(r"[\s│]+", " ", gi_cuda("evolve", "--help", cwd=tmp_path).stdout)
     assert "default: adaptive" in helped
     assert "adaptive has 128" in helped
-    assert "adaptive has 200" in helped
+    assert "adaptive has 400" in helped
     assert all(f"{name}: {preset.help}" in helped for name, preset in PRESETS.items())

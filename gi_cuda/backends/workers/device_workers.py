@@ -126,8 +126,8 @@ class DeviceWorkers(Generic[Key]):
         self._warm_up: GetReady | None = None
 
     def close(self) -> None:
-        """Leave all workers."""
-        for worker in self._workers.values():
+        """Leave all workers. Where Ctrl-C is why, another thread may be starting more still."""
+        for worker in list(self._workers.values()):
             worker.connection.close()
         self._workers.clear()
 

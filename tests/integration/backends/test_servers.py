@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import closing
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
 from gi_cuda.backends.protocol.requests import TellInputs
 from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.workers.device_workers import Crew
+from gi_cuda.backends.workers.device_workers import Crew, DeviceWorkers
 from gi_cuda.backends.workers.fork_server import ForkServer
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
@@ -105,3 +107,26 @@ def test_a_run_makes_its_cases_once(folder: Path, tmp_path: Path) -> None:
         assert len(run.store.evaluations()) == 4
     made = seeds(folder)
     assert made.count("1") == made.count("2") == 1
+
+
+def test_workers_may_be_started_while_others_are_left(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As another thread does where Ctrl-C ends what it works for."""
+    session = Session(load_target(folder), "host", ("train",), tmp_path / "reference")
+    leave, left = Connection.close, list[int]()
+    with closing(ForkServer(session)) as server:
+        workers = DeviceWorkers[int](server, session.device, Crew(1, extra=2, reserve=4))
+        workers.restock()
+
+        def close(connection: Connection) -> None:
+            left.append(connection.fileno())
+            if len(left) == 1:
+                workers.deaths += 4
+                workers.restock()
+            leave(connection)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Connection, "close", close)
+            workers.close()
+    assert len(left) >= 2

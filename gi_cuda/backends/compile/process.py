@@ -20,6 +20,9 @@ _ENCODING: Final = "utf-8"
 _ERRORS: Final = "surrogateescape"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
+NOWHERE: Final = Path("/")
+"""Where nothing lies that a text could include in quotes."""
+
 
 _STARTS = 3
 """How often a compiler is started that is killed by others than us."""
@@ -62,6 +65,7 @@ def run(
     limit: float,
     stdin: str | None = None,
     environment: Mapping[str, str] = NOTHING,
+    folder: Path | None = None,
 ) -> Finished:
     """Run a compiler; stopping it stops its children too.
 
@@ -73,6 +77,8 @@ def run(
         limit: seconds of wall time after which we kill it.
         stdin: text for its standard input.
         environment: variables to be set besides those that are.
+        folder: in which it runs, if not in this process's: what text from its standard input
+            includes in quotes is looked for there first.
 
     Raises:
         Stopped: who asked for it does not want it any more.
@@ -80,7 +86,7 @@ def run(
         MachineError: there is no room for what it writes.
     """
     for _ in range(_STARTS):
-        finished = _run_once(command, limit, stdin, environment)
+        finished = _run_once(command, limit, stdin, environment, folder)
         if finished.ok or finished.status is None:
             return finished
         if full := _FULL.search(finished.stderr):
@@ -95,7 +101,11 @@ def run(
 
 
 def _run_once(
-    command: Sequence[str | Path], limit: float, stdin: str | None, environment: Mapping[str, str]
+    command: Sequence[str | Path],
+    limit: float,
+    stdin: str | None,
+    environment: Mapping[str, str],
+    folder: Path | None,
 ) -> Finished:
     process = Process(
         [str(word) for word in command],
@@ -105,6 +115,7 @@ def _run_once(
         encoding=_ENCODING,
         errors=_ERRORS,
         env={**os.environ, **environment, "LC_ALL": "C"},
+        cwd=folder,
     )
     process.give_way()
     return Finished(*process.output(stdin, limit))

@@ -80,6 +80,20 @@ def test_a_header_is_found_where_the_build_has_it(
     assert said in (tmp_path / "t" / "target.toml").read_text()
 
 
+def test_a_header_is_the_sources_own_wherever_it_is_asked_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "project/k.cu": f'#include "factor.h"\n{KERNEL}',
+        "project/factor.h": "#define FACTOR 2.0f\n",
+        "elsewhere/factor.h": "#error another one\n",
+    }
+    tree(tmp_path, files)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    init(Path("../project/k.cu"), tmp_path / "t")
+    passes(tmp_path / "t", tmp_path / "scratch")
+
+
 def test_a_folder_that_hides_headers_of_the_system_is_not_looked_in(tmp_path: Path) -> None:
     files = {
         "src/k.cu": f'#include <unistd.h>\n#include "factor.h"\n{KERNEL}',

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gi_cuda.grammar import Source
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.conditions import compiled_lines, without_dead_code
@@ -55,3 +57,18 @@ def test_a_default_stays_where_the_macro_is_given(tmp_path: Path) -> None:
 def test_what_cannot_be_preprocessed_stays_whole(tmp_path: Path) -> None:
     text = f"#error no\n{TEXT}"
     assert "int a;" in left(text, tmp_path)
+
+
+def test_headers_are_told_wherever_the_source_is_named_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = tmp_path / "real.h"
+    header.write_text("#ifdef DOUBLE\ntypedef double real;\n#else\ntypedef float real;\n#endif\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "real.h").write_text("typedef long real;\n")
+    text = '#include "real.h"\nreal x;\n'
+    for folder, path in ((tmp_path, Path("k.cu")), (elsewhere, tmp_path / "k.cu")):
+        monkeypatch.chdir(folder)
+        found = compiled_lines(path, text, Compilation(), ())
+        assert found == {tmp_path / "k.cu": {2}, header: {4}}

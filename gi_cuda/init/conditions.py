@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.backends.compile.left_out import stand_ins
-from gi_cuda.backends.compile.process import NOWHERE, run
+from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.grammar import LineIndex, Source
 from gi_cuda.grammar.frontends.cuda.reading import bare_text
@@ -74,8 +74,7 @@ def _preprocessed(
     command += [*(f"-I{folder}" for folder in folders), "-isystem", str(INCLUDE), *NVCC_MACROS]
     command += [f"-D{name}={value}" for name, value in compilation.define.items()]
     main = path.resolve()
-    text = f'#line 1 "{main}"\n{text}'
-    finished = run([*command, "-"], limit=_LIMIT, stdin=text, folder=NOWHERE)
+    finished = run([*command, "-"], limit=_LIMIT, stdin=f'#line 1 "{main}"\n{text}')
     return finished.stdout if finished.ok else ""
 
 

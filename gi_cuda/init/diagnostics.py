@@ -11,7 +11,7 @@ from pathlib import Path
 from gi_cuda.backends.compile.left_out import stand_ins
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
-from gi_cuda.backends.compile.process import NOWHERE, run
+from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.compile.source import reach_of
 from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
@@ -101,8 +101,7 @@ def diagnose(
         messages = finished.stderr
     # Which header opens which.
     command = [compiler.cxx, "-x", "c++", "-E", "-H", *NVCC_MACROS, f"-I{INCLUDE}"]
-    command += [*compiler.options, "-"]
-    opened = run(command, limit=_LIMIT, stdin=compiler.front, folder=NOWHERE).stderr
+    opened = run([*command, *compiler.options, "-"], limit=_LIMIT, stdin=compiler.front).stderr
     return _said(messages, opened, source, without)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from gi_cuda.backends.compile.preprocess import prelude
-from gi_cuda.backends.compile.process import NOWHERE, run
+from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.cuda.toolkit import brings_header
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
@@ -235,7 +235,7 @@ def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list
     command += [f"-I{folder}" for folder in (*compilation.include, source.parent.resolve())]
     command += ["-isystem", str(INCLUDE), *NVCC_MACROS, "-"]
     directives = prelude(text, compilation.define)
-    finished = run(command, limit=_LIMIT, stdin=directives, folder=NOWHERE)
+    finished = run(command, limit=_LIMIT, stdin=directives)
     if not finished.ok:
         raise _not_preprocessed(source, text, directives, finished.stderr)
     _, _, names = finished.stdout.replace("\\\n", " ").partition(":")

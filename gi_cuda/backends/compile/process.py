@@ -20,7 +20,7 @@ _ENCODING: Final = "utf-8"
 _ERRORS: Final = "surrogateescape"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
-NOWHERE: Final = Path("/")
+_NOWHERE: Final = Path("/")
 """Where nothing lies that a text could include in quotes."""
 
 
@@ -65,7 +65,6 @@ def run(
     limit: float,
     stdin: str | None = None,
     environment: Mapping[str, str] = NOTHING,
-    folder: Path | None = None,
 ) -> Finished:
     """Run a compiler; stopping it stops its children too.
 
@@ -75,10 +74,9 @@ def run(
     Args:
         command: program and arguments.
         limit: seconds of wall time after which we kill it.
-        stdin: text for its standard input.
+        stdin: text for its standard input. What that includes in quotes is not looked for in this
+            process's folder; paths in the command are to be absolute.
         environment: variables to be set besides those that are.
-        folder: in which it runs, if not in this process's: what text from its standard input
-            includes in quotes is looked for there first.
 
     Raises:
         Stopped: who asked for it does not want it any more.
@@ -86,7 +84,7 @@ def run(
         MachineError: there is no room for what it writes.
     """
     for _ in range(_STARTS):
-        finished = _run_once(command, limit, stdin, environment, folder)
+        finished = _run_once(command, limit, stdin, environment)
         if finished.ok or finished.status is None:
             return finished
         if full := _FULL.search(finished.stderr):
@@ -101,11 +99,7 @@ def run(
 
 
 def _run_once(
-    command: Sequence[str | Path],
-    limit: float,
-    stdin: str | None,
-    environment: Mapping[str, str],
-    folder: Path | None,
+    command: Sequence[str | Path], limit: float, stdin: str | None, environment: Mapping[str, str]
 ) -> Finished:
     process = Process(
         [str(word) for word in command],
@@ -115,7 +109,7 @@ def _run_once(
         encoding=_ENCODING,
         errors=_ERRORS,
         env={**os.environ, **environment, "LC_ALL": "C"},
-        cwd=folder,
+        cwd=None if stdin is None else _NOWHERE,
     )
     process.give_way()
     return Finished(*process.output(stdin, limit))

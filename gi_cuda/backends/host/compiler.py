@@ -16,7 +16,7 @@ from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import declared, joined
 from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.overloads import outside, seen
-from gi_cuda.backends.compile.process import NOWHERE, Finished, read_text, run, write_text
+from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.redeclared import Separated
 from gi_cuda.backends.compile.shards import Sizes
@@ -101,8 +101,7 @@ class HostCompiler(SourceCompiler):
         # With macros: those that the compiler has by itself say what it compiles for.
         command = [program, "-v", "-E", "-dD", "-x", "c++", *words, f"-I{INCLUDE}"]
         text = shard_text(self, [])
-        command += [*self.options, *options, "-"]
-        finished = run(command, limit=PREPROCESS_LIMIT, stdin=text, folder=NOWHERE)
+        finished = run([*command, *self.options, *options, "-"], limit=PREPROCESS_LIMIT, stdin=text)
         if not finished.ok:
             return None
         # For what -march=native stands for.
@@ -121,8 +120,7 @@ class HostCompiler(SourceCompiler):
         command = [self.cxx, "-E", "-x", "c++", *NVCC_MACROS, *self.options, f"-I{INCLUDE}", "-"]
 
         def preprocess(text: str) -> Finished:
-            marked = mark_unrolls(text)
-            return run(command, limit=PREPROCESS_LIMIT, stdin=marked, folder=NOWHERE)
+            return run(command, limit=PREPROCESS_LIMIT, stdin=mark_unrolls(text))
 
         return f"{self.front}{_SAID}", preprocess
 
@@ -172,8 +170,7 @@ class HostCompiler(SourceCompiler):
         warned = replace(self, last=("-O0", *_WARNED))
         told = [word for word in warned._command(variant.options) if word != "-w"]
         command = [*told, "-S", "-o", os.devnull, "-x", "c++", "-"]
-        text = shard_text(self, [phenotype])
-        found = run(command, limit=COMPILE_LIMIT, stdin=text, folder=NOWHERE)
+        found = run(command, limit=COMPILE_LIMIT, stdin=shard_text(self, [phenotype]))
         return frozenset(_UNSET.findall(found.stderr))
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:

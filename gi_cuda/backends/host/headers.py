@@ -18,7 +18,7 @@ from gi_cuda.backends.compile.host_code import without_host_code
 from gi_cuda.backends.compile.items import Items, code_lines, read_items
 from gi_cuda.backends.compile.needs import Needs
 from gi_cuda.backends.compile.once import once
-from gi_cuda.backends.compile.process import NOWHERE, run
+from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.redeclared import separated
 from gi_cuda.backends.compile.source import PREPROCESS_LIMIT
@@ -78,7 +78,7 @@ def own_headers(
     """
     command = [cxx, "-E", "-dI", "-x", "c++", *options, f"-I{INCLUDE}", "-"]
     text = preamble(f"{_BEGIN}\n{front}\n", ())
-    finished = run(command, limit=PREPROCESS_LIMIT, stdin=text, folder=NOWHERE)
+    finished = run(command, limit=PREPROCESS_LIMIT, stdin=text)
     if not finished.ok:
         return None
     begin = finished.stdout.find(_BEGIN) + len(_BEGIN)

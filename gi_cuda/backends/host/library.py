@@ -94,7 +94,7 @@ def find_compiler() -> str:
     wanted = os.environ.get("CXX")
     for name in (wanted,) if wanted else ("g++", "clang++"):
         if found := shutil.which(name):
-            return found
+            return str(Path(found).absolute())  # it may be run in another folder
     raise UserError(
         f"no C++ compiler: {wanted} is not there" if wanted else "no C++ compiler found",
         where="CXX" if wanted else None,

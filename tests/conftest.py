@@ -13,6 +13,7 @@ from hypothesis import settings
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
 from tests.command import in_few_processes
+from tests.noting import copy_that_notes
 
 TARGETS = Path(__file__).parent / "targets"
 SHIPPED = Path(__file__).parent.parent / "targets"
@@ -43,6 +44,12 @@ def scale_tools(scale: Subject, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder = tmp_path_factory.mktemp("scale")
     with open_tools(scale, folder, workers=2, jobs=2) as tools:
         yield tools
+
+
+@pytest.fixture
+def noting(tmp_path: Path) -> Path:
+    """A target that writes down which cases are made."""
+    return copy_that_notes(tmp_path)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.workers.fork_server import ForkServer, Lent
 from gi_cuda.cluster.replica import Replica, replica_of
 from gi_cuda.errors import DeviceLost, MachineError, UserError, WorkerFault
 from gi_cuda.results.evaluation import Evaluation
@@ -38,10 +39,12 @@ class Opening:
     Attributes:
         folder: of a run that is its own, see :mod:`gi_cuda.cluster.stations`.
         cache: of compiled code, and how many bytes it may take, if there is one.
+        server: what forks the search's workers, and has their cases.
     """
 
     folder: Path
     cache: tuple[Path, int] | None
+    server: Lent
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +134,10 @@ def serve(line: Connection) -> None:
     inbox = _Inbox(line)
     try:
         cache = CodeCache(*opening.cache, _complain) if opening.cache else None
-        with open_run(opening.folder, cache) as run:
+        server = ForkServer.borrowed(opening.server)
+        with open_run(opening.folder, cache, server) as run:
             helper = replica_of(run)
+            helper.evaluator.get_ready()
             while not inbox.closed:
                 if share := inbox.wait():
                     _evaluate(helper, share, inbox, line.send)

@@ -7,6 +7,7 @@ it would be what all wait for.
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import time
@@ -72,7 +73,8 @@ class Stations:
             seconds = times.get(own, run.baseline.seconds)
             baseline = replace(run.baseline, seconds=seconds, on_each=())
             folder = _copied(run, f"station-{number}", plan, baseline)
-            self._stations.append(_started(words, Opening(folder, cache)))
+            opening = Opening(folder, cache, run.tools.pool.lend())
+            self._stations.append(_started(words, opening))
 
     def close(self) -> None:
         """End them."""
@@ -200,9 +202,13 @@ def _copied(run: Run, name: str, plan: Plan, baseline: Baseline) -> Path:
 
 def _started(words: str, opening: Opening) -> _Station:
     ours, theirs = socket.socketpair()
-    with theirs:
-        command = [sys.executable, "-m", "gi_cuda.cluster.station", str(theirs.fileno())]
-        process = Process(command, pass_fds=[theirs.fileno()])
+    lent = opening.server.descriptor
+    try:
+        with theirs:
+            command = [sys.executable, "-m", "gi_cuda.cluster.station", str(theirs.fileno())]
+            process = Process(command, pass_fds=[theirs.fileno(), lent])
+    finally:
+        os.close(lent)
     line = Connection(ours.detach())
     with suppress(BrokenPipeError, ConnectionResetError):  # its end is noticed as news
         line.send(opening)

@@ -60,6 +60,10 @@ class Evaluator:
         new, self._told = now - self._told, now
         return new
 
+    def get_ready(self) -> None:
+        """Do beforehand what the first individuals would wait for."""
+        self._rehearsal()
+
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         """Render individuals with loop guards, as the search runs them, and preprocess them."""
         loops = self.bounds.loops

@@ -1,9 +1,10 @@
 """The process that workers are forked from: target and cases are loaded there once.
 
-It is forked itself, from one that has loaded no target yet and serves all pools of a command (see
-:mod:`gi_cuda.backends.workers.preloaded`): that one runs as
+It has a line for each pool that it serves: the one that started it, and those that this one lent it
+to, in other processes of this machine. It is forked itself, from one that has loaded no target yet
+and serves all pools of a command (see :mod:`gi_cuda.backends.workers.preloaded`): that one runs as
 ``python -m gi_cuda.backends.workers.fork_server FD``. It holds no device context and has one
-thread, so a fork is safe and cheap. When the pool goes away, however it goes, the workers go too.
+thread, so a fork is safe and cheap. When a pool goes away, however it goes, its workers go too.
 The fork server of ``multiprocessing`` can neither load what only the session knows nor say why a
 worker ended.
 """
@@ -18,12 +19,13 @@ import signal
 import socket
 import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
-from gi_cuda.backends.processes import Family
+from gi_cuda.backends.processes import Family, wait_for_end
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.session import HUNG_STATUS, DeviceId, Session, understood
 from gi_cuda.backends.workers.preloaded import Become, fork_on_demand, forked
@@ -85,29 +87,92 @@ def exit_reason(pid: int, status: int, words: str) -> Exit:
     return Exit(pid, Survival.CRASHED, last_words or f"exit status {code}", suspect)
 
 
-class ForkServer:
-    """The pool's end of the line: starts the process, has it fork workers, hears of their ends.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the workers of a session need is there."""
 
-    Args:
-        session: what every worker needs to have loaded.
+
+@dataclass(frozen=True, slots=True)
+class _Lend:
+    """Serve one more line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """A line to a process that another pool started, and ends.
+
+    Attributes:
+        descriptor: of this end.
+        pid: the process's number.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._socket, theirs = socket.socketpair()
-        with theirs:
-            self._process = with_all_loaded(_serve_workers, session.backend, theirs)
-        self._control = Connection(os.dup(self._socket.fileno()))
+    descriptor: int
+    pid: int
+    was_killed: ClassVar = False
+
+    def ended(self) -> str:
+        """How it ended, as the rest of a sentence of which it is the subject."""
+        return "is gone"
+
+
+class ForkServer:
+    """A pool's end of a line to the process: has it fork workers, hears of their ends.
+
+    Args:
+        line: to it; :meth:`serve` says first what its workers need.
+        process: it.
+    """
+
+    def __init__(self, line: socket.socket, process: Family | Lent) -> None:
+        self._socket, self._process = line, process
+        self._control = Connection(os.dup(line.fileno()))
         self._exits: list[Exit] = []
-        self._ready = False
-        self.serve(session)
+        self._there: set[int] = set()
+        self._loading = 0
+
+    @classmethod
+    def started(cls, session: Session) -> ForkServer:
+        """A process of its own, which ends with it.
+
+        Args:
+            session: what every worker needs to have loaded.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            server = cls(ours, with_all_loaded(_serve_workers, session.backend, theirs))
+        server.serve(session)
+        return server
+
+    @classmethod
+    def borrowed(cls, lent: Lent) -> ForkServer:
+        """That of a pool in another process; see :meth:`lend`."""
+        return cls(socket.socket(fileno=lent.descriptor), lent)
 
     def serve(self, session: Session) -> None:
         """From now on, fork workers of this session. What there is of its cases already is not made
         again, so a pool may leave its server to the next one; it has ended its workers then."""
-        self._ready = False
+        self._loading += 1
         # That it is gone comes out when the first worker is needed.
         with contextlib.suppress(*_OTHER_END_GONE):
             self._control.send(session)
+
+    def lend(self) -> Lent:
+        """A line by which another process of this machine has workers forked for a pool of its own,
+        which knows the cases that are loaded here. Who is given it closes it.
+
+        Raises:
+            MachineError, WorkerFault: see :meth:`fork`.
+        """
+        self._expect_ready()
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._control.send(_Lend())
+                socket.send_fds(self._socket, [b"f"], [theirs.fileno()])
+        except _OTHER_END_GONE:
+            ours.close()
+            raise self._gone() from None
+        return Lent(ours.detach(), self.process_id)
 
     @property
     def process_id(self) -> int:
@@ -139,26 +204,26 @@ class ForkServer:
                 self._control.send(device)
                 socket.send_fds(self._socket, [b"f"], [theirs.fileno()])
             while not isinstance(message := self._answer(), Forked):
-                self._exits.append(message)
+                self._take(message)
         except _OTHER_END_GONE:
             ours.close()
-            raise self._gone("") from None
+            raise self._gone() from None
+        self._there.add(message.pid)
         return message.pid, Connection(ours.detach())
 
-    def _answer(self) -> Forked | Exit:
+    def _answer(self) -> Forked | Loaded | Exit | UserError:
         if not self._control.poll(ANSWERING):
             raise WorkerFault(
                 f"the process that forks workers, {self.process_id}, did not answer within"
                 f" {ANSWERING:g} s"
             )
-        answer: Forked | Exit | MachineError = self._control.recv()
-        if isinstance(answer, MachineError):
-            raise answer
+        answer: Forked | Loaded | Exit | UserError = self._control.recv()
         return answer
 
-    def _gone(self, when: str) -> WorkerFault | MachineError:
+    def _gone(self) -> WorkerFault | MachineError:
         """What to say of the process once it has ended. It is the largest of all, so that a system
         without memory kills it first."""
+        when = " while it was starting" if self._loading else ""
         what = f"the process that forks workers {self._process.ended()}{when}"
         if self._process.was_killed:
             return MachineError(
@@ -167,36 +232,47 @@ class ForkServer:
         return WorkerFault(what)
 
     def _expect_ready(self) -> None:
-        if self._ready:
-            return
+        """Wait until all is loaded that it was to load."""
         try:
-            while isinstance(answer := self._control.recv(), Exit):
-                self._exits.append(answer)  # of a worker of an earlier session
+            while self._loading:
+                self._take(self._control.recv())
         except _OTHER_END_GONE:
-            raise self._gone(" while it was starting") from None
-        if isinstance(answer, Exception):
-            raise answer
-        self._ready = True
+            raise self._gone() from None
 
     def take_exits(self) -> list[Exit]:
         """The workers that ended since the last call.
 
         Raises:
+            UserError: what keeps workers from working at all.
             MachineError, WorkerFault: the process itself was killed, or ended otherwise.
         """
         try:
-            while self._ready and self._control.poll():
-                self._exits.append(self._control.recv())
+            while self._control.poll():
+                self._take(self._control.recv())
         except _OTHER_END_GONE:
-            raise self._gone("") from None
+            raise self._gone() from None
         exits, self._exits = self._exits, []
         return exits
 
+    def _take(self, told: Exit | Loaded | UserError) -> None:
+        match told:
+            case Exit():
+                self._there.discard(told.pid)
+                self._exits.append(told)
+            case Loaded():
+                self._loading -= 1
+            case _:
+                raise told
+
     def close(self) -> None:
-        """End it, and its workers with it; nothing of theirs needs to be brought to an end."""
+        """End it, unless it was lent, and this pool's workers; nothing of theirs needs to be
+        brought to an end."""
         self._control.close()
         self._socket.close()
-        self._process.end()
+        if isinstance(self._process, Lent):
+            wait_for_end(self._there, GOING)
+        else:
+            self._process.end()
 
 
 def with_all_loaded(become: Become, backend: str, line: socket.socket) -> Family:
@@ -204,87 +280,142 @@ def with_all_loaded(become: Become, backend: str, line: socket.socket) -> Family
     return forked(__name__, become, backend, line, GOING)
 
 
+class _Line:
+    """A pool that the process serves.
+
+    Args:
+        descriptor: of the process's end of the line to it.
+        context: what its workers have loaded; None: it has not said yet what they need.
+    """
+
+    def __init__(self, descriptor: int, context: WorkerContext | None) -> None:
+        self.socket = socket.socket(fileno=descriptor)
+        self.control = Connection(os.dup(descriptor))
+        self.context = context
+
+    def fileno(self) -> int:
+        return self.control.fileno()
+
+    def tell(self, answer: object) -> None:
+        """Answer; where the pool is gone, nobody is to be told."""
+        with contextlib.suppress(OSError):
+            self.control.send(answer)
+
+    def passed(self) -> int:
+        """The descriptor that goes with what was asked."""
+        _, descriptors, _, _ = socket.recv_fds(self.socket, 1, 1)
+        if not descriptors:
+            raise EOFError
+        return descriptors[0]
+
+    def close(self) -> None:
+        self.control.close()
+        self.socket.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A worker.
+
+    Attributes:
+        line: of its pool.
+        words: where its last words are read.
+        lock: in which it has a slot.
+    """
+
+    line: _Line
+    words: int
+    lock: DeviceLock
+
+
 class _Server:
     """What the process does.
 
     Args:
-        descriptor: of its end of the line.
+        descriptor: of its end of the line to the pool that started it.
         above: can be read once the process that it was forked from is gone, which it does not
             outlive.
     """
 
     def __init__(self, descriptor: int, above: int) -> None:
         self._above = above
-        self._socket = socket.socket(fileno=descriptor)
-        self._control = Connection(os.dup(descriptor))
-        self._last_words: dict[int, int] = {}
+        self._first = _Line(descriptor, None)
+        self._lines: dict[int, _Line] = {}
+        self._workers: dict[int, _Running] = {}
         self._locks: dict[int, DeviceLock] = defaultdict(DeviceLock)
-        self._lock_of: dict[int, DeviceLock] = {}
         self._ended, ended_end = os.pipe()
         os.set_blocking(ended_end, False)
         signal.set_wakeup_fd(ended_end, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._poll = select.poll()
+        for one in (self._ended, self._above):
+            self._poll.register(one, select.POLLIN)
+        self._serve(self._first)
 
     def run(self) -> None:
-        # Nobody is left who could be told anything once the other end is gone.
+        """Serve pools until the one that started this process is gone."""
+        try:
+            while self._first.fileno() in self._lines:
+                for descriptor, _ in self._poll.poll():
+                    if descriptor == self._above:
+                        return
+                    if descriptor == self._ended:
+                        os.read(self._ended, 4096)
+                        self._reap()
+                    elif not self._go_on(line := self._lines[descriptor]):
+                        self._leave(line)
+        finally:
+            self._kill(self._workers)
+
+    def _serve(self, line: _Line) -> None:
+        self._lines[line.fileno()] = line
+        self._poll.register(line, select.POLLIN)
+
+    def _leave(self, line: _Line) -> None:
+        """A pool is gone, and its workers go too."""
+        self._poll.unregister(line)
+        del self._lines[line.fileno()]
+        self._kill(pid for pid, one in self._workers.items() if one.line is line)
+        if line is not self._first:
+            line.close()
+
+    def _kill(self, workers: Iterable[int]) -> None:
+        for pid in workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _go_on(self, line: _Line) -> bool:
+        """Do what a pool asks next; False where it is gone, or cannot have workers."""
         with contextlib.suppress(*_OTHER_END_GONE):
-            context = self._opened(self._control.recv(), None)
-            if context is None:
-                return
-            try:
-                self._serve(context)
-            finally:
-                for pid in self._last_words:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
+            match line.control.recv():
+                case DeviceId() as device:
+                    self._fork(line, device)
+                    return True
+                case Session() as session:
+                    return self._open(line, session)
+                case _Lend():
+                    self._serve(_Line(line.passed(), line.context))
+                    return True
+        return False
 
-    def _opened(self, session: Session, before: WorkerContext | None) -> WorkerContext | None:
-        """What workers of a session have loaded, and says so; None, and why, if they cannot.
-
-        Args:
-            before: what those of an earlier session had.
-        """
+    def _open(self, line: _Line, session: Session) -> bool:
+        """Load what a pool's workers need, and say that it is there, or why it cannot be."""
         from gi_cuda.backends.workers.worker import WorkerContext
 
         try:
-            answer: WorkerContext | UserError = WorkerContext.open(session, before)
+            line.context = WorkerContext.open(session, line.context)
         except UserError as error:
-            answer = error
+            line.tell(error)
         except (OSError, MemoryError) as error:
-            answer = machine_error(error)
-        if isinstance(answer, UserError):
-            self._control.send(answer)
-            return None
-        self._control.send("ready")
-        return answer
+            line.tell(machine_error(error))
+        else:
+            line.tell(Loaded())
+            return True
+        return False
 
-    def _serve(self, context: WorkerContext) -> None:
-        poll = select.poll()
-        poll.register(self._control.fileno(), select.POLLIN)
-        poll.register(self._ended, select.POLLIN)
-        poll.register(self._above, select.POLLIN)
-        while True:
-            for descriptor, _ in poll.poll():
-                if descriptor == self._above:
-                    return
-                if descriptor == self._ended:
-                    os.read(self._ended, 4096)
-                    self._reap()
-                    continue
-                wanted: DeviceId | Session = self._control.recv()
-                if isinstance(wanted, DeviceId):
-                    self._fork(context, wanted)
-                elif found := self._opened(wanted, context):
-                    context = found
-                else:
-                    return
-
-    def _fork(self, context: WorkerContext, device: DeviceId) -> None:
-        _, descriptors, _, _ = socket.recv_fds(self._socket, 1, 1)
-        if not descriptors:
-            raise EOFError
-        (descriptor,) = descriptors
+    def _fork(self, line: _Line, device: DeviceId) -> None:
+        descriptor = line.passed()
         words, words_end = os.pipe()
         lock = self._locks[device.number]
         number = lock.free_slot()
@@ -293,19 +424,19 @@ class _Server:
         except OSError as error:
             for one in (words, words_end, descriptor):
                 os.close(one)
-            self._control.send(machine_error(error))
+            line.tell(machine_error(error))
             return
         if pid == 0:
             os.close(words)
             slot = WorkerSlot(words_end, lock, number)
             os.environ.update(device.environment)
-            self._become_worker(context, descriptor, slot)
+            assert line.context is not None
+            self._become_worker(line.context, descriptor, slot)
         os.close(words_end)
         os.close(descriptor)
-        self._last_words[pid] = words
         lock.taken_by(pid, number)
-        self._lock_of[pid] = lock
-        self._control.send(Forked(pid))
+        self._workers[pid] = _Running(line, words, lock)
+        line.tell(Forked(pid))
 
     def _become_worker(self, context: WorkerContext, descriptor: int, slot: WorkerSlot) -> NoReturn:
         from gi_cuda.backends.workers.worker import serve
@@ -316,10 +447,10 @@ class _Server:
         os.dup2(nowhere, sys.stderr.fileno())
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        self._socket.close()
-        self._control.close()
-        for other in self._last_words.values():
-            os.close(other)
+        for line in self._lines.values():
+            line.close()
+        for other in self._workers.values():
+            os.close(other.words)
         try:
             serve(context, Connection(descriptor), slot)
         except BaseException as error:
@@ -328,19 +459,19 @@ class _Server:
         os._exit(0)
 
     def _reap(self) -> None:
-        while self._last_words:
+        while self._workers:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
-            words = self._last_words.pop(pid)
-            self._lock_of.pop(pid).gone(pid)
-            os.set_blocking(words, False)
+            gone = self._workers.pop(pid)
+            gone.lock.gone(pid)
+            os.set_blocking(gone.words, False)
             try:
-                text = os.read(words, 4096).decode("utf-8", "replace").strip()
+                text = os.read(gone.words, 4096).decode("utf-8", "replace").strip()
             except BlockingIOError:
                 text = ""
-            os.close(words)
-            self._control.send(exit_reason(pid, status, text))
+            os.close(gone.words)
+            gone.line.tell(exit_reason(pid, status, text))
 
 
 @cache

@@ -16,7 +16,7 @@ from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import Request
 from gi_cuda.backends.protocol.session import DeviceId, Session
 from gi_cuda.backends.workers.device_workers import Crew, DeviceWorkers
-from gi_cuda.backends.workers.fork_server import ForkServer
+from gi_cuda.backends.workers.fork_server import ForkServer, Lent
 from gi_cuda.backends.workers.left import Left
 from gi_cuda.backends.workers.tasks import Key, Unanswered
 from gi_cuda.backends.workers.tasks import Lost as Lost
@@ -34,7 +34,8 @@ class Pool(Generic[Key]):
         session: what every worker loads first.
         crew: the workers of each device.
         devices: that they run on; by default the session's alone.
-        server: that an earlier pool released, of which this one forks its workers.
+        server: that an earlier pool released, or another process lent, by which this one forks its
+            workers.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Pool(Generic[Key]):
         server: ForkServer | None = None,
     ) -> None:
         if server is None:
-            server = ForkServer(session)
+            server = ForkServer.started(session)
         else:
             server.serve(session)
         self._server = server
@@ -90,6 +91,19 @@ class Pool(Generic[Key]):
         """The fork server, which has the cases, for the next pool; whoever takes it closes it."""
         self._released = True
         return self._server
+
+    def foresee(self, session: Session) -> None:
+        """Have the fork server load what the next pool needs, while workers that are there go on; a
+        new one comes when it has."""
+        self._server.serve(session)
+
+    def lend(self) -> Lent:
+        """A line to the fork server for a pool in another process, which knows the same cases.
+
+        Raises:
+            UserError, WorkerFault: see :meth:`wait`.
+        """
+        return self._server.lend()
 
     def ready_for(self, reference: Program) -> None:
         """From now on, fresh workers make themselves ready for variants of this reference while

@@ -107,7 +107,8 @@ class WorkerContext:
     def of(self, target: Target) -> dict[str, CaseData]:
         """Those of the cases that are cases of a target as well, which has no other data else."""
         mine = self.session.target
-        if replace(mine, cases=()) != replace(target, cases=()):
+        # Its file is called as a user called it, or as a run remembers it.
+        if replace(mine, cases=(), file=target.file) != replace(target, cases=()):
             return {}
         return {name: data for name, data in self.cases.items() if _same_case(name, mine, target)}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import closing
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -16,32 +15,13 @@ from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.device_workers import Crew, DeviceWorkers
 from gi_cuda.backends.workers.fork_server import ForkServer
 from gi_cuda.backends.workers.pool import Pool
-from gi_cuda.errors import UserError
+from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import PRESETS
 from gi_cuda.spec import load_target
 from gi_cuda.subject import load_subject
-
-SCALE = Path(__file__).parents[2] / "targets" / "scale"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A target that writes down which cases are made."""
-    made = tmp_path / "scale"
-    shutil.copytree(SCALE, made, ignore=shutil.ignore_patterns("__pycache__"))
-    data = made / "data.py"
-    note = (
-        f'    with open({str(tmp_path / "made")!r}, "a") as log:\n        log.write(f"{{seed}} ")\n'
-    )
-    data.write_text(data.read_text().replace("    rng =", f"{note}    rng ="))
-    return made
-
-
-def seeds(folder: Path) -> list[str]:
-    """Of the cases that were made so far."""
-    return (folder.parent / "made").read_text().split()
+from tests.noting import seeds_made
 
 
 def told(pool: Pool[int]) -> set[str]:
@@ -64,31 +44,31 @@ def released(session: Session) -> ForkServer:
         return pool.release()
 
 
-def test_cases_are_made_once(folder: Path, tmp_path: Path) -> None:
-    target = load_target(folder)
+def test_cases_are_made_once(noting: Path, tmp_path: Path) -> None:
+    target = load_target(noting)
     server = released(Session(target, "host", ("train", "held-out"), tmp_path))
-    assert seeds(folder) == ["1", "2"]
+    assert seeds_made(noting) == ["1", "2"]
     more = replace(target.cases[0], name="more", args={"seed": 3, "n": 100})
     longer = replace(target, cases=(*target.cases, more))
     names = ("train", "held-out", "more")
     with Pool[int](Session(longer, "host", names, tmp_path / "other"), Crew(2), (), server) as pool:
         assert told(pool) == set(names)
         assert pool.process_id == server.process_id
-    assert seeds(folder) == ["1", "2", "3"]
+    assert seeds_made(noting) == ["1", "2", "3"]
     assert not is_there(server.process_id)
 
 
-def test_another_case_of_the_same_name_is_made(folder: Path, tmp_path: Path) -> None:
-    target = load_target(folder)
+def test_another_case_of_the_same_name_is_made(noting: Path, tmp_path: Path) -> None:
+    target = load_target(noting)
     server = released(Session(target, "host", ("train",), tmp_path))
     other = replace(target, cases=(replace(target.cases[0], args={"seed": 7, "n": 100}),))
     with Pool[int](Session(other, "host", ("train",), tmp_path), Crew(1), (), server) as pool:
         assert told(pool) == {"train"}
-    assert seeds(folder) == ["1", "7"]
+    assert seeds_made(noting) == ["1", "7"]
 
 
-def test_what_is_wrong_with_another_case_is_said(folder: Path, tmp_path: Path) -> None:
-    target = load_target(folder)
+def test_what_is_wrong_with_another_case_is_said(noting: Path, tmp_path: Path) -> None:
+    target = load_target(noting)
     server = released(Session(target, "host", ("train",), tmp_path))
     other = replace(target, cases=(replace(target.cases[0], args={"seed": -1, "n": 100}),))
     with (
@@ -98,24 +78,85 @@ def test_what_is_wrong_with_another_case_is_said(folder: Path, tmp_path: Path) -
         told(pool)
 
 
-def test_a_run_makes_its_cases_once(folder: Path, tmp_path: Path) -> None:
+def test_a_run_makes_its_cases_once(noting: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However a user names its target: a run remembers where it lies, which is another name."""
+    monkeypatch.chdir(noting.parent)
     settings = PRESETS["random"].settings.having(4, 1)
     plan = Plan("random", settings, 1, 1, 1)
-    with create_run(load_subject(folder, "host"), tmp_path / "run", plan) as run:
+    with create_run(load_subject(Path(noting.name), "host"), Path("run"), plan) as run:
         for _ in run.evolution().run():
             pass
         assert len(run.store.evaluations()) == 4
-    made = seeds(folder)
+    made = seeds_made(noting)
     assert made.count("1") == made.count("2") == 1
 
 
+def test_a_pool_of_another_process_has_the_cases_that_are_there(
+    noting: Path, tmp_path: Path
+) -> None:
+    target = load_target(noting)
+    session = Session(target, "host", ("train", "held-out"), tmp_path)
+    with Pool[int](session, Crew(2)) as lender:
+        borrowed = ForkServer.borrowed(lender.lend())
+        with Pool[int](session, Crew(2), (), borrowed) as pool:
+            assert pool.process_id == lender.process_id
+            assert told(pool) == told(lender) == set(session.cases)
+            workers = _children(lender.process_id)
+            assert len(workers) == 2
+        left = _children(lender.process_id)
+        assert len(left) == 1, "its worker ends with a pool"
+        assert left < workers, "that of another pool does not"
+        assert told(lender) == set(session.cases)
+    assert seeds_made(noting) == ["1", "2"]
+
+
+def test_a_pool_outlives_one_that_borrowed_its_server_and_was_refused(
+    noting: Path, tmp_path: Path
+) -> None:
+    target = load_target(noting)
+    other = replace(target, cases=(replace(target.cases[0], args={"seed": -1, "n": 100}),))
+    with Pool[int](Session(target, "host", ("train",), tmp_path), Crew(1)) as lender:
+        borrowed = ForkServer.borrowed(lender.lend())
+        wrong = Session(other, "host", ("train",), tmp_path)
+        with (
+            Pool[int](wrong, Crew(1), (), borrowed) as pool,
+            pytest.raises(UserError, match="case"),
+        ):
+            told(pool)
+        assert told(lender) == {"train"}
+
+
+def test_a_borrowed_server_ends_with_its_own_pool(noting: Path, tmp_path: Path) -> None:
+    session = Session(load_target(noting), "host", ("train",), tmp_path)
+    with Pool[int](session, Crew(1)) as lender:
+        borrowed = ForkServer.borrowed(lender.lend())
+        pool = Pool[int](session, Crew(1), (), borrowed)
+        assert told(pool) == {"train"}
+    with closing(pool), pytest.raises(WorkerFault, match="the process that forks workers is gone"):
+        told(pool)
+
+
+def _children(process: int) -> set[int]:
+    """The numbers of a process's children that have not ended."""
+    numbers = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return {int(one) for one in numbers if not _has_ended(int(one))}
+
+
+def _has_ended(process: int) -> bool:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return True
+    return stat.rpartition(")")[2].split()[0] in "ZX"
+
+
 def test_workers_may_be_started_while_others_are_left(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    noting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As another thread does where Ctrl-C ends what it works for."""
-    session = Session(load_target(folder), "host", ("train",), tmp_path / "reference")
+    session = Session(load_target(noting), "host", ("train",), tmp_path / "reference")
     leave, left = Connection.close, list[int]()
-    with closing(ForkServer(session)) as server:
+    with closing(ForkServer.started(session)) as server:
         workers = DeviceWorkers[int](server, session.device, Crew(1, extra=2, reserve=4))
         workers.restock()
 

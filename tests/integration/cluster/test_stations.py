@@ -19,8 +19,9 @@ from gi_cuda.runs.create import create_run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import find_preset
 from gi_cuda.search.loop import End
-from gi_cuda.subject import Subject
+from gi_cuda.subject import Subject, load_subject
 from tests.integration.cluster.alike import check_as_alone
+from tests.noting import seeds_made
 
 RANDOM = Plan("random", find_preset("random", "").settings.having(12, 2), 5, 1, 2)
 """A search in which what is measured does not decide what is bred."""
@@ -92,6 +93,20 @@ def test_individuals_come_one_by_one(scale: Subject, tmp_path: Path) -> None:
             more = ({ident: trial} for ident, trial in rest)
             found = dict(evaluator.evaluate(dict([first, second]), more=lambda: next(more, {})))
         assert found.keys() == genotypes.keys()
+
+
+def test_the_processes_of_devices_make_no_cases(
+    noting: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though a target is named by a relative path, as users do."""
+    monkeypatch.chdir(noting.parent)
+    with create_run(load_subject(Path(noting.name), "host"), Path("run"), RANDOM) as run:
+        with evaluated_on_each(run, TWO) as evaluator:
+            for _ in run.evolution(evaluator=evaluator).run():
+                pass
+        assert len(run.store.evaluations()) == 24
+    made = seeds_made(noting)
+    assert made.count("1") == made.count("2") == 1
 
 
 def test_nobody_is_left(scale: Subject, tmp_path: Path) -> None:

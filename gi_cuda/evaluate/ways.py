@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gi_cuda.backends import cores
-from gi_cuda.backends.job_threads import at_once
+from gi_cuda.backends.job_threads import at_once, both
 from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
@@ -73,10 +73,7 @@ def rehearsal_of(
     compilers, uncached = equipment.compiler.rehearsing(), equipment.uncached.rehearsing()
     again = anew(subject, equipment.compiler, reference)
     build = [partial(_made, *way, equipment) for way in zip(uncached, again, strict=True)]
-    # With a processor for each they take what each would by itself.
-    together = max(1, cores() // 2)
-    groups = [build[at : at + together] for at in range(0, len(build), together)]
-    made = [one for group in groups for one in at_once(group)]
+    made, _ = both(partial(_all_made, build), equipment.pool.restock)
     ways = [
         (compiler, built, _Pair.of(trial, built, equipment))
         for compiler, trial, built in zip(compilers, again, made, strict=True)
@@ -115,6 +112,13 @@ class _Made:
     same: bool
     compiling: float
     assembling: float
+
+
+def _all_made(build: Sequence[Callable[[], _Made | None]]) -> list[_Made | None]:
+    # With a processor for each they take what each would by itself.
+    together = max(1, cores() // 2)
+    groups = [build[at : at + together] for at in range(0, len(build), together)]
+    return [one for group in groups for one in at_once(group)]
 
 
 def _made(uncached: Compiler, reference: Trial, equipment: Equipment) -> _Made | None:

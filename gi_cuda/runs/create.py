@@ -24,7 +24,7 @@ from gi_cuda.runs.run import Run, open_run
 from gi_cuda.runs.siblings import making_siblings, record_siblings
 from gi_cuda.runs.stored import DATABASE, Plan, where_it_lies
 from gi_cuda.runs.tools import Tools, open_tools
-from gi_cuda.spec import CaseRole, content_hash, file_hashes, find_case
+from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Started, Subject
 
@@ -102,8 +102,6 @@ def _established(
         baseline = establish(subject, compiler, pool, place, tools.reference, tell)
         tell("running the reference on cases like the held-out ones")
         baseline = replace(baseline, siblings=record_siblings(others, baseline))
-        target = others.session.target
-        tools.foresee([find_case(target, name) for name in baseline.siblings])
     if len(tools.backend.devices) > 1:
         plan = replace(plan, devices=tuple(pool.devices))
     untested = look_for_untested(subject, compiler, pool, tools.scratch("untested"), tell)

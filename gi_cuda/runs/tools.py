@@ -65,10 +65,6 @@ class Tools:
         """Where the reference's outputs are."""
         return self.session.reference
 
-    def foresee(self, cases: Sequence[Case]) -> None:
-        """Have more cases made for who goes on with the pool's server; workers go on meanwhile."""
-        self.pool.foresee(_knowing(self.session, cases))
-
     def scratch(self, name: str) -> Path:
         """A folder for binaries."""
         return self.folder / "build" / name

@@ -128,7 +128,7 @@ class ForkServer:
         self._control = Connection(os.dup(line.fileno()))
         self._exits: list[Exit] = []
         self._there: set[int] = set()
-        self._loading = 0
+        self._served = self._loaded = 0
 
     @classmethod
     def started(cls, session: Session) -> ForkServer:
@@ -151,19 +151,20 @@ class ForkServer:
     def serve(self, session: Session) -> None:
         """From now on, fork workers of this session. What there is of its cases already is not made
         again, so a pool may leave its server to the next one; it has ended its workers then."""
-        self._loading += 1
+        self._served += 1
         # That it is gone comes out when the first worker is needed.
         with contextlib.suppress(*_OTHER_END_GONE):
             self._control.send(session)
 
     def lend(self) -> Lent:
         """A line by which another process of this machine has workers forked for a pool of its own,
-        which knows the cases that are loaded here. Who is given it closes it.
+        which knows the cases of this one. Who is given it closes it.
 
         Raises:
-            MachineError, WorkerFault: see :meth:`fork`.
+            UserError, MachineError, WorkerFault: see :meth:`fork`.
         """
-        self._expect_ready()
+        while not self._loaded:
+            self._hear()
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -223,7 +224,7 @@ class ForkServer:
     def _gone(self) -> WorkerFault | MachineError:
         """What to say of the process once it has ended. It is the largest of all, so that a system
         without memory kills it first."""
-        when = " while it was starting" if self._loading else ""
+        when = " while it was starting" if self._loaded < self._served else ""
         what = f"the process that forks workers {self._process.ended()}{when}"
         if self._process.was_killed:
             return MachineError(
@@ -233,11 +234,8 @@ class ForkServer:
 
     def _expect_ready(self) -> None:
         """Wait until all is loaded that it was to load."""
-        try:
-            while self._loading:
-                self._take(self._control.recv())
-        except _OTHER_END_GONE:
-            raise self._gone() from None
+        while self._loaded < self._served:
+            self._hear()
 
     def take_exits(self) -> list[Exit]:
         """The workers that ended since the last call.
@@ -246,13 +244,17 @@ class ForkServer:
             UserError: what keeps workers from working at all.
             MachineError, WorkerFault: the process itself was killed, or ended otherwise.
         """
-        try:
-            while self._control.poll():
-                self._take(self._control.recv())
-        except _OTHER_END_GONE:
-            raise self._gone() from None
+        while self._control.poll():
+            self._hear()
         exits, self._exits = self._exits, []
         return exits
+
+    def _hear(self) -> None:
+        """Take what is told next."""
+        try:
+            self._take(self._control.recv())
+        except _OTHER_END_GONE:
+            raise self._gone() from None
 
     def _take(self, told: Exit | Loaded | UserError) -> None:
         match told:
@@ -260,7 +262,7 @@ class ForkServer:
                 self._there.discard(told.pid)
                 self._exits.append(told)
             case Loaded():
-                self._loading -= 1
+                self._loaded += 1
             case _:
                 raise told
 

@@ -92,11 +92,6 @@ class Pool(Generic[Key]):
         self._released = True
         return self._server
 
-    def foresee(self, session: Session) -> None:
-        """Have the fork server load what the next pool needs, while workers that are there go on; a
-        new one comes when it has."""
-        self._server.serve(session)
-
     def lend(self) -> Lent:
         """A line to the fork server for a pool in another process, which knows the same cases.
 

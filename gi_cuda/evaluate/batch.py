@@ -21,6 +21,7 @@ from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.backends.workers.tasks import Unanswered
 from gi_cuda.errors import DeviceLost
+from gi_cuda.evaluate.ahead import Ahead
 from gi_cuda.evaluate.evidence import Evidence
 from gi_cuda.evaluate.parts import Parts
 from gi_cuda.evaluate.passes import (
@@ -93,6 +94,7 @@ class Batch:
         self._bell = Bell()
         self._growing = self._left = False
         self._promotion = Promotion(equipment.compiler)
+        self._ahead = Ahead(equipment.compiler, self._measuring)
         self._how: Rehearsal | None = None
         self._elsewhere = set[int]()
         self._evidence: Evidence[Held] = Evidence()
@@ -139,7 +141,10 @@ class Batch:
             if self._rehearsing is None:
                 self._rehearsing = self._rehearsals(first.how)
             self._schemata.gather(first.groups)
-            self._rehearsing.build([one for one in others if one in actors])
+            rehearsing = [one for one in others if one in actors]
+            self._rehearsing.build(rehearsing)
+            likely = self._memory.likely
+            self._ahead.expect(one for one in rehearsing if likely.is_right(trials[one].edits))
         direct = [one for one in others if one not in actors]
         if direct or not self._measuring.begun:
             self._measuring.build(direct)
@@ -195,8 +200,11 @@ class Batch:
                 if not idle:
                     self._account(time.perf_counter() - since, compiling=compiling)
                 since = time.perf_counter()
-                for ident, evaluation in records:
+                for ident in self._ahead.freed():
                     self._forget(ident)
+                for ident, evaluation in records:
+                    if self._ahead.is_free(ident):
+                        self._forget(ident)
                     yield ident, evaluation
                 self._begin()
                 if not self.compiles:
@@ -272,12 +280,14 @@ class Batch:
         return sorted(trials, key=lambda ident: fatal.of(trials[ident].edits) is None)
 
     def _promote(self) -> None:
-        """Have those compiled as they are that were right in their rehearsal."""
-        if self._rehearsing is None or not self._promotion.right:
+        """Have those compiled as they are that were right in their rehearsal, and then some of
+        those that probably will be."""
+        if self._rehearsing is None:
             return
-        unbuilt, last = self._measuring.unbuilt, self._rehearsing.idle
-        if due := self._promotion.due(len(self._trials), unbuilt, last=last):
+        unbuilt, now = self._measuring.unbuilt, self._rehearsing.idle or self._ahead.due
+        if due := self._promotion.due(len(self._trials), unbuilt, now=now):
             self._measuring.build(due)
+        self._ahead.build()
 
     def _taken(self, one: Pass) -> Iterator[Record]:
         """What a pass has built."""
@@ -287,7 +297,7 @@ class Batch:
             elif news.ident == REFERENCE:
                 raise RuntimeError(f"the reference no longer compiles: {news.message}")
             elif one is self._rehearsing:
-                self._promotion.right.append(news.ident)  # it is the other compiler's to say
+                self._go_on(news.ident)  # it is the other compiler's to say
             else:
                 yield news.ident, not_built(news.message)
 
@@ -391,6 +401,13 @@ class Batch:
         for number, said in believed:
             self._promotion.rehearsed()
             if said.right or said.survival is Survival.REFUSED:
-                self._promotion.right.append(number)
+                self._go_on(number)
             else:
                 yield number, replace(said, resources={}, code_key=None)
+
+    def _go_on(self, ident: int) -> None:
+        """A trial goes on as it is."""
+        if self._ahead.goes_on(ident):
+            self._bell.ring()
+        else:
+            self._promotion.right.append(ident)

@@ -115,7 +115,9 @@ class Evaluator:
             going = Background(work.run(stop, growing=True), "batch")
             try:
                 for ident, evaluation in going.each():
-                    self._rehearsals.enter(left.pop(ident), evaluation)
+                    trial = left.pop(ident)
+                    self._rehearsals.enter(trial, evaluation)
+                    self.memory.likely.enter(trial.edits, right=evaluation.right)
                     yield ident, evaluation
                     added = more() if left else {}
                     if added and not self.equipment.compiler.disturbs:

@@ -125,6 +125,19 @@ class TrialBuilder:
         yield from self._parts.compiled(self.compiler, ready, reference, folder)
 
 
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """Trials that are being built.
+
+    Attributes:
+        going: yields what becomes of them.
+        ahead: those that may not be wanted.
+    """
+
+    going: Background[Built]
+    ahead: frozenset[int]
+
+
 _PASSES = count()
 """Numbers of passes: what is left of one may still be there when the next one begins."""
 
@@ -165,8 +178,10 @@ class Pass:
         self._builder = builder
         self._folder = folder / str(next(_PASSES))
         self._known = known
-        self._builds: list[Background[Built]] = []
+        self._builds: list[_Build] = []
         self._unbuilt = set[int]()
+        self._held: dict[int, Built | None] = {}
+        self._released: list[Built] = []
         self._needed: dict[Path, set[int]] = {}
         self._numbers = count()
         self.base: Program | None = None
@@ -186,12 +201,29 @@ class Pass:
         if needing := {ident for ident in idents if ident in self._builder.trials}:
             self._needed[folder] = needing
         self._unbuilt.update(idents)
-        self._builds.append(Background(self._builder.built(tuple(idents), folder)))
+        going = Background(self._builder.built(tuple(idents), folder))
+        self._builds.append(_Build(going, frozenset(self._held.keys() & idents)))
+
+    def build_ahead(self, idents: Sequence[int]) -> None:
+        """The same of some that may not be wanted. Nothing comes of what is built of them, and
+        nobody waits for it, until they are released."""
+        self._held |= dict.fromkeys(idents)
+        self.build(idents)
+
+    def release(self, ident: int) -> None:
+        """A trial that was built ahead, or is being built, is wanted."""
+        if (built := self._held.pop(ident)) is not None:
+            self._released.append(built)
+
+    def builds(self, ident: int) -> bool:
+        """Whether a trial is being built."""
+        return ident in self._unbuilt
 
     def forget(self, ident: int) -> None:
         """A trial is over; binaries that nothing else needs are removed."""
         self._builder.forget(ident)
         self._binaries.pop(ident, None)
+        self._held.pop(ident, None)
         self.scheduler.forget(ident)
         for folder, needing in list(self._needed.items()):
             needing.discard(ident)
@@ -202,7 +234,7 @@ class Pass:
     @property
     def news(self) -> list[int]:
         """Descriptors that can be read when something was built."""
-        return [one.news for one in self._builds]
+        return [one.going.news for one in self._builds]
 
     @property
     def compiles(self) -> bool:
@@ -221,33 +253,50 @@ class Pass:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is being compiled or measured."""
-        return not self.compiles and self.scheduler.idle
+        """Whether nothing that is wanted is being compiled or measured."""
+        return not (self._released or any(map(self._is_wanted, self._builds))) and (
+            self.scheduler.idle
+        )
+
+    def _is_wanted(self, build: _Build) -> bool:
+        return not build.ahead or any(
+            ident in self._unbuilt and ident not in self._held for ident in build.ahead
+        )
 
     def close(self) -> None:
         """End what is being compiled."""
         for one in self._builds:
-            one.close()
+            one.going.close()
         sweep(self._folder)
 
     def take(self) -> Iterator[Record | BuildFailure]:
         """Enter what has been built: failures, and records of what has machine code that was
         measured before. All else is to be measured."""
-        for build in list(self._builds):
-            for one in build.take():
-                self._unbuilt.discard(one.ident)
-                if isinstance(one, BuildFailure):
-                    yield one
-                    continue
-                self._early.append(one)
-                if one.ident == REFERENCE:
-                    self.base = self._program(self._early.pop())
-                    self._equipment.pool.ready_for(self.base)
-            if build.ended:
-                self._builds.remove(build)
-                build.close()
+        for one in self._news():
+            if isinstance(one, BuildFailure):
+                yield one
+                continue
+            self._early.append(one)
+            if one.ident == REFERENCE:
+                self.base = self._program(self._early.pop())
+                self._equipment.pool.ready_for(self.base)
         while self.base and self._early:
             yield from self._ready(self._early.pop(0), self.base)
+
+    def _news(self) -> Iterator[Built]:
+        """What has been built and is wanted."""
+        released, self._released = self._released, []
+        yield from released
+        for build in list(self._builds):
+            for one in build.going.take():
+                self._unbuilt.discard(one.ident)
+                if one.ident in self._held:
+                    self._held[one.ident] = one
+                else:
+                    yield one
+            if build.going.ended:
+                self._builds.remove(build)
+                build.going.close()
 
     def _ready(self, binary: Binary, base: Program) -> Iterator[Record]:
         """A binary can be measured, unless the same machine code was or is about to be."""

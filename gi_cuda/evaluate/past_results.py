@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from gi_cuda.backends.protocol.requests import Refused
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.fatal_edits import FatalEdits
+from gi_cuda.evaluate.likely import Likely
 from gi_cuda.evaluate.passes import Record
 from gi_cuda.evaluate.risk import Risk
 from gi_cuda.evaluate.scheduler import Answer, Answered
@@ -30,12 +31,14 @@ class PastResults:
         rehearsed: the same of rehearsals.
         fatal_edits: edits that took workers down.
         risk: of what runs on the siblings.
+        likely: which variants will probably be right.
     """
 
     codes: dict[bytes, Record] = field(default_factory=dict)
     rehearsed: dict[bytes, Record] = field(default_factory=dict)
     fatal_edits: FatalEdits = field(default_factory=FatalEdits)
     risk: Risk = field(default_factory=Risk)
+    likely: Likely = field(default_factory=Likely)
 
     def judged(self, result: Answered, edits: Sequence[Edit], floor: float) -> Evaluation | None:
         """What a result says of an individual; None where that is to happen once more, in a fresh

@@ -53,15 +53,18 @@ class Promotion:
         """It is known of one more how it rehearsed."""
         self._rehearsed += 1
 
-    def due(self, trials: int, unbuilt: int, *, last: bool) -> list[int]:
+    def due(self, trials: int, unbuilt: int, *, now: bool) -> list[int]:
         """Those that are to be built now, if any are.
 
         Args:
             trials: how many there are in the batch.
             unbuilt: how many of those that were to be built are not there yet.
-            last: whether nothing rehearses any more.
+            now: whether nothing is to be waited for: nothing rehearses any more, or compilers have
+                so little to do that they build what was not right yet.
         """
-        if not (last or len(self.right) >= self._enough(trials, unbuilt) or self._is_long()):
+        if not self.right:
+            return []
+        if not (now or len(self.right) >= self._enough(trials, unbuilt) or self._is_long()):
             return []
         found, self.right, self._rehearsed = self.right, [], 0
         return found

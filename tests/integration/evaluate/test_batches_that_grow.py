@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.evaluate import evaluator, passes
 from gi_cuda.evaluate.batch import Batch
 from gi_cuda.evaluate.evaluator import Evaluator
+from gi_cuda.evaluate.likely import Likely
 from gi_cuda.evaluate.passes import Pass, Record, Trial
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Outcome
@@ -161,3 +163,39 @@ def test_what_was_right_is_built_at_once_where_compilers_have_nothing_to_do(
     assert all(size >= together for size in built)
     if idle:
         assert min(built) < 2 * 2, "as few as there are"
+
+
+def test_what_is_built_ahead_becomes_of_individuals_what_becomes_of_them_else(
+    scale: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where all are taken to be right in the end, and many are not."""
+    some = dict(enumerate(singles(PRESET.vary(scale)), start=1))
+    ahead: list[int] = []
+    timed: Counter[int] = Counter()
+    build, build_ahead = Pass.build, Pass.build_ahead
+
+    def watched(self: Pass, idents: Sequence[int]) -> None:
+        if self.sampling.most > 0:
+            timed.update(idents)
+        build(self, idents)
+
+    def watched_ahead(self: Pass, idents: Sequence[int]) -> None:
+        ahead.extend(idents)
+        build_ahead(self, idents)
+
+    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 2, 2)) as run:
+        own = replace(run, tools=apart(run.tools))
+        evaluator = own.evaluator()
+        alone = dict(evaluator.evaluate(evaluator.prepare(some)))
+        monkeypatch.setattr(Pass, "build", watched)
+        monkeypatch.setattr(Pass, "build_ahead", watched_ahead)
+        monkeypatch.setattr(Likely, "is_right", lambda self, edits: True)
+        evaluator = own.evaluator()
+        found = dict(evaluator.evaluate(evaluator.prepare(some)))
+    assert {i: untimed(one.outcome) for i, one in found.items()} == {
+        i: untimed(one.outcome) for i, one in alone.items()
+    }
+    right = {ident for ident, one in found.items() if one.right}
+    assert right.intersection(ahead)
+    assert set(ahead) - right, "some were built for nothing"
+    assert max(timed.values()) == 1, "what was built ahead is not built again"

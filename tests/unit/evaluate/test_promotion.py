@@ -24,7 +24,7 @@ def waiting(compilers: Sixteen, right: int, rehearsed: int = 0) -> Promotion:
 
 
 def is_due(one: Promotion) -> bool:
-    return bool(one.due(256, 0, last=False))
+    return bool(one.due(256, 0, now=False))
 
 
 def test_they_wait_for_company_while_compilers_are_busy() -> None:
@@ -34,7 +34,7 @@ def test_they_wait_for_company_while_compilers_are_busy() -> None:
     assert not is_due(waiting(Sixteen(idle=8), 3))
     assert is_due(waiting(Sixteen(idle=8), 4))
     begun = 15
-    assert not waiting(Sixteen(idle=8), 4).due(256, begun, last=False), "they will be busy soon"
+    assert not waiting(Sixteen(idle=8), 4).due(256, begun, now=False), "they will be busy soon"
 
 
 def test_they_wait_no_longer_than_so_many_rehearsals_take() -> None:
@@ -53,4 +53,4 @@ def test_what_disturbs_what_is_timed_is_done_at_once_for_all() -> None:
 
 
 def test_the_last_ones_wait_for_nobody() -> None:
-    assert waiting(Sixteen(), 2).due(256, 0, last=True) == [0, 1]
+    assert waiting(Sixteen(), 2).due(256, 0, now=True) == [0, 1]

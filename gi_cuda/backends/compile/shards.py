@@ -184,7 +184,7 @@ def build(
         compile_shard, collect: the back end's part.
         jobs: compiler processes at a time.
         sizes: of shards.
-        at_work: counts those that are compiled.
+        at_work: has them begin in turn with those of other builds.
         again: compiles what failed once more. That waits until a process would be idle, so that
             there are few such shards.
 
@@ -198,7 +198,7 @@ def build(
     def work(job: _Job) -> Finished:
         compile_job = again if again and job.last else compile_shard
         try:
-            with at_work.one():
+            with at_work.one(jobs):
                 return compile_job(job.shard, job.path)
         except CompilerKilled:
             if len(job.shard) == 1:

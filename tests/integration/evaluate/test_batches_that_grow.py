@@ -189,6 +189,8 @@ def test_what_is_built_ahead_becomes_of_individuals_what_becomes_of_them_else(
         alone = dict(evaluator.evaluate(evaluator.prepare(some)))
         monkeypatch.setattr(Pass, "build", watched)
         monkeypatch.setattr(Pass, "build_ahead", watched_ahead)
+        monkeypatch.setattr(Apart, "idle", property(lambda self: 2))
+        monkeypatch.setattr(Pass, "unbuilt", property(lambda self: 0))
         monkeypatch.setattr(Likely, "is_right", lambda self, edits: True)
         evaluator = own.evaluator()
         found = dict(evaluator.evaluate(evaluator.prepare(some)))

@@ -97,7 +97,7 @@ def test_a_batch_that_comes_while_much_is_compiled_has_fewer_shards(
 
     with ExitStack() as others:
         for _ in range(at_a_time):
-            others.enter_context(at_work.one())
+            others.enter_context(at_work.one(4))
         batch = [phenotype(ident) for ident in range(4)]
         built = build_shards(
             batch,

@@ -63,7 +63,9 @@ def _compiled(cxx: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
     asked = [cxx, "-E", "-x", "c++", *words, f"-I{INCLUDE}", str(INCLUDE / _HEADER)]
     text = run(asked, limit=_LIMIT).stdout
-    told = "\0".join([cxx, version(cxx), *words, text])
+    # g++ knows a header that says `#pragma once` again by all that it holds, comments too.
+    sources = [path.read_text("utf-8") for path in sorted(INCLUDE.glob("*.hpp"))]
+    told = "\0".join([cxx, version(cxx), *words, text, *sources])
     name = xxhash.xxh3_128_hexdigest(told.encode("utf-8", "surrogateescape"))
     try:
         made = cached(name, compile_headers, cache_folder() / "headers", _KEPT)

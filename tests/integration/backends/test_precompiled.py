@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from gi_cuda.backends.host import precompiled
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, compile_options, find_compiler
 from gi_cuda.backends.host.precompiled import headers_first
 
@@ -55,6 +58,26 @@ def test_headers_are_read_where_a_macro_makes_them_others(cxx: str, tmp_path: Pa
     assert told.returncode == 0, told.stderr
     assert told.stdout == assembled(cxx, mixed, KERNEL, tmp_path).stdout
     assert told.stdout != assembled(cxx, words, KERNEL, tmp_path).stdout
+
+
+def test_headers_of_another_version_are_compiled_anew(
+    cxx: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nothing but a comment is another: a source that includes CUDA's header as well has
+    them once."""
+    headers = shutil.copytree(INCLUDE, tmp_path / "include")
+    monkeypatch.setattr(precompiled, "INCLUDE", headers)
+    words = (*compile_options(cxx), *NVCC_MACROS, "-O1")
+    compiled = inspect.unwrap(precompiled._compiled)
+    source = tmp_path / "k.cpp"
+    source.write_text(KERNEL.replace("\n", "\n#include <cuda_runtime.h>\n", 1))
+    for comment in ("// one\n", "// another\n"):
+        with (headers / "gi_cuda_host.hpp").open("a") as header:
+            header.write(comment)
+        (first,) = compiled(cxx, words)
+        command = [cxx, first, *words, f"-I{headers}", "-S", "-o", "-", str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_what_cannot_be_compiled_beforehand_is_not(cxx: str, tmp_path: Path) -> None:

@@ -64,10 +64,16 @@ _UNSET = re.compile(r"'(\w+)' (?:is|may be) (?:used uninitialized|uninitialized 
 _PROCESSORS = ("-march", "-mcpu", "-mfma")
 
 _SAID = "".join(
-    f"#undef {word}\n#define {word} {word}\n"
-    for word in ("__global__", "__device__", "__host__", "__constant__")
+    f"#undef {word}\n#define {word}{parameters} {word}{arguments}\n"
+    for word, parameters, arguments in (
+        ("__global__", "", ""),
+        ("__device__", "", ""),
+        ("__host__", "", ""),
+        ("__constant__", "", ""),
+        ("__launch_bounds__", "(...)", "(__VA_ARGS__)"),
+    )
 )
-"""Makes what is preprocessed go on saying what runs where."""
+"""Makes what is preprocessed go on saying what runs where, and in blocks of how many threads."""
 
 _LIBRARIES = ("-nodefaultlibs", "-lm", "-lc")
 """What shards are linked with. Those of C++ and of the compiler are there with the runtime library,

@@ -16,6 +16,7 @@ from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.placement import Reserved, elsewhere
 from gi_cuda.backends.host.program import HostProgram
 from gi_cuda.backends.host.runtime import (
+    BadLaunch,
     BadMask,
     BoundLaunch,
     Deadlock,
@@ -193,6 +194,8 @@ class HostDevice:
         except BadMask as error:
             said = f"{error.kernel}, {error}; CUDA leaves open what that gives"
             raise LaunchRefused(said, hint=_MASKS, masked=True) from None
+        except BadLaunch as error:
+            raise LaunchRefused(f"kernel {error.kernel}: {error}") from None
         except HostLaunchError as error:
             raise LaunchRefused(str(error)) from None
         finally:

@@ -43,6 +43,8 @@ _ASSEMBLY: Final = re.compile(
     r"(?:asm|__asm__|__asm)\b\s*(?:\b(?:volatile|__volatile__|inline)\b\s*)*\("
 )
 _BOUNDS: Final = re.compile(r"__launch_bounds__\s*\(")
+_BEFORE_BODY: Final = re.compile(r"[({;]")
+_LINE_MARKER: Final = re.compile(r"^[ \t]*#.*", re.MULTILINE)
 _BRACKET: Final = re.compile(r"""[(){}]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""")
 _OPERAND: Final = re.compile(r"gi_operand_(\d+)")
 _BARRIER: Final = re.compile(r'\s*""\s*:\s*:\s*:')
@@ -70,8 +72,9 @@ def prepare(text: str) -> str:
 
     Lines stay where they are. ``extern __shared__`` arrays become pointers to the launch's dynamic
     shared memory, ``#pragma unroll`` what the compiler understands (directly before a loop, else it
-    goes), launch bounds go, ``extern "C"`` goes since every variant has functions of the same name,
-    and inline PTX becomes C++, or an error that says what is not known of it.
+    goes), launch bounds of a definition become what refuses larger blocks where its body begins,
+    ``extern "C"`` goes since every variant has functions of the same name, and inline PTX becomes
+    C++, or an error that says what is not known of it.
     """
     text = changed(text, "unroll", _unroll)
     text = changed(text, "extern", _extern)
@@ -196,7 +199,33 @@ def _bounds(text: str, at: int) -> Change | None:
     if match is None or _word_start(text, at) != at or not _is_code(text, at):
         return None
     end = closing(text, match.end() - 1)
-    return at, end, _lines(text[at:end])
+    begin = _body(text, end)
+    head = "" if begin is None else text[end:begin]
+    # Of several the last ones hold; those of a mere declaration are not kept for the definition.
+    if begin is None or _BOUNDS.search(head):
+        return at, end, _lines(text[at:end])
+    threads = _first(_LINE_MARKER.sub("", text[match.end() : end - 1]))
+    return at, begin, f"{_lines(text[at:end])}{head} GI_LAUNCH_BOUNDS({' '.join(threads.split())})"
+
+
+def _body(text: str, at: int) -> int | None:
+    """Where the body of the function begins, behind its brace, in whose head a place is; None where
+    it is declared only."""
+    while found := _BEFORE_BODY.search(text, at):
+        if found[0] != "(":
+            return found.end() if found[0] == "{" else None
+        at = closing(text, found.start())
+    return None
+
+
+def _first(arguments: str) -> str:
+    """The first argument; all of them, where a comma may belong to those of a template."""
+    depth = 0
+    for at, char in enumerate("" if "<" in arguments else arguments):
+        depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(char, 0)
+        if char == "," and depth == 0:
+            return arguments[:at]
+    return arguments
 
 
 def _assembly(text: str, at: int) -> Change | None:

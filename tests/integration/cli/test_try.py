@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import gi_cuda
+from tests.integration.runs.conftest import copy_scale
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 
@@ -29,6 +30,26 @@ def test_each_is_told_with_its_number(tmp_path: Path) -> None:
     assert found[3].startswith("wrong: train: out[")
     assert "    (no changes)\n" in done.stdout
     assert "    <_kernel.cu_22>" in done.stdout
+
+
+@pytest.mark.parametrize("include", ["", "#include <cuda_runtime.h>\n"])
+def test_larger_blocks_than_launch_bounds_allow_are_refused(include: str, tmp_path: Path) -> None:
+    """As a GPU would, whether a header of CUDA is read before or not."""
+    target = copy_scale(tmp_path / "scale")
+    kernel = target / "kernel.cu"
+    kernel.write_text(include + kernel.read_text("utf-8"), "utf-8")
+    line = 16 + bool(include)
+    bounds = f"<launchbounds_kernel.cu_{line}><launchbounds_K64>"
+    words = (bounds, f"BLOCK=128 {bounds}", f"BLOCK=128 {bounds.replace('K64', 'K128')}")
+    done = gi_cuda("try", str(target), *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = answers(done.stdout)
+    assert ": speed-up " in found[1]
+    assert found[2] == (
+        "refused: kernel scale: __launch_bounds__ allows blocks of 64 threads, and the"
+        " launch has blocks of 128"
+    )
+    assert ": speed-up " in found[3]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,26 @@ from gi_cuda.backends.host.prepare import mark_unrolls, prepare, variant_text
         ("#pragma unroll 2\nforest();", "\nforest();"),
         ("#pragma unroll", ""),
         ("void __launch_bounds__(N * (2 + 1),\n4) k();", "void \n k();"),
+        (
+            "void __launch_bounds__(N,\n4) k(A<1>,\nint) {\nx;",
+            "void \n k(A<1>,\nint) { GI_LAUNCH_BOUNDS(N)\nx;",
+        ),
+        (
+            'void __launch_bounds__(N\n# 7 "k.cu"\n* 2) k() {',
+            "void \n\n k() { GI_LAUNCH_BOUNDS(N * 2)",
+        ),
+        (
+            "void __launch_bounds__(f({1, 2}), 3) k(B b = {}) {",
+            "void  k(B b = {}) { GI_LAUNCH_BOUNDS(f({1, 2}))",
+        ),
+        (
+            "void __launch_bounds__(C<1, 2>::v, 3) k() {",
+            "void  k() { GI_LAUNCH_BOUNDS(C<1, 2>::v, 3)",
+        ),
+        (
+            "__launch_bounds__(1) void __launch_bounds__(2) k() {",
+            " void  k() { GI_LAUNCH_BOUNDS(2)",
+        ),
         ("my__launch_bounds__(4)", "my__launch_bounds__(4)"),
         ('"__launch_bounds__(4)"', '"__launch_bounds__(4)"'),
         ("gi_unroll( 5 )\nfor (;;) ;", '_Pragma("GCC unroll 5")\nfor (;;) ;'),
@@ -95,6 +115,7 @@ PIECES = st.sampled_from(
         'asm volatile("mov;"\n: "=r"(x))',
         'R"(raw)"',
         "gi_unroll(3)\n",
+        "void __launch_bounds__(3,\n4) k(\n",
     ]
 )
 

@@ -132,6 +132,22 @@ GI_STORE(__stwb) GI_STORE(__stcg) GI_STORE(__stcs) GI_STORE(__stwt)
 #define GI_SHARED static __attribute__((noinit, used))
 #endif
 
+// The first argument of launch bounds, whatever integer it is.
+template <class Most, class... Others>
+constexpr size_t gi_most_threads(Most most, Others...) {
+  return (size_t)most;
+}
+// Refuses blocks of more threads. What template arguments make of bounds is known in the kernel's body only, so its first
+// thread is refused, before it does anything. A device heeds no bound of 0, and has no blocks of more than 1024.
+template <size_t Most>
+static inline __attribute__((always_inline)) void gi_within_bounds() {
+  if (Most && Most < 1024 && __builtin_expect(blockDim.x * blockDim.y * blockDim.z > Most, 0))
+    gi_beyond_bounds(unsigned(Most));
+}
+// What is no constant there names a parameter, which hides a constant of its name: how large blocks may be is not known.
+#define GI_LAUNCH_BOUNDS(...) \
+  gi_within_bounds<__builtin_constant_p(gi_most_threads(__VA_ARGS__)) ? gi_most_threads(__VA_ARGS__) : 0>();
+
 // Calls a kernel with arguments as cuLaunchKernel takes them. One for all kernels of a signature.
 template <class... P>
 struct gi_caller {

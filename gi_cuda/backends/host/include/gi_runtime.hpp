@@ -136,6 +136,7 @@ const gi_table *gi_meet(unsigned first, unsigned count, uint64_t value);
 void gi_grid_barrier(void);  // of all threads of the launch
 unsigned gi_left_out(unsigned mask, unsigned line);  // ends the launch, or says which mask to go on with
 void gi_yield(void);
+void gi_beyond_bounds(unsigned most) __attribute__((cold, noreturn));  // ends the launch: its blocks have more threads
 int gi_late(void) __attribute__((cold));  // ends the process as a launch over its limit does: a loop would go on for ever
 unsigned gi_lane(void) __attribute__((const));  // within one thread it is
 void gi_fence(gi_reach reach);                               // these two in watched code only

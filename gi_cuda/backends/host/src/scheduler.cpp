@@ -591,6 +591,12 @@ unsigned gi_left_out(unsigned mask, unsigned line) {
   abandon(GI_BAD_MASK);
 }
 
+void gi_beyond_bounds(unsigned most) {
+  snprintf(message, sizeof message, "__launch_bounds__ allows blocks of %u threads, and the launch has blocks of %u", most,
+           size);
+  abandon(GI_BAD_LAUNCH);
+}
+
 void gi_yield(void) {
   ready.push(running);
   wait_for([]() -> Fibre * { return started < size ? fresh_fibre() : ready.pop(); });

@@ -14,7 +14,7 @@ from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Genotype
-from gi_cuda.grammar import LEVELS, FrontEnd, Source, Wanted, front_end
+from gi_cuda.grammar import LEVELS, FrontEnd, RuleType, Source, Wanted, front_end
 from gi_cuda.subject import Compiled, Start, Subject, load_subject
 
 
@@ -43,7 +43,8 @@ def open_subject(
     """
     language = check_level(level, backend)
     if not language.compiled:
-        return load_subject(path, backend, bnf=bnf, scope=scope, edits=edits)
+        source = load_subject(path, backend, bnf=bnf, scope=scope, edits=edits)
+        return replace(source, idle=idle_types(backend))
     if bnf is not None or scope is not None:
         raise UserError(
             f"the grammar of {language.name} cannot be given",
@@ -55,6 +56,11 @@ def open_subject(
     bnf, scope = map(Path, start.grammar_files) if start.grammar_files else (None, None)
     source = load_subject(path, backend, bnf=bnf, scope=scope, edits=start.edits)
     return compiled_subject(source, level, start)
+
+
+def idle_types(backend: str) -> frozenset[RuleType]:
+    """The types of rules that a search on a back end leaves alone."""
+    return frozenset(one for one in RuleType if one in backend_named(backend).idle_types)
 
 
 def check_source(subject: Subject) -> Subject:
@@ -123,8 +129,9 @@ def compiled_subject(source: Subject, level: str, start: Start | None = None) ->
     )
     space = replace(source.space, parameters=fixed)
     compiled = Compiled(source, base, reference[0], start)
+    idle = idle_types(source.backend)
     return Subject(
-        source.target, language, program, space, source.backend, level, compiled=compiled
+        source.target, language, program, space, source.backend, level, compiled=compiled, idle=idle
     )
 
 

@@ -1,18 +1,19 @@
 """Rules without some operations: what a search is offered. It is none of those that no case tests,
-so that it sells none, and none that leaves a local unset.
+so that it sells none, none that leaves a local unset, and none by which nothing becomes faster on
+its back end.
 
 What a user reads or writes is read with all rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
 from gi_cuda.grammar.interface import Rules, Selection
-from gi_cuda.grammar.rule_types import Operation
+from gi_cuda.grammar.rule_types import Operation, RuleType
 from gi_cuda.grammar.untested import Untested
 
 DROPS = (Operation.DELETE, Operation.REPLACE)
@@ -22,18 +23,35 @@ LeftOut: TypeAlias = Mapping[str, Collection[Operation]]
 """Operations by the names of rules."""
 
 
-def only_tested(rules: Rules, untested: Untested, needed: Collection[str] = ()) -> Rules:
+def only_tested(
+    rules: Rules,
+    untested: Untested,
+    needed: Collection[str] = (),
+    idle: Collection[RuleType] = (),
+) -> Rules:
     """The rules with those operations alone that some case tests.
 
     Args:
         needed: names of rules whose own text stays.
+        idle: types of rules that stay as they are, with all that is in them.
     """
     left_out = {name: set(one.operations) for name, one in untested.rules.items()}
     for name in needed:
         left_out.setdefault(name, set()).update(DROPS)
+    for name in _within(rules, idle):
+        left_out.setdefault(name, set()).update(Operation)
     if not left_out:
         return rules
     return _Tested(rules.source, rules.rules, rules.loops, rules.specials, rules, left_out)
+
+
+def _within(rules: Rules, types: Collection[RuleType]) -> Iterator[str]:
+    """The names of the rules of some types, and of those in their texts."""
+    spans = [(rule.start, rule.end) for rule in rules.rules if rule.type in types]
+    for rule in rules.rules:
+        inside = any(start <= rule.start < rule.end <= end for start, end in spans)
+        if rule.type in types or inside:
+            yield rule.name
 
 
 class _TestedSelection:

@@ -18,6 +18,7 @@ from gi_cuda.grammar import (
     FrontEnd,
     ParsedText,
     Rules,
+    RuleType,
     Source,
     Untested,
     Wanted,
@@ -93,6 +94,7 @@ class Subject:
         grammar_files: the files that the grammar was read from, if it was.
         compiled: where what evolves comes from; None where it is the target's source itself.
         untested: what a search leaves alone, as far as that is known.
+        idle: types of rules that it leaves alone, since they make nothing faster on the back end.
     """
 
     target: Target
@@ -104,6 +106,7 @@ class Subject:
     grammar_files: tuple[Path, ...] = ()
     compiled: Compiled | None = None
     untested: Untested = field(default_factory=Untested, repr=False)
+    idle: frozenset[RuleType] = frozenset()
 
     @property
     def grammar(self) -> Rules:
@@ -112,9 +115,9 @@ class Subject:
 
     @cached_property
     def offered(self) -> Rules:
-        """The same with what a search may do to them: what some case tests, and what leaves no
-        local unset."""
-        return only_tested(self.grammar, self.untested, self.parsed.needed())
+        """The same with what a search may do to them: what some case tests, what leaves no local
+        unset, and what may make something faster."""
+        return only_tested(self.grammar, self.untested, self.parsed.needed(), self.idle)
 
     @property
     def level(self) -> str:

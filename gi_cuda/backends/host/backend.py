@@ -176,4 +176,5 @@ BACKEND = Backend(
     sanitizers=_sanitizers,
     races=_races,
     examine=_examine,
+    idle_types=("launchbounds",),
 )

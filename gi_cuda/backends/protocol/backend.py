@@ -175,6 +175,8 @@ class Backend:
             where it is not installed.
         examine: looks for all that it uses.
         gpus: the names of the GPUs here that it could run on, whatever else may be missing.
+        idle_types: those of :class:`gi_cuda.grammar.RuleType` by whose rules nothing becomes faster
+            there, so that a search is not offered them.
     """
 
     gpu: bool
@@ -186,6 +188,7 @@ class Backend:
     races: Callable[[Compiler], Sanitizer]
     examine: Callable[[], Iterator[Examined]]
     gpus: Callable[[], Sequence[str]] = tuple
+    idle_types: tuple[str, ...] = ()
 
 
 def versions(**others: str) -> dict[str, str]:

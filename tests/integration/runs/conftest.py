@@ -14,6 +14,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from gi_cuda.analyze.winner import Winner
+from gi_cuda.evaluate.levels import idle_types
 from gi_cuda.grammar.interface import Outcome, Place
 from gi_cuda.report.as_json import PRINTED
 from gi_cuda.results.evaluation import Evaluation, Validation
@@ -101,14 +102,15 @@ def git(folder: Path, *words: str) -> str:
 
 
 def as_searched(subject: Subject) -> Subject:
-    """The small target as a search has it: a sum never comes to the number that it is compared
-    with, and so no case tests that line."""
+    """The small target as a search on the host has it: a sum never comes to the number that it is
+    compared with, and so no case tests that line."""
     parsed, names = subject.parsed, subject.grammar.mutable
     counted = parsed.count_places(names)
     assert counted is not None
     unseen = {Place("IF_kernel.cu_29", Outcome.TRUE), Place("_kernel.cu_29", Outcome.REACHED)}
     seen = {*counted.places} - unseen
-    return replace(subject, untested=parsed.untested(names, counted.places, seen))
+    untested = parsed.untested(names, counted.places, seen)
+    return replace(subject, untested=untested, idle=idle_types("host"))
 
 
 def good_seed(subject: Subject, population: int) -> int:

@@ -22,6 +22,7 @@ import pytest
 
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.levels import idle_types
 from gi_cuda.evaluate.passes import Trial
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases
@@ -225,7 +226,7 @@ def uninterrupted(killed: Store, subject: Subject, tools: Tools, folder: Path) -
     """The individuals of the same search without a pause. Random search asks for no times."""
     plan, baseline = stored_plan(killed), stored_baseline(killed)
     preset = PRESETS[plan.preset]
-    subject = replace(subject, untested=left_alone(killed))
+    subject = replace(subject, untested=left_alone(killed), idle=idle_types("host"))
     bounds = Bounds(baseline.loops, Sampling())
     evaluator = Evaluator(subject, tools.equipment(), bounds)
     with Store(folder / "uninterrupted.db", create=True) as store:

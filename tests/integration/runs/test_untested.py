@@ -12,6 +12,7 @@ import pytest
 
 from gi_cuda.cli.evolve import _beginning
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.untested import look_for_untested
 from gi_cuda.grammar import Untested, Why
 from gi_cuda.report.untested import untested_words
@@ -20,7 +21,7 @@ from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import DATABASE, left_alone, stored_untested
 from gi_cuda.search import PRESETS
 from gi_cuda.store import Store
-from gi_cuda.subject import Start, load_subject
+from gi_cuda.subject import Start, Subject, load_subject
 from tests.command import gi_cuda
 from tests.integration.runs.even import EVEN, ODD, PLAN, WASTE, target
 
@@ -41,10 +42,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 def drawn(run: Run, preset: str, count: int) -> set[int]:
     """The lines at which so many mutants change something."""
-    variation, rng = PRESETS[preset].vary(run.subject), random.Random(1)
-    rule = run.subject.grammar.rule
-    mutants = (variation.mutate(run.subject.original, rng) for _ in range(count))
-    return {rule(edit.place).line for one in mutants if one for edit in one.edits}
+    return {run.subject.grammar.rule(one).line for one in places(run.subject, preset, count)}
+
+
+def places(subject: Subject, preset: str, count: int) -> set[str]:
+    """The rules at which so many mutants change something."""
+    variation, rng = PRESETS[preset].vary(subject), random.Random(1)
+    mutants = (variation.mutate(subject.original, rng) for _ in range(count))
+    return {edit.place for one in mutants if one for edit in one.edits}
 
 
 def test_what_no_case_tests_is_stored_and_left_alone(run: Run) -> None:
@@ -59,6 +64,19 @@ def test_what_no_case_tests_is_stored_and_left_alone(run: Run) -> None:
         assert reached <= lines
         # Of unrolling a loop the answers know nothing.
         assert not lines & {6, 8, 20, 21, 23, 24, 26}
+
+
+def test_a_search_on_the_host_leaves_launch_bounds_alone(run: Run) -> None:
+    """They make nothing faster there. What is written is understood; a GPU's search has them."""
+    bounds = "launchbounds_kernel.cu_12"
+    insertion = f"<{bounds}><launchbounds_K64>"
+    assert str(run.subject.read(insertion)) == insertion
+    assert run.subject.grammar.operations(bounds)
+    assert not run.subject.offered.operations(bounds)
+    elsewhere = open_subject(EVEN, "cuda", edits="all")
+    for preset in ("barracuda", "gevo", "adaptive", "paraiso"):
+        assert bounds not in places(run.subject, preset, 1500)
+        assert bounds in places(elsewhere, preset, 1500)
 
 
 def test_what_is_left_alone_is_said(run: Run) -> None:

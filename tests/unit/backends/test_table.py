@@ -11,7 +11,7 @@ from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.backend import Backend
 from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.evaluate.levels import backends_for
-from gi_cuda.grammar import front_end
+from gi_cuda.grammar import RuleType, front_end
 
 
 @pytest.mark.parametrize("name", BACKENDS)
@@ -25,6 +25,11 @@ def test_each_name_stands_for_a_back_end(name: str) -> None:
 def test_all_run_sources_and_some_run_compiled_code() -> None:
     assert backends_for(front_end("source")) == list(BACKENDS)
     assert backends_for(front_end("ptx")) == ["cuda"]
+
+
+def test_launch_bounds_make_nothing_faster_on_the_host() -> None:
+    idle = {name: [RuleType(one) for one in backend_named(name).idle_types] for name in BACKENDS}
+    assert idle == {"host": [RuleType.BOUNDS], "cuda": []}
 
 
 def test_a_worker_of_the_host_loads_neither_compilers_nor_what_reads_sources() -> None:

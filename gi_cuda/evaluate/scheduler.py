@@ -141,7 +141,7 @@ class MeasurementScheduler:
         """
         if self._again:
             return self._task(self._again.popleft(), at_once)
-        to_come = (more or self._new or self._begun) and self._since < PATIENCE
+        to_come = (more or self._new or self._screens) and self._since < PATIENCE
         crowd = CONFIRMED * self._together
         if self._doubted and (len(self._doubted) >= crowd or not to_come):
             self._since = 0
@@ -155,6 +155,12 @@ class MeasurementScheduler:
             return None
         self._since += 1
         return self._task(_Group(self._first(self._new, self._together)), at_once)
+
+    @property
+    def _screens(self) -> bool:
+        """Whether anything is being measured that may look faster then."""
+        begun = (group.idents for group in self._begun.values())
+        return not all(map(self._looked_faster.issuperset, begun))
 
     def again(self, number: int) -> None:
         """Nobody will answer a task; its variants are to be measured as if it had never begun."""

@@ -162,6 +162,21 @@ def test_one_that_looks_faster_does_not_wait_for_ever() -> None:
     assert idents(next_task(some)) == [1]
 
 
+def test_one_that_looks_faster_does_not_wait_for_others_to_be_confirmed() -> None:
+    """None of these will look faster and join it."""
+    some = scheduler(2, range(1, 7))
+    first, second, third = (next_task(some) for _ in range(3))
+    for task in (first, second):
+        list(some.results(task.key, fine(task)))
+    for ident in range(1, 5):
+        some.confirm(ident)
+    confirming = next_task(some)
+    assert idents(confirming) == [1, 2, 3, 4]
+    list(some.results(third.key, fine(third)))
+    some.confirm(5)
+    assert idents(next_task(some)) == [5]
+
+
 def test_one_that_takes_its_worker_down_is_told_from_the_others_which_are_measured_again() -> None:
     some = scheduler(3, range(1, 4))
     task = next_task(some)

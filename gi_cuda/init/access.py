@@ -167,10 +167,23 @@ class _Follower:
         if parent.type == "argument_list" and parent.parent is not None:
             return self._given(parent, node, function)
         if parent.type == "call_expression" and node.type == "field_expression":
-            return UNKNOWN  # a method
+            return Access.READ if self._is_const(node) else UNKNOWN
         if parent.type == "init_declarator":
             return self._bound(parent)
         return Access.READ
+
+    def _is_const(self, called: Node) -> bool:
+        """Whether all methods of a name are ``const``, as far as they are in sight."""
+        field = called.child_by_field_name("field")
+        name = "" if field is None else self._code.of(field)
+        parts = [
+            [code.of(part) for part in head.children]
+            for code in (self._code, *self._code.around)
+            for head in walk(code.root)
+            if head.type == "function_declarator"
+        ]
+        found = [texts for texts in parts if texts[0].rpartition("::")[2] == name]
+        return bool(found) and all("const" in texts for texts in found)
 
     def _bound(self, declares: Node) -> Access:
         """An element that a reference may be made of."""

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource
 from gi_cuda.grammar.frontends.cuda.file import kernels as kernels_of
+from gi_cuda.init.access import Access, accesses
 from gi_cuda.init.host import HostCode, enclosing_function, read_host_code
 from gi_cuda.init.launch_calls import LAUNCHING, launch_calls
 
@@ -80,9 +82,9 @@ def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]
     Args:
         hosts: files that may launch them; by default the source.
 
-    Those that host code launches come before others; those that get no data, and those of
-    headers, come last. Otherwise the order is that of launches times work of one thread, and
-    among equals that of the source.
+    Those that host code launches come before others; those that only look at their data, those of
+    headers and those that get no data come last. Otherwise the order is that of launches times
+    work of one thread, and among equals that of the source.
     """
     every = kernels_of(code)
     names = frozenset(k.definition.name for k in every)
@@ -92,13 +94,16 @@ def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]
     work = _Work(code)
     variables = frozenset(_VARIABLE.findall(code.text))
     amounts = {index: work.of(k.definition.node) for index, k in enumerate(every)}
+    types = read_element_types((code, *code.around))
+    looking = {i for i, k in enumerate(every) if _only_looks(code, k, types, variables)}
 
-    def order(index: int) -> tuple[bool, bool, bool, bool, int]:
+    def order(index: int) -> tuple[bool, bool, bool, bool, bool, int]:
         kernel = every[index]
         name = kernel.definition.name
         own = code.place(kernel.definition.node).file == code.source.name
         weight = launches.weight[name]
         return (
+            index in looking,
             not own,
             not _has_data(code, kernel, variables),
             not weight,
@@ -208,3 +213,24 @@ def _has_data(code: CudaFile, kernel: KernelSource, variables: frozenset[str]) -
         return True
     body = code.of(kernel.definition.node)
     return bool(variables & set(_WORD.findall(body)))
+
+
+def _only_looks(
+    code: CudaFile, kernel: KernelSource, types: ElementTypes, variables: frozenset[str]
+) -> bool:
+    """Whether a kernel gets arrays and writes none of them: it prints what is wrong in a result, or
+    nothing at all. False where nobody can tell."""
+    arguments, text = kernel.arguments, code.text
+    if not any(a.pointers for a in arguments) or variables or "asm" in text or "surf" in text:
+        return False
+    if any(a.pointers > 1 or not _is_plain(types, a.type) for a in arguments):
+        return False
+    changed = Access.WRITE | Access.ATOMIC
+    free = [a.name for a in arguments if a.pointers and not a.const]
+    return not any(accesses(code, kernel.definition, name) & changed for name in free)
+
+
+def _is_plain(types: ElementTypes, name: str) -> bool:
+    """Whether no address is in what has that type."""
+    element = types.element(name)
+    return element is not None and not element.addresses

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.access import Access, accesses, is_compared
+from gi_cuda.init.access import UNKNOWN, Access, accesses, is_compared
 from gi_cuda.init.buffers import role_of
 
 HELPERS = """
@@ -70,6 +70,13 @@ __device__ void by_reference(float &to) { to = 1; }
 )
 def test_reads_and_writes(read: Callable[[str], CudaFile], body: str, expected: Access) -> None:
     code = read(f"{HELPERS}\n__global__ void k(float *p, float *q, int i) {{ {body} }}")
+    assert accesses(code, kernels(code)[0].definition, "p") == expected
+
+
+@pytest.mark.parametrize(("rest", "expected"), [(" const", Access.READ), ("", UNKNOWN)])
+def test_methods(read: Callable[[str], CudaFile], rest: str, expected: Access) -> None:
+    method = f"struct Four {{ int x; __device__ int get(){rest} {{ return x; }} }};"
+    code = read(f"{method} __global__ void k(Four *p, int *q) {{ q[0] = p[1].get(); }}")
     assert accesses(code, kernels(code)[0].definition, "p") == expected
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
+from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, TemplateParameter, walk
 from gi_cuda.grammar.frontends.cuda.reading import bare_text
@@ -33,6 +34,9 @@ def instance_of(
         use: a launch of it.
         active: names of macros that are parameters.
         known: template arguments that are known; the others are read from the launch.
+
+    Raises:
+        UserError: the kernel calls what it gets, and there is no class of such objects.
     """
     kernel, types = source.kernel, source.types
     if not kernel.templates:
@@ -51,6 +55,8 @@ def instance_of(
         if parameter.type is None:
             text = text if text is not None and _is_known(types, text) else None
             text = text or made.get(index) or _functor(source, parameter)
+            if text is None and (name := _called(source, parameter)) is not None:
+                raise _nothing_to_call(source, name)
             text = text or _likely(source, parameter.name)
             aliases[parameter.name] = text
         elif text is None or not _is_constant(types, text, active):
@@ -199,12 +205,28 @@ def _dense(text: str) -> str:
 def _functor(source: Chosen, parameter: TemplateParameter) -> str | None:
     """A class of the source whose objects can be called, where the kernel calls one of that
     type; None where it does not, or there is none."""
-    named = [a.name for a in source.kernel.arguments if a.type == parameter.name and a.name]
-    objects = "|".join([rf"{re.escape(parameter.name)}\s*(?:\(\s*\)|\{{\s*\}})", *named])
-    if not re.search(rf"\b(?:{objects})\s*\(", source.body):
+    if _called(source, parameter) is None:
         return None
     return next(
         (found for code in (source.code, *source.code.around) for found in _callable(code)), None
+    )
+
+
+def _called(source: Chosen, parameter: TemplateParameter) -> str | None:
+    """What of a template's type the kernel calls; None where it calls none."""
+    named = [a.name for a in source.kernel.arguments if a.type == parameter.name and a.name]
+    made = rf"{re.escape(parameter.name)}\s*(?:\(\s*\)|\{{\s*\}})"
+    found = re.search(rf"\b({'|'.join([made, *named])})\s*\(", bare_text(source.body))
+    return None if found is None else found[1]
+
+
+def _nothing_to_call(source: Chosen, name: str) -> UserError:
+    return UserError(
+        f"{source.kernel.name} calls {name}, and the source has no class of objects that can be"
+        " called: what a lambda of the host code is, no target can pass",
+        where=source.code.where(source.kernel.definition.node),
+        hint="write the lambda as a struct with a `__device__` operator(), and launch the kernel"
+        " with an object of it",
     )
 
 

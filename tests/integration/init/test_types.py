@@ -321,6 +321,18 @@ def test_a_template_of_a_class_that_is_called(tmp_path: Path) -> None:
     assert made("functor", tmp_path).kernels == ("map<float, Twice<float>>",)
 
 
+def test_a_lambda_that_is_called_is_no_number(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    kernel = "template <typename F>\n__global__ void map(float *a, F f) {{ a[threadIdx.x] {}; }}\n"
+    host = "int main() { float *a; map<<<1, 32>>>(a, [=] __device__ (float x) { return x; }); }\n"
+    source.write_text(kernel.format("= f(a[threadIdx.x])") + host)
+    message = refused(tmp_path, str(source))
+    assert "k.cu:2: map calls f, and the source has no class of objects that" in message
+    assert "write the lambda as a struct" in message
+    source.write_text(kernel.format("*= f /* f (a factor) */"))
+    assert init(str(source), tmp_path / "target").kernels == ("map<float>",)
+
+
 def test_what_writes_nothing_names_another_kernel(tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     source.write_text(

@@ -123,9 +123,9 @@ def breed(
 ) -> Offspring[P]:
     """Fill every place that can be filled with an individual that was never tried.
 
-    Children whose phenotype is tabu are dropped and their places filled again by the same recipe,
-    then by random mutants, for a bounded number of rounds. No offspring means that the space
-    is used up.
+    Children whose phenotype is tabu are dropped and their places filled again: once by the same
+    recipe, which may have more to give, then by what it falls back to and by random mutants, for a
+    bounded number of rounds. No offspring means that the space is used up.
 
     Args:
         first: number of the first new individual.
@@ -135,7 +135,7 @@ def breed(
     prepared: dict[int, P] = {}
     made = genotypic = phenotypic = 0
     ident = first
-    for _ in range(settings.rounds):
+    for turn in range(settings.rounds):
         batch: dict[int, tuple[Recipe, Child]] = {}
         for recipe in places:
             attempt = fill(recipe, variation, tabu, settings, rng)
@@ -154,7 +154,8 @@ def breed(
             phenotype = made_ready[number].key
             if phenotype is not None and not tabu.add_phenotype(phenotype):
                 phenotypic += 1
-                places.append(recipe.fallback() or Fresh(settings.depth))
+                others = recipe.fallback() or Fresh(settings.depth)
+                places.append(others if turn else recipe)
             else:
                 children[number], prepared[number] = child, made_ready[number]
         if not places:

@@ -235,6 +235,24 @@ class Alike:
         raise AssertionError("breeding evaluates nothing")
 
 
+class Repeating:
+    """An evaluator to which the first so many look like one that was tried."""
+
+    def __init__(self, seen: int) -> None:
+        self.left = seen
+        self.tabu = Tabu((), {b"seen"})
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, SimulatedTrial]:
+        made = {}
+        for ident, one in batch.items():
+            made[ident] = SimulatedTrial(one, b"seen" if self.left else str(ident).encode())
+            self.left = max(0, self.left - 1)
+        return made
+
+    def evaluate(self, batch: Mapping[int, Genotype], stop: object) -> Any:
+        raise AssertionError("breeding evaluates nothing")
+
+
 def test_phenotypic_duplicates_are_dropped_and_their_places_filled_again(scale: Subject) -> None:
     """Five configurations, each flag on or off: ten phenotypes, so ten children and an end."""
     evaluator, tabu, rng = Alike(), Tabu(), random.Random(1)
@@ -248,6 +266,25 @@ def test_phenotypic_duplicates_are_dropped_and_their_places_filled_again(scale: 
     assert len(tabu.genotypes) == evaluator.asked
     again = breed([Fresh(12)] * 20, PRESET.vary(scale), evaluator, tabu, numbers, rng, first=500)
     assert len(tabu.phenotypes) == len(offspring.children) + len(again.children) <= 10
+
+
+def test_a_place_is_filled_once_more_by_the_recipe_whose_child_was_a_duplicate(
+    scale: Subject,
+) -> None:
+    """So what was to be a mutant of a parent is one, and not at once a random one."""
+    parent = Member(1, scale.original, 0.5, True)
+    origins = []
+    for seen in range(4):
+        evaluator = Repeating(seen)
+        rng, variation = random.Random(1), PRESET.vary(scale)
+        numbers = replace(SETTINGS, population=1)
+        offspring = breed(
+            [Mutation(parent, 12)], variation, evaluator, evaluator.tabu, numbers, rng, first=2
+        )
+        (child,) = offspring.children.values()
+        assert offspring.phenotype_duplicates == seen
+        origins.append(child.origin)
+    assert origins == [Origin.MUTATION, Origin.MUTATION, Origin.RANDOM, Origin.RANDOM]
 
 
 def test_where_nothing_can_be_made_the_offspring_is_empty(tiny: Subject, simulated: Make) -> None:

@@ -219,6 +219,8 @@ class Resolver:
 
     def _named_extent(self, node: Node, own: str, depth: int) -> tuple[str, ...] | None:
         """What a name stands for as a grid or a block."""
+        if own in self._known.scalars:
+            return (self._known.scalars[own],)
         if self._is_set_by_parts(own):
             return self._by_parts(own, depth)
         value = self._value(own)

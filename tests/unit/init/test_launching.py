@@ -394,3 +394,8 @@ def test_what_a_template_of_the_host_is_made_with(read: Callable[[str], CudaFile
     alone = use("template void run(float **a); template void walk(float *a);")
     assert alone.templates == ("",)
     assert alone.types == {}
+
+
+def test_a_grid_that_the_kernel_gets_is_what_it_gets(read: Callable[[str], CudaFile]) -> None:
+    run = "void run(float *a, int n) { k<<<n, 32>>>(a, n, 1.5f); }\n"
+    assert launch(read, run + "int main() { float *a; run(a, 100); }").grid == ("n",)

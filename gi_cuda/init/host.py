@@ -230,6 +230,8 @@ class Locals:
         if node.type in ("declaration", "parameter_declaration", "optional_parameter_declaration"):
             if not _is_value(node):
                 self._note_declaration(node)
+        elif node.type == "for_range_loop":
+            self._note_range(node)
         elif node.type == "call_expression":
             self._note_call(node)
         elif node.type in ("alias_declaration", "type_definition"):
@@ -245,6 +247,17 @@ class Locals:
                     values.clear()
                 # Set more than once, perhaps conditionally: nobody knows to what.
                 values.append(right if plain else None)
+
+    def _note_range(self, loop: Node) -> None:
+        """``for (int block : blocks)``: each item in turn, where the loop is around the place."""
+        kind, declarator = loop.child_by_field_name("type"), loop.child_by_field_name("declarator")
+        name = name_node(declarator)
+        if kind is None or declarator is None or name is None or loop.end_byte <= self._at.end_byte:
+            return
+        text = self._code.of(name)
+        self.declared[text] = plain_type(self._code.of(kind))
+        self.pointers[text] = _depth(declarator, name)
+        self.values[text] = [None]
 
     def _note_alias(self, node: Node) -> None:
         name = node.child_by_field_name("name") or node.child_by_field_name("declarator")

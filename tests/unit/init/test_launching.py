@@ -396,6 +396,20 @@ def test_what_a_template_of_the_host_is_made_with(read: Callable[[str], CudaFile
     assert alone.types == {}
 
 
+@pytest.mark.parametrize("several", ["{32, 64}", "sizes"])
+def test_a_variable_that_goes_through_a_range_is_a_number(
+    read: Callable[[str], CudaFile], several: str
+) -> None:
+    use = launch(
+        read,
+        "void run(float *a, int n, int threads) { k<<<n, threads>>>(a, n, 1.5f); }\n"
+        "int main() { float *a; int sizes[] = {32, 64};"
+        f" for (const int &size : {several}) run(a, 100, size); }}",
+    )
+    assert (use.grid, use.block) == (("n",), None)
+    assert use.loose == (("n",), ("size",), "0")
+
+
 def test_a_grid_that_the_kernel_gets_is_what_it_gets(read: Callable[[str], CudaFile]) -> None:
     run = "void run(float *a, int n) { k<<<n, 32>>>(a, n, 1.5f); }\n"
     assert launch(read, run + "int main() { float *a; run(a, 100); }").grid == ("n",)

@@ -10,6 +10,7 @@ be those of the reference. Nothing of which that is not so is certified.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,8 +27,18 @@ from gi_cuda.evaluate.objections import Look, Objection
 from gi_cuda.spec import BufferRole, Configuration, Target
 from gi_cuda.subject import Subject
 
-LIMIT = 10.0
-"""Seconds after which a launch with something else counts as hung."""
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How much is asked of a candidate that does not end.
+
+    Attributes:
+        limit: seconds after which a launch with something else counts as hung.
+        goes_on: whether it is still asked about other inputs then.
+    """
+
+    limit: float = 10.0
+    goes_on: bool = True
 
 
 def inputs(target: Target) -> dict[str, tuple[Substitute, ...]]:
@@ -103,6 +114,7 @@ class Dependence:
         elsewhere: asks with which inputs of some substitutions it is a matter of the order of
             threads what the reference answers, where that can be found out.
         each: so many things are tried in the place of each input, the first ones; None: all.
+        patience: with candidates.
     """
 
     subject: Subject
@@ -112,6 +124,7 @@ class Dependence:
     cases: tuple[str, ...]
     elsewhere: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
     each: int | None = None
+    patience: Patience = Patience()
     _originals: dict[Configuration, _Original] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -163,7 +176,8 @@ class Dependence:
     def _of(self, configuration: Configuration, folder: Path) -> _Original:
         """The source in a configuration."""
         one = as_candidate(self.subject, self.subject.reference, configuration)
-        return _Original(self.pool, self._built(one, folder), lambda: self._tried)
+        built = self._built(one, folder)
+        return _Original(self.pool, built, lambda: self._tried, self.patience)
 
     @cached_property
     def _tried(self) -> dict[Substituted, bool]:
@@ -194,7 +208,8 @@ class Dependence:
         left = dict(self._inputs)
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
-            answers = _agree(self.pool, otherwise or program, program, pairs)
+            asked = _agreeing(otherwise or program, program, pairs, self.patience)
+            answers = _answers(self.pool, asked)
             for pair, answer in zip(pairs, answers, strict=True):
                 if isinstance(answer, Lost):
                     del left[pair[0]]
@@ -230,11 +245,13 @@ class _Original:
         pool: as :class:`Dependence` has it.
         program: what it is compiled to; None: it does not compile.
         tried: gives what may be in the place of which inputs, and whether that tells something.
+        patience: as :class:`Dependence` has it.
     """
 
     pool: Pool[int]
     program: Program | None
     tried: Callable[[], Mapping[Substituted, bool]]
+    patience: Patience
 
     def told(self, program: Program, only: Substituted | None = None) -> _Told:
         """What is wrong with a program's answers where something is in the place of an input.
@@ -248,7 +265,9 @@ class _Original:
     def _left_out(self, program: Program, only: Substituted | None) -> _Told:
         """Which input a program's answers do not change with where the original's do."""
         pairs = [one for one in self.decisive.items() if only in (None, one)]
-        for pair, answer in zip(pairs, self._depends(program, pairs), strict=True):
+        asked = _depending(program, pairs, self.patience)
+        answers = _answers(self.pool, asked, goes_on=self.patience.goes_on)
+        for pair, answer in zip(pairs, answers, strict=True):
             if answer is False:
                 return (
                     f"its answers are the same with {pair[1]} in place of the input {pair[0]}, and"
@@ -261,7 +280,8 @@ class _Original:
         if self.program is None:
             return _NOTHING
         pairs = [one for one, fit in self.tried().items() if fit and only in (None, one)]
-        answers = _agree(self.pool, program, self.program, pairs)
+        asked = _agreeing(program, self.program, pairs, self.patience)
+        answers = _answers(self.pool, asked, goes_on=self.patience.goes_on)
         for pair, wrong in zip(pairs, answers, strict=True):
             if isinstance(wrong, str) and wrong:
                 return f"with {pair[1]} in place of the input {pair[0]} it is wrong: {wrong}", pair
@@ -276,24 +296,37 @@ class _Original:
         left = list(self.tried())
         while pairs := dict(reversed(left)).items():
             # One of each input at a time: of most the first one shows it.
-            answers = self._depends(self.program, pairs)
+            answers = _answers(self.pool, _depending(self.program, pairs, self.patience))
             found |= {name: v for (name, v), yes in zip(pairs, answers, strict=True) if yes is True}
             left = [pair for pair in left if pair not in pairs and pair[0] not in found]
         return found
 
-    def _depends(self, program: Program, pairs: Collection[Substituted]) -> list[bool | Lost]:
-        """For each pair what :class:`DependsOn` answers, or that a launch does not end."""
-        return _answers(self.pool, [DependsOn(program, *pair, LIMIT) for pair in pairs])
+
+def _depending(
+    program: Program, pairs: Collection[Substituted], patience: Patience
+) -> list[Request]:
+    return [DependsOn(program, *pair, patience.limit) for pair in pairs]
 
 
-def _agree(
-    pool: Pool[int], program: Program, reference: Program, pairs: Collection[Substituted]
-) -> list[str | Lost | None]:
-    """For each pair what :class:`AgreesWith` answers, or that a launch does not end."""
-    return _answers(pool, [AgreesWith(program, reference, *pair, LIMIT) for pair in pairs])
+def _agreeing(
+    program: Program, reference: Program, pairs: Collection[Substituted], patience: Patience
+) -> list[Request]:
+    return [AgreesWith(program, reference, *pair, patience.limit) for pair in pairs]
 
 
-def _answers(pool: Pool[int], requests: Sequence[Request]) -> list[Any]:
-    """What workers that are there answer, in order."""
-    answers = dict(pool.map(enumerate(requests)))
-    return [answers[at] for at in range(len(requests))]
+def _answers(
+    pool: Pool[int], requests: Sequence[Request], *, goes_on: bool = True
+) -> list[bool | str | Lost | None]:
+    """What workers that are there answer, in order: as :class:`DependsOn` and :class:`AgreesWith`
+    say, or that a launch does not end.
+
+    Args:
+        goes_on: whether others are asked then; if not, theirs are None.
+    """
+    answers: dict[int, Any] = {}
+    with closing(pool.map(enumerate(requests))) as told:
+        for at, answer in told:
+            answers[at] = answer
+            if isinstance(answer, Lost) and not goes_on:
+                break
+    return [answers.get(at) for at in range(len(requests))]

@@ -29,7 +29,7 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate
-from gi_cuda.evaluate.dependence import Dependence
+from gi_cuda.evaluate.dependence import Dependence, Patience
 from gi_cuda.evaluate.races import Looked, RaceWatch
 from gi_cuda.evaluate.small_cases import SmallCases
 from gi_cuda.genome import Space
@@ -41,6 +41,11 @@ _LIMIT: Final = 5.0
 
 _ASKED: Final = 4
 """Workers, at most, that answer with other inputs: each of them once, and there are some ten."""
+
+
+_PATIENCE: Final = Patience(limit=1.0, goes_on=False)
+"""With what answers beside a search: what hangs there with each of some ten inputs kept one from
+its best for a minute. The reference answers all of them in three seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,8 @@ class Elsewhere:
         crew = Crew(max(1, min(_ASKED, cores() // 4)))
         pool = self.opened.enter_context(Pool[int](there.session, crew))
         folder, cases = self.folder / "inputs", there.session.cases
-        return Dependence(there.watch.subject, there.compiler, pool, folder, cases, each=1)
+        subject = there.watch.subject
+        return Dependence(subject, there.compiler, pool, folder, cases, each=1, patience=_PATIENCE)
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates."""

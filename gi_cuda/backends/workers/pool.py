@@ -8,7 +8,7 @@ there. A device that cannot be used any more is left, as long as there is anothe
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 from typing import Any, Generic
 
@@ -139,8 +139,11 @@ class Pool(Generic[Key]):
         answers = dict(self._run(tasks, lambda: next(places)))  # type: ignore[arg-type]
         return {number: answers[number] for number in self._devices}  # type: ignore[index]
 
-    def map(self, requests: Iterable[tuple[Key, Request]]) -> Iterator[tuple[Key, Any]]:
-        """Run requests on all workers; yields ``(key, answer)`` in the order they end.
+    def map(
+        self, requests: Iterable[tuple[Key, Request]]
+    ) -> Generator[tuple[Key, Any], None, None]:
+        """Run requests on all workers; yields ``(key, answer)`` in the order they end. Closing it
+        abandons the others.
 
         Raises:
             UserError: see :meth:`wait`.
@@ -149,7 +152,7 @@ class Pool(Generic[Key]):
 
     def _run(
         self, tasks: Iterator[Task[Key]], place: Callable[[], int | None]
-    ) -> Iterator[tuple[Key, Any]]:
+    ) -> Generator[tuple[Key, Any], None, None]:
         """Run tasks, each on the device that is asked for then, if it is still used."""
         try:
             while True:

@@ -6,14 +6,18 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate import dependence
+from gi_cuda.evaluate.candidates import as_candidate, candidate, unmodified
 from gi_cuda.evaluate.elsewhere import Elsewhere
 from gi_cuda.evaluate.passes import Record, Trial
-from gi_cuda.evaluate.second_opinion import SecondOpinion
+from gi_cuda.evaluate.races import Looked
+from gi_cuda.evaluate.second_opinion import LONGEST, SecondOpinion
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.measurement import Survival
@@ -135,6 +139,36 @@ def test_the_fastest_is_wrong_where_only_another_input_tells(tmp_path: Path) -> 
     assert told[left_out].message.startswith(said)
     assert told[left_out].outcome is Outcome.WRONG
     assert told[harmless].outcome is Outcome.FASTER
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_what_never_ends_on_a_processor_is_soon_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search goes on meanwhile without what is faster than all that is believed."""
+    subject = load_subject(TARGETS / "inputs", "cuda", edits="full")
+    assert "part *= gain;" in subject.reference
+    text = subject.reference.replace(
+        "part *= gain;", "for (volatile int on = 1; on;) part *= gain;"
+    )
+    limits, lost = list[float](), list[int]()
+    answers = dependence._answers
+
+    def watched(pool: Pool[int], requests: Sequence[Any], **how: bool) -> list[Any]:
+        limits.extend(one.limit for one in requests)
+        found = answers(pool, requests, **how)
+        lost.append(sum(isinstance(one, Lost) for one in found))
+        return found
+
+    with ExitStack() as opened:
+        elsewhere = Elsewhere(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
+        assert elsewhere.ask(unmodified(subject)) == Looked()
+        monkeypatch.setattr(dependence, "_answers", watched)
+        one = as_candidate(subject, text, subject.standard)
+        assert elsewhere.ask(one) == Looked(), "that says nothing of a GPU"
+    assert limits
+    assert max(limits) <= LONGEST / 3, "the reference has to answer all of them in so much"
+    assert lost == [1, 1], "of each sort of questions no more is asked then"
 
 
 @pytest.mark.usefixtures("toolkit")

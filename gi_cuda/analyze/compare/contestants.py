@@ -18,7 +18,7 @@ from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.levels import backends_for, compiled_subject
-from gi_cuda.genome import Genotype
+from gi_cuda.genome import Genotype, changes_of
 from gi_cuda.grammar import FRONT_ENDS
 from gi_cuda.runs.stored import DATABASE, open_store, stored_subject
 from gi_cuda.subject import Subject
@@ -118,7 +118,7 @@ class Reader:
         return self.subject
 
     def _of_genotype(self, name: str, genotype: Genotype, own: Subject) -> Contestant:
-        changes = len(genotype.configuration.changed) + len(genotype.edits)
+        changes = len(changes_of(genotype))
         one, kind = candidate(own, genotype), "genotype"
         if own.compiled:
             one = replace(one, compiler=keeping(open_compiler(own, self.jobs), self.cache))

@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from gi_cuda.backends.compile.code_cache import CodeCache
-from gi_cuda.backends.workers.fork_server import ForkServer, Lent
+from gi_cuda.backends.workers.forking import ForkServer, Lent
 from gi_cuda.cluster.replica import Replica, replica_of
 from gi_cuda.errors import DeviceLost, MachineError, UserError, WorkerFault
 from gi_cuda.results.evaluation import Evaluation

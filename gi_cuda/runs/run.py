@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, afterwards
-from gi_cuda.backends.workers.fork_server import ForkServer
+from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified

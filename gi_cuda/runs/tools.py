@@ -17,7 +17,7 @@ from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import FIRST, backend_named, open_backend
 from gi_cuda.backends.workers.device_workers import Crew
-from gi_cuda.backends.workers.fork_server import ForkServer
+from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate import second_opinion
 from gi_cuda.evaluate.baseline import Baseline

@@ -19,7 +19,7 @@ from gi_cuda.backends.protocol.requests import (
     Rehearse,
     SharedMeasurement,
 )
-from gi_cuda.backends.workers import device_workers, fork_server
+from gi_cuda.backends.workers import device_workers, forking
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
 from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError, WorkerFault
 from gi_cuda.evaluate.baseline import compile_reference
@@ -265,7 +265,7 @@ def test_a_worker_that_does_not_go_is_given_up_and_named(
         assert key == 1
         assert isinstance(answer, Lost)
         assert f"process {worker.pid} (" in capfd.readouterr().err
-        monkeypatch.setattr(fork_server, "ANSWERING", 0.1)
+        monkeypatch.setattr(forking, "ANSWERING", 0.1)
         with pytest.raises(WorkerFault, match="did not answer"):
             pool.one(measure(programs, "fine 1"))
 

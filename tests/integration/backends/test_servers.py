@@ -13,7 +13,7 @@ import pytest
 from gi_cuda.backends.protocol.requests import TellInputs
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.device_workers import Crew, DeviceWorkers
-from gi_cuda.backends.workers.fork_server import ForkServer
+from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.runs.create import create_run
@@ -145,7 +145,7 @@ def _children(process: int) -> set[int]:
 def _has_ended(process: int) -> bool:
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
     return stat.rpartition(")")[2].split()[0] in "ZX"
 

@@ -157,7 +157,8 @@ def effects_of(subject: Subject, genotype: Genotype) -> frozenset[Effect]:
 
 @dataclass(frozen=True)
 class Garden:
-    """Draws improvements: edits as mutation draws them, more of them where fewer edits break.
+    """Draws improvements: edits as mutation draws them, more of them where fewer edits break, and
+    none that a search is not offered.
 
     No two are at one rule or within each other.
     """
@@ -193,7 +194,7 @@ class Garden:
         """
         subject = self.subject
         while True:
-            edits = draw_pair(subject.original, subject.grammar, self._rng)
+            edits = draw_pair(subject.original, subject.offered, self._rng)
             if edits is None or type_of(edits[0].place) is not place:
                 continue
             if isinstance(edits[0], first):
@@ -211,7 +212,7 @@ class Garden:
         plain = Landscape(subject, self.seed)
         grammar = subject.grammar
         holders: Mapping[str, frozenset[str]] = grammar.holders  # type: ignore[attr-defined]
-        view = grammar.under(subject.original.configuration.macros)
+        view = subject.offered.under(subject.original.configuration.macros)
         while True:
             place = rng.choice(places)
             family = {place, *holders[place]}

@@ -10,6 +10,7 @@ from benchmarks.search.landscapes import PLANTED, Garden, Landscape, effects_of,
 from benchmarks.search.races import ground, race, subject
 from benchmarks.search.table import TableEvaluator
 from gi_cuda.genome import Genotype
+from gi_cuda.grammar import Operation
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.search import PRESETS
 
@@ -31,6 +32,16 @@ def test_what_is_planted_can_be_had(name: str, seed: int) -> None:
         for one in plant.effects if len(plant.effects) > 1 else ():
             alone = None if one in plant.needy else gains.get(frozenset([one]), 1.0)
             assert landscape.ratio(frozenset([one])) == alone
+
+
+@pytest.mark.parametrize("seed", [44, 81, 92])
+def test_nothing_is_planted_that_a_search_is_not_offered(seed: int) -> None:
+    """Launch bounds are in the grammar, and a search on the host leaves them alone."""
+    target = subject()
+    view = target.offered.under(target.original.configuration.macros)
+    ((effect,),) = (plant.effects for plant in planted(target, "needle", seed).plants)
+    wanted = Operation.REPLACE if effect.how == "body" else Operation.INSERT
+    assert wanted in view.operations(effect.place)
 
 
 def test_in_a_trap_the_two_gains_are_wrong_beside_each_other() -> None:

@@ -50,7 +50,7 @@ class Shares:
         deleting: for the best with one deletion more that breaks something alone.
         exchanged: for the edits of the best with the values of rivals.
         together: for harmless changes, many at once.
-        paying: for those of them that seem to gain most together.
+        paying: for those of them that seem to gain most together, once something has gained.
         rival: the chance that something starts from a rival of the best; it grows while the best
             stands still.
         guided: the chance that a mutant is one of what has no edits yet, by an edit that a bandit
@@ -97,7 +97,7 @@ class Adaptive:
         rest = max(0, size - len(filling.recipes))
         unions = [
             self._union(knowledge, choice, rival, rng)
-            for choice, share in self._choices.items()
+            for choice, share in self._choices(knowledge).items()
             for _ in range(int(rest * share))
         ]
         mutants = [self._mutant(knowledge, rival, rng) for _ in range(rest - len(unions))]
@@ -109,10 +109,13 @@ class Adaptive:
         shares = self.shares
         return {gaining: shares.gaining, near: shares.near, deleting: shares.deleting}
 
-    @property
-    def _choices(self) -> dict[Choice, float]:
-        """How unions are put together, and the share of each way."""
-        return {fitting: self.shares.together, paying: self.shares.paying}
+    def _choices(self, knowledge: Knowledge) -> dict[Choice, float]:
+        """How unions are put together, and the share of each way. While nothing has gained, nothing
+        seems to pay either: what fits together has these places as well, as it tries more pairs."""
+        together, paid = self.shares.together, self.shares.paying
+        if together and knowledge.best is knowledge.origin:
+            return {fitting: together + paid}
+        return {fitting: together, paying: paid}
 
     def _rivalry(self, knowledge: Knowledge) -> float:
         """The chance that something starts from a rival."""
@@ -134,7 +137,7 @@ class Adaptive:
 
     def _mutant(self, knowledge: Knowledge, rival: Tried, rng: Random) -> Recipe:
         if rng.random() < self.shares.guided:
-            choices = self._choices
+            choices = self._choices(knowledge)
             otherwise: Recipe = Mutants((), 2)
             if any(choices.values()):
                 (choice,) = rng.choices([*choices], [*choices.values()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -31,6 +32,7 @@ from gi_cuda.search.adaptive.parts import (
     without,
 )
 from gi_cuda.search.adaptive.untried import Untried
+from gi_cuda.search.history import History
 from gi_cuda.search.loop import Evolution
 from gi_cuda.search.recipes import Fresh, Given, Variation
 from gi_cuda.search.strategies import adaptive
@@ -269,6 +271,26 @@ def test_harmless_changes_are_tried_together_ever_more_at_once(
             number += 1
     assert sizes[0] <= 8
     assert sizes[-1] > 2
+
+
+def test_nothing_seems_to_pay_before_something_has_gained(
+    variation: Variation, deletions: list[Delete]
+) -> None:
+    """The places for what seems to are for what fits together until then."""
+
+    def chosen(*members: Member) -> Counter[str]:
+        history = History(variation, 1, set(), lambda number: members, 1)
+        whole = adaptive.Adaptive(adaptive.SETTINGS, replace(adaptive.SHARES, sweep=0.0))
+        unions = [one for one in whole.recipes(history, random.Random(1)) if type(one) is Together]
+        return Counter(union.chosen.__name__ for union in unions)  # type: ignore[attr-defined]
+
+    alone = [with_changes(variation.original, [one]) for one in deletions[:3]]
+    harmless = [judged(at, one, Verdict.SAME) for at, one in enumerate(alone, start=1) if one]
+    gained = replace(harmless[0], selectable=True, ratio=0.8, median=0.8)
+    before, since = chosen(*harmless), chosen(gained, *harmless[1:])
+    assert before.keys() == {"fitting"}
+    assert since.keys() == {"fitting", "paying"}
+    assert before["fitting"] > since["fitting"]
 
 
 def test_what_breaks_the_best_may_go_with_what_has_nothing_of_it(

@@ -30,11 +30,11 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How much is asked of a candidate that does not end.
+    """How long launches are waited for that do not end.
 
     Attributes:
-        limit: seconds after which a launch with something else counts as hung.
-        goes_on: whether it is still asked about other inputs then.
+        limit: seconds after which one with something else counts as hung.
+        goes_on: whether a candidate is still asked about other inputs then.
     """
 
     limit: float = 10.0
@@ -114,7 +114,7 @@ class Dependence:
         elsewhere: asks with which inputs of some substitutions it is a matter of the order of
             threads what the reference answers, where that can be found out.
         each: so many things are tried in the place of each input, the first ones; None: all.
-        patience: with candidates.
+        patience: with launches that do not end.
     """
 
     subject: Subject

@@ -15,9 +15,9 @@ def begun(work: Callable[[], None]) -> Thread:
     return thread
 
 
-def waits(at_work: AtWork, number: int) -> None:
-    """Return once so many wait."""
-    while len(at_work._waiting) < number:
+def waits(at_work: AtWork, number: int, beside: int = 1) -> None:
+    """Return once so many wait, and so many are at work."""
+    while (len(at_work._waiting), at_work.number) != (number, beside):
         pass
 
 
@@ -50,8 +50,8 @@ def test_as_many_begin_at_a_time_as_there_are_jobs() -> None:
             assert go_on.wait(60.0)
 
     threads = [begun(lambda one=one: compiled(one)) for one in inside]  # type: ignore[misc]
-    waits(at_work, 1)
-    assert sum(one.is_set() for one in inside) <= at_work.number == 2
+    waits(at_work, 1, beside=2)
+    assert sum(one.is_set() for one in inside) <= 2
     go_on.set()
     for thread in threads:
         thread.join(60.0)

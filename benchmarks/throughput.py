@@ -136,6 +136,7 @@ def main() -> None:
     parser.add_argument(
         "--time", type=float, default=math.inf, help="seconds after which no generation is begun"
     )
+    parser.add_argument("--run", type=Path, help="where the run is kept; otherwise it is not")
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     settings = PRESETS[options.preset].settings.having(options.population, options.generations)
@@ -145,7 +146,7 @@ def main() -> None:
         subject = open_subject(options.target, options.backend, options.level, edits=options.edits)
         workers = open_backend(options.backend).workers(0, cores)
         plan = Plan(options.preset, settings, options.seed, workers, cores)
-        with create_run(subject, Path(scratch) / "run", plan) as run:
+        with create_run(subject, options.run or Path(scratch) / "run", plan) as run:
             before, computed = _Ticks.now(), _computed()
             begun, newest = time.perf_counter(), 0
             for progress in run.evolution().run():

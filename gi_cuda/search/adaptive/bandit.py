@@ -16,6 +16,7 @@ from random import Random
 from typing import Final, Generic, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 A = TypeVar("A", bound=Hashable)
 
@@ -70,9 +71,13 @@ class Bandit(Generic[A]):
         """What an arm that was never drawn is taken to have given."""
         return self.prior
 
-    def ranked(self, arms: Sequence[A], rng: Random) -> Iterator[A]:
-        """The arms, those first that seem best under values drawn from what is known of each."""
-        order = np.argsort(-self.sampled(arms, rng), kind="stable")
+    def ranked(self, arms: Sequence[A], rng: Random, worth: ArrayLike = 1.0) -> Iterator[A]:
+        """The arms, those first that seem best under values drawn from what is known of each.
+
+        Args:
+            worth: what a success of each is worth.
+        """
+        order = np.argsort(-self.sampled(arms, rng) * worth, kind="stable")
         return (arms[at] for at in order.tolist())
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
+import numpy as np
+
 from gi_cuda.genome import Genotype
 from gi_cuda.genome.edits import Edit
 from gi_cuda.genome.variation import draw_pair, mutate_configuration
@@ -12,17 +14,26 @@ from gi_cuda.search.adaptive.knowledge import Knowledge
 from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.recipes import Keys, Origin, Recipe, Variation
 
+FEW = 0.5
+"""By which power of how many edits a rule is offered one of them is less likely to gain: 0 were all
+edits alike, 1 were all rules."""
+
 
 def drawn(knowledge: Knowledge, ground: Genotype, known: Keys, rng: Random) -> Edit | None:
     """An edit that nothing was tried with: rule and kind by what such edits gave, the donor by
     chance. None where every edit was tried.
+
+    A rule that is offered few edits (a pragma, a qualifier, launch bounds) comes before one with
+    as good prospects that is offered many: what gains there is found after a few. That there is
+    something at each is as likely for a mutation, which draws the rule first.
 
     Args:
         ground: that it is to be made to.
         known: genotypic tabu keys.
     """
     untried, grammar = knowledge.untried(ground), knowledge.variation.subject.offered
-    for place in knowledge.rules.ranked(list(untried.kinds), rng):
+    numbers = np.fromiter(untried.numbers.values(), float)
+    for place in knowledge.rules.ranked([*untried.numbers], rng, numbers**-FEW):
         found = {kind: untried.next(place, kind, known) for kind in untried.kinds[place]}
         arms = [(grammar.rule(place).type, kind) for kind, edit in found.items() if edit]
         if arms:

@@ -56,6 +56,15 @@ class Untried:
         }
         return {place: kinds for place, kinds in offered.items() if kinds}
 
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """At most how many edits there are at each rule that has any, tried or not."""
+        counted = {
+            place: sum(kind.count(self._view, place) for kind in kinds)
+            for place, kinds in self.kinds.items()
+        }
+        return {place: number for place, number in counted.items() if number}
+
     def next(self, place: str, kind: type[Edit], known: Keys) -> Edit | None:
         """The next edit of a kind at a rule; None: all were tried.
 

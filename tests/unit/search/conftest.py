@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 import pytest
 from xxhash import xxh3_64_intdigest, xxh3_128_digest
 
-from gi_cuda.genome import Genotype, Rates
+from gi_cuda.genome import Delete, Genotype, Rates
 from gi_cuda.grammar import Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.search import PRESETS
+from gi_cuda.search import PRESETS, Member, Origin
 from gi_cuda.search.loop import Evolution
 from gi_cuda.search.recipes import Variation
 from gi_cuda.search.strategies.barracuda import PAPER, SETTINGS
@@ -160,3 +160,31 @@ def tiny(scale: Subject) -> Subject:
     """A subject that can be used up: 10 configurations, 24 variants of the code each."""
     text = "__global__ void k(int *x) {\n    x[0] = 1;\n}\n"
     return replace(scale, parsed=CudaText(convert(Source("k.cu", text), None)))
+
+
+@pytest.fixture(scope="session")
+def variation(scale: Subject) -> Variation:
+    """How the default search varies the small target."""
+    return PRESETS["adaptive"].vary(scale)
+
+
+def deletion_at(subject: Subject, line: int) -> Delete:
+    (place,) = (
+        rule.name for rule in subject.grammar.rules if rule.line == line and rule.name[:2] == "_k"
+    )
+    return Delete(place)
+
+
+def judged(
+    ident: int,
+    genotype: Genotype,
+    verdict: Verdict | None,
+    ratio: float = 1.0,
+    parents: tuple[int, ...] = (),
+    origin: Origin = Origin.MUTATION,
+) -> Member:
+    """An individual with what measuring it gave; no verdict: its answers are wrong."""
+    right = verdict is not None
+    found = ratio if right else float("inf")
+    faster = verdict is Verdict.FASTER
+    return Member(ident, genotype, found, faster, right, found, 0.0, parents, origin)

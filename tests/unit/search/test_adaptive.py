@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.genome import Delete, Edit, Genotype, changes_of, with_changes
+from gi_cuda.genome import Delete, Genotype, changes_of, with_changes
 from gi_cuda.genome.space import Setting
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Member, Origin
 from gi_cuda.search.adaptive import parts
-from gi_cuda.search.adaptive.guided import Guided, drawn
 from gi_cuda.search.adaptive.knowledge import Knowledge, place_of
 from gi_cuda.search.adaptive.parts import (
     Maker,
@@ -31,48 +30,22 @@ from gi_cuda.search.adaptive.parts import (
     singles,
     without,
 )
-from gi_cuda.search.adaptive.untried import Untried
 from gi_cuda.search.history import History
 from gi_cuda.search.loop import Evolution
 from gi_cuda.search.recipes import Fresh, Given, Variation
 from gi_cuda.search.strategies import adaptive
 from gi_cuda.subject import Subject
 
+from .conftest import judged
+
 Evolve = Callable[..., Evolution]
 Make = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def variation(scale: Subject) -> Variation:
-    return adaptive.PRESET.vary(scale)
 
 
 @pytest.fixture(scope="module")
 def deletions(scale: Subject) -> list[Delete]:
     view = scale.grammar.under(scale.original.configuration.macros)
     return [Delete(place) for place in view.mutable if place.startswith("_")]
-
-
-def deletion_at(subject: Subject, line: int) -> Delete:
-    (place,) = (
-        rule.name for rule in subject.grammar.rules if rule.line == line and rule.name[:2] == "_k"
-    )
-    return Delete(place)
-
-
-def judged(
-    ident: int,
-    genotype: Genotype,
-    verdict: Verdict | None,
-    ratio: float = 1.0,
-    parents: tuple[int, ...] = (),
-    origin: Origin = Origin.MUTATION,
-) -> Member:
-    """An individual with what measuring it gave; no verdict: its answers are wrong."""
-    right = verdict is not None
-    found = ratio if right else float("inf")
-    faster = verdict is Verdict.FASTER
-    return Member(ident, genotype, found, faster, right, found, 0.0, parents, origin)
 
 
 # -- the sweep -------------------------------------------------------------------------------------
@@ -309,96 +282,3 @@ def test_what_breaks_the_best_may_go_with_what_has_nothing_of_it(
     known.take([judged(11, Genotype(configuration, (other,)), Verdict.FASTER, 0.4)])
     assert (known.best.ident, known.apart.ident) == (11, 1)
     assert known.beside(known.apart).breaks.mean(some[0]) == broken, "it goes with what it is of"
-
-
-def test_an_edit_is_drawn_once_and_none_that_was_tried(variation: Variation) -> None:
-    original = variation.original
-    known, rng, keys, seen = Knowledge(variation, 1), random.Random(1), set[bytes](), list[Edit]()
-    while (edit := drawn(known, known.ground.genotype, keys, rng)) is not None:
-        seen.append(edit)
-        keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
-    assert len(seen) > 20
-    assert len(set(seen)) == len(seen)
-    half = seen[: len(seen) // 2]
-    members = [
-        judged(n, Genotype(original.configuration, (one,)), None)
-        for n, one in enumerate(half, start=1)
-    ]
-    known = Knowledge(variation, 1)
-    known.take(members)
-    keys, again = set(), set()
-    while (edit := drawn(known, known.ground.genotype, keys, rng)) is not None:
-        again.add(edit)
-        keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
-    assert again == set(seen) - set(half)
-    exhausted = Guided(known, known.ground, Fresh(1))
-    assert exhausted.fallback() == Fresh(1)
-
-
-def test_code_that_a_faster_value_lets_in_is_edited_as_well(
-    scale: Subject, variation: Variation
-) -> None:
-    checked = Genotype(scale.space.default.having({"CHECKED": 1}))
-    line = scale.grammar.source.text[: scale.grammar.source.text.index("0 * tile")].count("\n") + 1
-    known = Knowledge(variation, 1)
-
-    def lines() -> set[int]:
-        keys, found, rng = set[bytes](), set[int](), random.Random(1)
-        while (edit := drawn(known, known.ground.genotype, keys, rng)) is not None:
-            genotype = Genotype(known.ground.genotype.configuration, (edit,))
-            keys.add(scale.key(genotype))
-            found.add(scale.grammar.rule(edit.place).line)
-        return found
-
-    assert line not in lines()
-    known.take([judged(1, checked, Verdict.FASTER, 0.9)])
-    assert known.ground.ident == 1
-    assert line in lines()
-    edit = deletion_at(scale, line)
-    known.take([judged(2, Genotype(checked.configuration, (edit,)), Verdict.FASTER, 0.8, (1,))])
-    assert known.ground.ident == 1, "what has edits is no ground"
-    assert known.gains[edit] == pytest.approx(0.9 / 0.8)
-    assert edit in known.tried
-
-
-def test_what_is_drawn_next_does_not_depend_on_what_was_looked_at_before(
-    variation: Variation,
-) -> None:
-    """A search that is resumed has looked at nothing yet."""
-    original = variation.original
-    begun, keys = Knowledge(variation, 1), set[bytes]()
-    for seed in range(60):
-        edit = drawn(begun, begun.ground.genotype, keys, random.Random(seed))
-        assert edit is not None
-        keys.add(variation.subject.key(Genotype(original.configuration, (edit,))))
-    resumed = Knowledge(variation, 1)
-    for seed in range(1000, 1020):
-        one, other = (
-            drawn(known, known.ground.genotype, keys, random.Random(seed))
-            for known in (begun, resumed)
-        )
-        assert one == other
-
-
-def test_searches_with_other_seeds_try_edits_in_other_orders(variation: Variation) -> None:
-    one, same, other = (
-        Knowledge(variation, seed).untried(variation.original) for seed in (1, 1, 2)
-    )
-
-    def first(untried: Untried) -> list[Edit | None]:
-        return [untried.next(place, kind, ()) for place in one.kinds for kind in one.kinds[place]]
-
-    assert first(one) == first(same) != first(other)
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_mutants_may_be_moves_and_swaps(variation: Variation, share: float) -> None:
-    known, rng = Knowledge(variation, 1), random.Random(1)
-    rates = replace(variation.rates, configuration=0.0)
-    drawing = Guided(known, known.ground, Fresh(1), share)
-    for _ in range(20):
-        mutant = drawing.make(replace(variation, rates=rates), set(), rng)
-        assert mutant is not None
-        edits = mutant.edits
-        assert len(edits) == (2 if share else 1)
-        assert edits[-1].completes(edits[0]) == bool(share)

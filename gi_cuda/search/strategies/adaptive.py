@@ -111,10 +111,10 @@ class Adaptive:
 
     def _choices(self, knowledge: Knowledge) -> dict[Choice, float]:
         """How unions are put together, and the share of each way. While nothing has gained, nothing
-        seems to pay either: what fits together has these places as well, as it tries more pairs."""
+        seems to pay either, and its places are for edits that were never tried."""
         together, paid = self.shares.together, self.shares.paying
         if together and knowledge.best is knowledge.origin:
-            return {fitting: together + paid}
+            return {fitting: together}
         return {fitting: together, paying: paid}
 
     def _rivalry(self, knowledge: Knowledge) -> float:

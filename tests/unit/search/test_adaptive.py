@@ -249,21 +249,26 @@ def test_harmless_changes_are_tried_together_ever_more_at_once(
 def test_nothing_seems_to_pay_before_something_has_gained(
     variation: Variation, deletions: list[Delete]
 ) -> None:
-    """The places for what seems to are for what fits together until then."""
+    """The places for what seems to are for what was never tried until then."""
 
-    def chosen(*members: Member) -> Counter[str]:
+    def filled(*members: Member) -> Counter[str]:
         history = History(variation, 1, set(), lambda number: members, 1)
-        whole = adaptive.Adaptive(adaptive.SETTINGS, replace(adaptive.SHARES, sweep=0.0))
-        unions = [one for one in whole.recipes(history, random.Random(1)) if type(one) is Together]
-        return Counter(union.chosen.__name__ for union in unions)  # type: ignore[attr-defined]
+        shares = replace(adaptive.SHARES, sweep=0.0, guided=1.0)
+        whole = adaptive.Adaptive(adaptive.SETTINGS, shares)
+        return Counter(
+            one.chosen.__name__ if isinstance(one, Together) else type(one).__name__
+            for one in whole.recipes(history, random.Random(1))
+        )
 
     alone = [with_changes(variation.original, [one]) for one in deletions[:3]]
     harmless = [judged(at, one, Verdict.SAME) for at, one in enumerate(alone, start=1) if one]
     gained = replace(harmless[0], selectable=True, ratio=0.8, median=0.8)
-    before, since = chosen(*harmless), chosen(gained, *harmless[1:])
-    assert before.keys() == {"fitting"}
-    assert since.keys() == {"fitting", "paying"}
-    assert before["fitting"] > since["fitting"]
+    before, since = filled(*harmless), filled(gained, *harmless[1:])
+    assert before["fitting"]
+    assert since["fitting"]
+    assert since["paying"]
+    assert not before["paying"]
+    assert before["Guided"] > since["Guided"]
 
 
 def test_what_breaks_the_best_may_go_with_what_has_nothing_of_it(

@@ -155,26 +155,26 @@ class SchemaBuilder(TrialBuilder):
         and when they are built once more by themselves; the number of a schema is itself."""
         proofs = [self._schemata[i] for i in idents if i not in self.trials]
         yield from (schema.binary.member(schema.binary.ident, 0) for schema in proofs)
-        again = [i for i in idents if i in self.trials and i not in self._wanted]
+        alone = [i for i in idents if i in self.trials and i not in self._wanted]
         groups = list(dict.fromkeys(self._wanted.pop(i) for i in idents if i in self._wanted))
-        while groups or again:
-            begun = {next(self._numbers): group for group in groups}
-            found = [*(self.trials[ident].phenotype for ident in again), *self._texts(begun)]
-            groups, again = [], []
-            for built in self.compiled(found, folder / str(next(self._numbers))):
-                group = begun.get(built.ident)
-                if group is None:
-                    yield built
-                elif isinstance(built, Binary):
-                    schema = _Schema(group, built)
-                    self._schemata |= dict.fromkeys((built.ident, *group), schema)
-                    yield from (built.member(one, at) for at, one in enumerate(group, 1))
-                else:
-                    self._parts.forget(built.ident)
-                    middle = len(group) // 2
-                    halves = group[:middle], group[middle:]
-                    groups += [half for half in halves if len(half) > 1]
-                    again += [half[0] for half in halves if len(half) == 1]
+        begun = {next(self._numbers): group for group in groups}
+        texts, failed = [*self._by_themselves(alone), *self._texts(begun)], list[int]()
+        for built in self.compiled(texts, folder / str(next(self._numbers))):
+            group = begun.get(built.ident)
+            if group is None:
+                yield built
+            elif isinstance(built, Binary):
+                schema = _Schema(group, built)
+                self._schemata |= dict.fromkeys((built.ident, *group), schema)
+                yield from (built.member(one, at) for at, one in enumerate(group, 1))
+            else:
+                self._parts.forget(built.ident)
+                failed += group
+        if failed:  # halves, of which one is at fault, would come in turn
+            yield from self.compiled(self._by_themselves(failed), folder / str(next(self._numbers)))
+
+    def _by_themselves(self, idents: Iterable[int]) -> list[Phenotype | BuildFailure]:
+        return [self.trials[ident].phenotype for ident in idents]
 
     def _texts(self, groups: Mapping[int, Group]) -> Iterable[Phenotype | BuildFailure]:
         """The schemata of groups, under their numbers."""

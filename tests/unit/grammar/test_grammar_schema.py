@@ -9,19 +9,36 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.genome.edits import EDIT_KINDS, expansions
-from gi_cuda.grammar import ALL_TYPES, EDIT_SETS, Expansion, Grammar, Source, convert, read_source
+from gi_cuda.grammar import (
+    ALL_TYPES,
+    EDIT_SETS,
+    Expansion,
+    Grammar,
+    RuleType,
+    Source,
+    convert,
+    read_source,
+)
 from gi_cuda.grammar.frontends.cuda.reading import is_balanced
 from gi_cuda.grammar.frontends.cuda.schema import schema, telling, unchosen
 
 SOURCES = sorted((Path(__file__).parents[2] / "sources").glob("*.cu"))
 DELETED = Expansion(body="")
+HEAD = "__global__ void k(int *p, int n) {\n"
+
+
+def operands(body: str) -> Mapping[str, str]:
+    """The rules for operands in a body, by their texts."""
+    grammar = convert(Source("k.cu", f"{HEAD}{body}\n}}\n"), types=ALL_TYPES)
+    return {
+        grammar.text(rule.name): rule.name for rule in grammar.rules if rule.type is RuleType.OP
+    }
 
 
 def of(body: str, *variants: Mapping[str, Expansion]) -> str:
     """The body of a schema; its lines count from 2."""
-    head = "__global__ void k(int *p, int n) {\n"
-    grammar = convert(Source("k.cu", f"{head}{body}\n}}\n"), types=ALL_TYPES)
-    return schema(grammar, variants).removeprefix(head).removesuffix("\n}\n")
+    grammar = convert(Source("k.cu", f"{HEAD}{body}\n}}\n"), types=ALL_TYPES)
+    return schema(grammar, variants).removeprefix(HEAD).removesuffix("\n}\n")
 
 
 def test_without_variants_it_is_the_source() -> None:
@@ -46,6 +63,14 @@ def test_an_operand_is_chosen_with_the_statement_that_it_is_a_part_of() -> None:
     """So that the types of all that is computed are the variant's own."""
     found = of("  p[1] = n / p[0];", {"op_k.cu_2.3": Expansion(body="op_k.cu_2.4")})
     assert found == "  { if (gi_chosen == 1u) { p[1] = p / p[0]; } else { p[1] = n / p[0]; } }"
+
+
+def test_what_says_where_a_thread_is_may_stand_for_how_many_there_are() -> None:
+    """Of the two types of triples CUDA has none converts better to the other."""
+    body = "  Score *at = scores + n * threadIdx.x, *end = scores + n * blockDim.x;"
+    names = operands(body)
+    found = of(body, {names["threadIdx"]: Expansion(body=names["blockDim"])})
+    assert "scores + n * ((gi_chosen == 1u) ? dim3(blockDim) : dim3(threadIdx)).x, " in found
 
 
 @pytest.mark.parametrize(

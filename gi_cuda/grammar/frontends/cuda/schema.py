@@ -15,6 +15,7 @@ from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.rule import Expansion, Rule
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
+from gi_cuda.grammar.values import Type
 
 CHOSEN = "gi_chosen"
 """What holds the variant's number. The back ends supply it."""
@@ -26,6 +27,7 @@ _NO_PLACE = _SILENT | {RuleType.ELSE, RuleType.SEAM}
 _AROUND = frozenset({RuleType.ELSE, RuleType.LOOP})
 """Rules around which something is put, since others may be chosen within."""
 _HEADERS = frozenset({RuleType.FOR1, RuleType.FOR3})
+_TRIPLE = Type("dim3", (), const=True)
 
 
 def unchosen(
@@ -60,7 +62,6 @@ def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str
     Raises:
         KeyError: a rule or donor that the grammar does not have.
     """
-    text = grammar.source.text
     fixed = (unchosen(grammar, variants[0]) or {}) if variants else {}
     places: dict[str, dict[str, list[int]]] = {}
     for number, expansions in enumerate(variants, 1):
@@ -72,10 +73,10 @@ def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str
         place, (first, *others) = grammar.rule(name), alternatives
         common = not others and len(alternatives[first]) == len(variants) > 1
         if common and place.type not in _AROUND:
-            splices.append(replacing(place.start, place.end, _instead(place, first)))
+            splices.append(replacing(place.start, place.end, _instead(grammar, place, first)))
         else:
-            splices += _chosen(text, place, alternatives)
-    return splice(text, splices)
+            splices += _chosen(grammar, place, alternatives)
+    return splice(grammar.source.text, splices)
 
 
 def _by_place(
@@ -114,9 +115,11 @@ def _written(grammar: Grammar, place: Rule, own: Mapping[str, Expansion]) -> str
     return splice(grammar.source.text[place.start : place.end], moved)
 
 
-def _chosen(text: str, place: Rule, alternatives: Mapping[str, list[int]]) -> Iterator[Splice]:
+def _chosen(
+    grammar: Grammar, place: Rule, alternatives: Mapping[str, list[int]]
+) -> Iterator[Splice]:
     """What a schema has at a place, given what some variants have there, by their numbers."""
-    start, end = place.start, place.end
+    start, end, text = place.start, place.end, grammar.source.text
     tests = {
         written: " || ".join(f"{CHOSEN} == {number}u" for number in numbers)
         for written, numbers in alternatives.items()
@@ -133,19 +136,25 @@ def _chosen(text: str, place: Rule, alternatives: Mapping[str, list[int]]) -> It
         yield replacing(start, start + word, f"else {{ {chain}{{ ")
         yield closing(start, end, " } }")
     else:
-        tested = "".join(f"({test}) ? {_value(place, one)} : " for one, test in tests.items())
-        yield replacing(start, end, f"({tested}{_value(place, text[start:end])})")
+        values = {one: _value(grammar, place, one) for one in (*tests, text[start:end])}
+        tested = "".join(f"({test}) ? {values[one]} : " for one, test in tests.items())
+        yield replacing(start, end, f"({tested}{values[text[start:end]]})")
 
 
-def _instead(place: Rule, written: str) -> str:
+def _instead(grammar: Grammar, place: Rule, written: str) -> str:
     """What stands at a place where all variants have the same."""
     if place.type is RuleType.STATEMENT:
         return f"{{ {written} }}"
-    return f"({_value(place, written)})"
+    return f"({_value(grammar, place, written)})"
 
 
-def _value(place: Rule, written: str) -> str:
+def _value(grammar: Grammar, place: Rule, written: str) -> str:
     """What stands at a place as something that can be chosen."""
     if place.type in _HEADERS:
         return f"(void)({written or 0})"
-    return f"(bool)({written or 1})" if place.type.kind.condition else f"({written})"
+    if place.type.kind.condition:
+        return f"(bool)({written or 1})"
+    value = grammar.facts[place.name].value
+    if value is not None and value.type == _TRIPLE:  # of threadIdx and blockDim none is the other
+        return f"{_TRIPLE.base}({written})"
+    return f"({written})"

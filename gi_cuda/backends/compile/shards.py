@@ -14,7 +14,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from gi_cuda.backends.compile.at_work import AtWork
+from gi_cuda.backends.compile.at_work import Turns
 from gi_cuda.backends.compile.process import CompilerKilled, Finished
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.undefined import undefined
@@ -171,9 +171,8 @@ def build(
     compile_shard: CompileShard,
     collect: CollectShard[Collected],
     *,
-    jobs: int,
     sizes: Sizes,
-    at_work: AtWork,
+    turns: Turns,
     again: CompileShard | None = None,
 ) -> Iterator[Collected | BuildFailure]:
     """Compile a batch in shards; yield each variant's binary or failure as shards end.
@@ -182,9 +181,8 @@ def build(
         phenotypes: the batch.
         folder: where the shards' files go.
         compile_shard, collect: the back end's part.
-        jobs: compiler processes at a time.
         sizes: of shards.
-        at_work: has them begin in turn with those of other builds.
+        turns: has them begin in turn with those of other builds.
         again: compiles what failed once more. That waits until a process would be idle, so that
             there are few such shards.
 
@@ -194,11 +192,12 @@ def build(
     if not phenotypes:
         return
     folder.mkdir(parents=True, exist_ok=True)
+    jobs = turns.jobs
 
     def work(job: _Job) -> Finished:
         compile_job = again if again and job.last else compile_shard
         try:
-            with at_work.one(jobs):
+            with turns.one():
                 return compile_job(job.shard, job.path)
         except CompilerKilled:
             if len(job.shard) == 1:
@@ -219,7 +218,7 @@ def build(
                 crew.submit(_Job(shard, new_shard(folder), last))
             running += len(shards)
 
-        submit(cut(phenotypes, jobs, sizes, min(at_work.number, jobs)), again is None)
+        submit(cut(phenotypes, jobs, sizes, turns.taken), again is None)
         doubtful: list[Phenotype] = []
         while running or doubtful:
             if doubtful and running < jobs:

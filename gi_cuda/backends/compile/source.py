@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from gi_cuda.backends.compile.at_work import AtWork
+from gi_cuda.backends.compile.at_work import AtWork, Turns
 from gi_cuda.backends.compile.identity import (
     digest,
     of_program,
@@ -124,6 +124,12 @@ class SourceCompiler(ABC):
         )
 
     @property
+    def rehearses(self) -> bool:
+        """Whether what it makes runs once, before other code is made of the same: that other code
+        is compiled first."""
+        return False
+
+    @property
     def idle(self) -> int:
         """How many more processes there could be now."""
         return max(0, self.jobs - self.at_work.number)
@@ -149,9 +155,8 @@ class SourceCompiler(ABC):
             folder,
             compile_shard,
             collect,
-            jobs=self.jobs if jobs is None else jobs,
             sizes=self.sizes,
-            at_work=self.at_work,
+            turns=Turns(self.at_work, self.jobs if jobs is None else jobs, int(self.rehearses)),
             again=again,
         )
 

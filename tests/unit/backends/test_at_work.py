@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event, Thread
 
-from gi_cuda.backends.compile.at_work import AtWork
+from gi_cuda.backends.compile.at_work import AtWork, Turns
 from gi_cuda.backends.leash import Leash, Stopped
 
 
@@ -39,6 +39,23 @@ def test_they_begin_in_the_order_in_which_they_came() -> None:
         thread.join(60.0)
     assert seen == [("a", 1), ("b", 1), ("c", 1)]
     assert at_work.number == 0
+
+
+def test_what_is_nearer_to_its_end_goes_before_what_came_sooner() -> None:
+    at_work, seen = AtWork(), list[str]()
+
+    def compiled(name: str, rank: int) -> None:
+        with Turns(at_work, 1, rank).one():
+            seen.append(name)
+
+    with at_work.one(1):
+        threads = []
+        for number, (name, rank) in enumerate(zip("abcd", (1, 0, 1, 0), strict=True), start=1):
+            threads.append(begun(lambda name=name, rank=rank: compiled(name, rank)))  # type: ignore[misc]
+            waits(at_work, number)
+    for thread in threads:
+        thread.join(60.0)
+    assert seen == ["b", "d", "a", "c"]
 
 
 def test_as_many_begin_at_a_time_as_there_are_jobs() -> None:

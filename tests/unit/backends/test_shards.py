@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.compile.at_work import AtWork
+from gi_cuda.backends.compile.at_work import AtWork, Turns
 from gi_cuda.backends.compile.process import CompilerKilled, Finished
 from gi_cuda.backends.compile.shards import Sizes, attribute, cut
 from gi_cuda.backends.compile.shards import build as build_shards
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Phenotype
 
-build = partial(build_shards, sizes=Sizes(4, 8), at_work=AtWork())
+build = partial(build_shards, sizes=Sizes(4, 8))
 
 OPTIONS = st.lists(st.sampled_from([(), ("-O3",), ("-maxrregcount=32",)]), min_size=1, max_size=60)
 
@@ -104,9 +104,8 @@ def test_a_batch_that_comes_while_much_is_compiled_has_fewer_shards(
             tmp_path,
             compile_shard,
             lambda some, _: some,
-            jobs=4,
             sizes=Sizes(4, 8),
-            at_work=at_work,
+            turns=Turns(at_work, 4),
         )
         assert len(list(built)) == 4
     assert seen == sizes
@@ -125,7 +124,7 @@ def test_the_shards_that_are_compiled_at_the_moment_are_counted(tmp_path: Path) 
         return []
 
     batch = [phenotype(0), phenotype(1)]
-    built = build(batch, tmp_path, compile_shard, collect, jobs=2, at_work=at_work)
+    built = build(batch, tmp_path, compile_shard, collect, turns=Turns(at_work, 2))
     assert list(built) == []
     assert seen == [2, 2]
     assert at_work.number == 0
@@ -175,7 +174,7 @@ def test_guilty_variants_are_removed_and_all_others_built(tmp_path: Path, named:
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(build(batch, tmp_path, compile_shard, collect, jobs=2))
+    built = list(build(batch, tmp_path, compile_shard, collect, turns=Turns(AtWork(), 2)))
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert {failure.ident for failure in failures} == guilty
@@ -197,7 +196,7 @@ def test_a_compiler_that_is_killed_is_no_verdict_unless_it_compiles_others(
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    found = build(batch, tmp_path, compile_shard, collect, jobs=2)
+    found = build(batch, tmp_path, compile_shard, collect, turns=Turns(AtWork(), 2))
     if len(bombs) == len(batch):
         with pytest.raises(CompilerKilled):
             list(found)
@@ -226,7 +225,7 @@ def test_nothing_is_blamed_before_it_failed_in_the_other_way_too(tmp_path: Path)
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(build(batch, tmp_path, quick, collect, jobs=1, again=thorough))
+    built = list(build(batch, tmp_path, quick, collect, turns=Turns(AtWork(), 1), again=thorough))
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert failures == [BuildFailure(broken, "k.cu:7: broken")]
@@ -245,5 +244,7 @@ def test_what_runs_into_its_limit_is_not_tried_in_the_other_way(tmp_path: Path) 
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(0)]
-    built = list(build(batch, tmp_path, never_ends, collect, jobs=1, again=thorough))
+    built = list(
+        build(batch, tmp_path, never_ends, collect, turns=Turns(AtWork(), 1), again=thorough)
+    )
     assert built == [BuildFailure(0, "the compiler did not end within its limit")]

@@ -168,6 +168,11 @@ class NvccCompiler(SourceCompiler):
             return options
         return tuple(one for one in options if not _REGISTERS.match(one))
 
+    @property
+    def rehearses(self) -> bool:
+        """Where its code is confined."""
+        return self.way.confined
+
     def rehearsing(self) -> tuple[NvccCompiler, ...]:
         """This compiler, making code of what it is given that does no harm. What it translates to
         PTX as this one would need not be translated again for a while."""

@@ -16,6 +16,7 @@ from gi_cuda.grammar import RuleType
 from gi_cuda.results.verdict import is_level, is_step
 from gi_cuda.search.adaptive.bandit import Alike, Bandit
 from gi_cuda.search.adaptive.effects import Effects
+from gi_cuda.search.adaptive.kinship import Kinship
 from gi_cuda.search.adaptive.rivals import Rivals
 from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.adaptive.untried import Untried
@@ -63,6 +64,7 @@ class Knowledge:
             there is none.
         rivals: the best of each configuration.
         idle: how many were evaluated since the best one was last improved.
+        kinship: how much rules have to do with each other.
         ground: the fastest of those that have no edits but what the search began with: code that
             only other values let into the kernel can be edited there.
     """
@@ -86,6 +88,7 @@ class Knowledge:
     asked: Counter[Delete] = field(default_factory=Counter)
     idle: int = 0
     ground: Tried = field(init=False)
+    kinship: Kinship = field(init=False)
     _standing: float = 1.0
     _grounds: list[Genotype] = field(default_factory=list)
     _untried: dict[Genotype, Untried] = field(default_factory=dict)
@@ -93,6 +96,7 @@ class Knowledge:
 
     def __post_init__(self) -> None:
         original = self.variation.original
+        self.kinship = Kinship(self.variation.subject.grammar)
         self.origin = Tried(0, original, frozenset(changes_of(original)), 1.0, 1.0)
         self.best = self.apart = self.origin
         self.rivals.take(self.origin)

@@ -15,6 +15,10 @@ from gi_cuda.search.adaptive.knowledge import Knowledge, place_of
 from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.recipes import Given, Keys, Origin, Recipe, Variation
 
+UNRELATED = 0.1
+"""How akin what has nothing to do with each other is taken to be: once what is most akin was asked
+for three times, the others have their turn."""
+
 
 def without(genotype: Genotype, changes: Iterable[Change]) -> Genotype | None:
     """The genotype without some of its changes; None where that breaks a constraint."""
@@ -194,9 +198,10 @@ def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterat
 
 
 def deleting(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
-    """An individual with one deletion more, of those that are not known to be harmless, the ones
-    first that were asked for least: what breaks alone may be right beside another one. Of two
-    conditions that guard a store and its load the one can only go with the other."""
+    """An individual with one deletion more, of those that are not known to be harmless: what breaks
+    alone may be right beside another one. Of two conditions that guard a store and its load the one
+    can only go with the other. So those come first that are akin to what was changed, and those
+    that were asked for least."""
     base = maker.base
     if base is knowledge.origin:  # that is the sweep
         return
@@ -207,7 +212,10 @@ def deleting(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> It
         if one.place not in taken and not knowledge.is_harmless(one)
     ]
     rng.shuffle(left)
-    for one in sorted(left, key=knowledge.asked.__getitem__):
+    akin = {one: knowledge.kinship.closest(one.place, taken) for one in left}
+    for one in sorted(
+        left, key=lambda one: -(UNRELATED + akin[one]) / (1 + knowledge.asked[one]) ** 2
+    ):
         yield from maker.recipe(with_changes(base.genotype, [one]), Origin.MUTATION)
 
 

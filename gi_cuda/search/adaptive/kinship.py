@@ -1,0 +1,54 @@
+"""How much rules have to do with each other: what breaks a program alone may be right beside a
+change of something else that reads or writes the same."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from gi_cuda.grammar import Rules
+
+_WORD = re.compile(r"[A-Za-z_%$][\w.]*")
+
+
+@dataclass
+class Kinship:
+    """Rules are akin that name the same, the more the fewer rules name it: a weighted Jaccard index
+    of the words of their texts.
+
+    Attributes:
+        rules: all of them.
+    """
+
+    rules: Rules
+    _found: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def closest(self, place: str, others: Iterable[str]) -> float:
+        """How akin a rule is to that of others which is closest to it: 0 to 1."""
+        return max((self._akin(*sorted((place, other))) for other in others), default=0.0)
+
+    def _akin(self, one: str, other: str) -> float:
+        key = one, other
+        if key not in self._found:
+            mine, theirs = self._words.get(one, frozenset()), self._words.get(other, frozenset())
+            whole = self._weight(mine | theirs)
+            self._found[key] = self._weight(mine & theirs) / whole if whole else 0.0
+        return self._found[key]
+
+    def _weight(self, words: Iterable[str]) -> float:
+        return sum(1 / self._rarity[word] for word in words)
+
+    @cached_property
+    def _words(self) -> dict[str, frozenset[str]]:
+        return {
+            rule.name: frozenset(_WORD.findall(self.rules.text(rule.name)))
+            for rule in self.rules.rules
+        }
+
+    @cached_property
+    def _rarity(self) -> Counter[str]:
+        """How many rules have a word."""
+        return Counter(word for words in self._words.values() for word in words)

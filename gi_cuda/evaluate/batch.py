@@ -21,6 +21,7 @@ from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.backends.workers.tasks import Unanswered
 from gi_cuda.errors import DeviceLost
+from gi_cuda.evaluate.account import Account
 from gi_cuda.evaluate.ahead import Ahead
 from gi_cuda.evaluate.evidence import Evidence
 from gi_cuda.evaluate.parts import Parts
@@ -98,8 +99,7 @@ class Batch:
         self._how: Rehearsal | None = None
         self._elsewhere = set[int]()
         self._evidence: Evidence[Held] = Evidence()
-        self._run = self._verify = 0.0
-        self._spent = Phases()
+        self._account = Account()
         self.add(trials, first)
 
     def add(self, trials: Mapping[int, Trial], first: FirstRun | None) -> None:
@@ -135,7 +135,7 @@ class Batch:
         if not trials:
             return
         self._trials |= trials
-        others = self._in_order(trials)
+        others = self._memory.fatal_edits.first({i: one.edits for i, one in trials.items()})
         actors = first.actors if first else frozenset[int]()
         if first is not None:
             if self._rehearsing is None:
@@ -198,7 +198,7 @@ class Batch:
                 self._promote()
                 self._feed()
                 if not idle:
-                    self._account(time.perf_counter() - since, compiling=compiling)
+                    self._account.passed(time.perf_counter() - since, compiling=compiling)
                 since = time.perf_counter()
                 for ident in self._ahead.freed():
                     self._forget(ident)
@@ -216,18 +216,10 @@ class Batch:
             for one in self._passes:
                 one.close()
 
-    def _account(self, seconds: float, *, compiling: bool) -> None:
-        """Enter some time."""
-        if compiling:
-            self._spent += Phases(compile=seconds)
-            return
-        share = self._verify / (self._run + self._verify) if self._run + self._verify else 0.0
-        self._spent += Phases(run=seconds * (1 - share), verify=seconds * share)
-
     @property
     def spent(self) -> Phases:
         """Wall time so far, by phase. To be asked from any thread."""
-        return self._spent
+        return self._account.spent
 
     @property
     def compiles(self) -> bool:
@@ -272,12 +264,6 @@ class Batch:
             sampling = self._measuring.sampling.untimed()
             sampling = replace(sampling, limit=PROOF_SLACK * sampling.limit)
             pool.submit(Task(number, Measure(base, base, sampling), alone=True), device)
-
-    def _in_order(self, trials: Mapping[int, Trial]) -> list[int]:
-        """Some trials, those first that will probably crash: while one is cleared away nothing can
-        be measured, but there is still much to compile."""
-        fatal = self._memory.fatal_edits
-        return sorted(trials, key=lambda ident: fatal.of(trials[ident].edits) is None)
 
     def _promote(self) -> None:
         """Have those compiled as they are that were right in their rehearsal, and then some of
@@ -385,8 +371,7 @@ class Batch:
     def _believed(self, results: Iterable[Held]) -> Iterator[Record]:
         """The records of what the device is known to have worked for."""
         for one, ident, evaluation in results:
-            self._run += evaluation.run_seconds
-            self._verify += evaluation.verify_seconds
+            self._account.worked(evaluation)
             for record in one.done(ident, evaluation):
                 yield from self._judged(one, *record)
 

@@ -7,7 +7,7 @@ crashed or hung before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gi_cuda.genome import Edit
 
@@ -46,3 +46,8 @@ class FatalEdits:
             if known is not None:
                 return known
         return None
+
+    def first(self, edits: Mapping[int, Sequence[Edit]]) -> list[int]:
+        """The numbers of individuals, those first that will probably crash: while one is cleared
+        away nothing can be measured, but there is still much to compile."""
+        return sorted(edits, key=lambda ident: self.of(edits[ident]) is None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-WORTH_BUILDING: Final = 2.0
+WORTH_BUILDING: Final = 1.0
 """Right rehearsals, for each compiler process, after which they are built."""
 
 WORTH_STARTING: Final = 0.5

@@ -27,6 +27,9 @@ _ROWS = (128, 1024)
 _LEVELS = (10.0, 0.0)
 """Real scalars that are tried: what is compared with them may be on one side of 0.5."""
 
+_MARGIN = 16
+"""How far from the first item a kernel may begin: no less than most stencils reach."""
+
 _WHOLE = 128
 """Of which whole sizes are multiples."""
 
@@ -130,7 +133,9 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
         yield other
     kinds: list[Callable[[Proposal], Mend]] = [_given, _narrow, _whole_sizes, _small, _lone]
     if "which is in no buffer" in trouble.message:
-        kinds = [_given, _small, _narrow, _whole_sizes, _lone]
+        # Where no data may be indices, it is scalars that are.
+        first = [] if any(map(_whole_numbers, proposal.buffers)) else [_apart_from_borders]
+        kinds = [_given, *first, _small, _narrow, _whole_sizes, _lone, _apart_from_borders]
     if trouble.signal == signal.SIGFPE:
         kinds = [_from_one, _scalars_of_one, *kinds]
     elif trouble.signal is None:
@@ -216,6 +221,16 @@ def _lone(proposal: Proposal) -> Mend:
     return Mend(
         with_scalars(proposal, lambda s: min(int(s.value), 1), note), "scalars of at most 1"
     )
+
+
+def _apart_from_borders(proposal: Proposal) -> Mend:
+    """What says where to begin may be so small that neighbours lie in front of the first item."""
+    free, note = guessed(proposal), "larger, as launches failed with another value"
+
+    def larger(scalar: ProposedScalar) -> int:
+        return max(int(scalar.value), _MARGIN) if scalar.name in free else int(scalar.value)
+
+    return Mend(with_scalars(proposal, larger, note), f"guessed scalars of at least {_MARGIN}")
 
 
 def defined(proposal: Proposal) -> Iterator[Mend]:

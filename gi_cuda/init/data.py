@@ -16,6 +16,7 @@ from gi_cuda.init.consistent import consistent, of_counts, of_structs, with_rows
 from gi_cuda.init.count_names import is_count_name, is_of_window
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.members import ProposedScalar, set_apart, written_members
+from gi_cuda.init.rounds import SECOND
 from gi_cuda.init.sizes import (
     Extent,
     elements,
@@ -237,7 +238,9 @@ def _counting(
             fixed = {s.name for s in numbers if s.name not in said and is_few(use.values, s.name)}
         pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
         apart = not any(s.member for s in scalars)
-        if told and use.grid is not None and apart and pointers <= use.allocated.keys():
+        # Of a loop that launches round after round, the round alone says nothing.
+        saying = any(use.values.get(name) != SECOND for name in told)
+        if saying and use.grid is not None and apart and pointers <= use.allocated.keys():
             # Nothing is left for any other scalar to say.
             return [name for name in whole if name in told]
     kernel = source.kernel.definition

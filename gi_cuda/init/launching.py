@@ -16,6 +16,7 @@ from gi_cuda.init.host import HostCode, KnownNames, enclosing_function, template
 from gi_cuda.init.host_code import Resolver, is_name
 from gi_cuda.init.in_python import plainer
 from gi_cuda.init.launch_calls import LaunchCall, launch_calls
+from gi_cuda.init.rounds import SECOND, counted
 from gi_cuda.init.value_ranges import Range
 
 _MOST = 6
@@ -37,7 +38,7 @@ class LaunchSite:
         branch: what names are in the branch of a switch that the launch is in.
         templates: template arguments, as the host code writes them; "" for what is not known.
         values: what the host code passes for a parameter, or sets a member of a struct to that it
-            passes, where that is a number.
+            passes, where that is a number; in the second round of a loop.
         computed: for a parameter that the host code computes from others, how.
         types: declared type of each argument, where there is one.
         passed: the text of what each parameter gets, as host code has it.
@@ -141,6 +142,8 @@ def _site(
     loose = Resolver(host, node, types, replace(known, scalars=here, own=False, free=True))
     values = {n: v for text, n in here.items() if (v := plain.number_of(text)) is not None}
     values |= {a.name: v for a, n in passed if (v := plain.number(n)) is not None}
+    rounds = frozenset(counted(code, node, plain.number))
+    values |= {a.name: SECOND for a, n in passed if code.of(n).strip() in rounds}
     # What a template of host code is made with that nobody calls here, is not known.
     unknown = frozenset(template_names(code, enclosing_function(node)))
     declared = {

@@ -413,3 +413,19 @@ def test_a_variable_that_goes_through_a_range_is_a_number(
 def test_a_grid_that_the_kernel_gets_is_what_it_gets(read: Callable[[str], CudaFile]) -> None:
     run = "void run(float *a, int n) { k<<<n, 32>>>(a, n, 1.5f); }\n"
     assert launch(read, run + "int main() { float *a; run(a, 100); }").grid == ("n",)
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("int round = 0; round < rounds; round++", 1),
+        ("size_t round = 0; round < rounds; round += 1", 1),
+        ("round = 0u; round < 5; ++round", 1),
+        ("int round = 0; round < 1; round++", 0),
+        ("int round = 0; round < rounds; round += 2", 0),
+        ("int round = 3; round < rounds; round++", 3),
+    ],
+)
+def test_rounds_of_a_loop(read: Callable[[str], CudaFile], loop: str, expected: int) -> None:
+    host = f"void run(float *a, int rounds) {{ for ({loop}) {{ k<<<4, 64>>>(a, round, 1.5f); }} }}"
+    assert launch(read, host).values == {"n": expected, "s": 1.5}

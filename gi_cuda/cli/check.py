@@ -127,7 +127,7 @@ def command(
         print_table(console, values_table(tried, len(everything)))
     file, parameters = str(subject.target.file), subject.space.parameters
     warnings = [
-        *one_order(subject.target, baseline.schedules, races),
+        *one_order(subject.target, baseline.schedules if baseline.ordered else None, races),
         *wrong_values(file, parameters, tried),
         *doubts,
         *other_answers(subject.target, compared),
@@ -228,7 +228,7 @@ def _blind(
 
 def _races(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[SanitizerFinding]:
     """What is seen of kernels that are right in some orders of threads alone."""
-    if not baseline.schedules or not excused(baseline.schedules, tools.subject.target.kernels):
+    if not baseline.ordered or not excused(baseline.schedules, tools.subject.target.kernels):
         return []
     tell("looking whether its threads race")
     return tools.certification.races.seen_in_reference()

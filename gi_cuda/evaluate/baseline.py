@@ -73,8 +73,8 @@ class Baseline:
         limit: seconds after which a launch counts as hung.
         penalties: the oracle's penalty of the reference for each case; all 0.
         verdict: what a copy that had no part in finding the floor measured as.
-        schedules: orders of blocks and threads in which its answers are right too; none where the
-            device chooses the order.
+        schedules: orders of blocks and threads in which its answers are right too.
+        ordered: whether the device takes them in the order that it is told; else it chooses.
         unwritten: for each case and output how many of its elements no launch of the reference
             writes, and how many it has.
         undefined: for each case the judged buffers in which it writes nothing but NaN.
@@ -98,6 +98,7 @@ class Baseline:
     on_each: tuple[float, ...] = ()
     recorded: Schedules = field(default_factory=dict)
     siblings: tuple[str, ...] = ()
+    ordered: bool = False
 
     def search_limit(self, slack: float) -> float:
         """Seconds after which a launch on a train case counts as hung in a search, where so many
@@ -214,7 +215,8 @@ def establish(
         limit=limit,
         penalties=recorded.penalties,
         verdict=verdict_of(timed, floor),
-        schedules=schedules,
+        schedules=schedules or {},
+        ordered=schedules is not None,
         unwritten=recorded.unwritten,
         undefined=recorded.undefined,
         on_each=on_each if len(on_each) > 1 else (),

@@ -20,9 +20,9 @@ LIMIT = 5.0
 
 def standing(
     pool: Pool[int], program: Program, limit: float, kernels: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
+) -> dict[str, tuple[str, ...]] | None:
     """The schedules under which the reference's answers are right, each with the kernels that must
-    keep the natural order for that; none where the device chooses the order.
+    keep the natural order for that; None where the device chooses the order.
 
     Where the answers are wrong, each kernel is tried by itself.
     """
@@ -36,7 +36,7 @@ def standing(
     for schedule in Schedule:
         whole = stands(schedule, ())
         if whole is None:
-            return {}
+            return None
         natural = [
             kernel
             for kernel in kernels

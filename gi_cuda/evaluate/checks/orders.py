@@ -17,15 +17,17 @@ _DOUBT = (
 
 
 def one_order(
-    target: Target, schedules: Schedules, races: Sequence[SanitizerFinding]
+    target: Target, schedules: Schedules | None, races: Sequence[SanitizerFinding]
 ) -> Iterator[Finding]:
     """Kernels whose answers in the reference are not right under some schedules.
 
     Args:
-        schedules: those that were found to be of use; none where the device chooses the order.
+        schedules: those that were found to be of use; None where the device chooses the order.
         races: of the reference.
     """
-    for kernel, names in excused(schedules, target.kernels).items() if schedules else ():
+    if schedules is None:
+        return
+    for kernel, names in excused(schedules, target.kernels).items():
         orders = "; ".join(Schedule(name).words for name in names)
         racing = [str(one) for one in races if one.kernel == kernel]
         yield Finding(

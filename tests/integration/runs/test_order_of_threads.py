@@ -17,6 +17,7 @@ from gi_cuda.runs.stored import Plan
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import Subject, load_subject
+from tests.command import gi_cuda
 
 BARRIER = "    __syncthreads();\n"
 NEIGHBOUR = "    if (threadIdx.x > 0) mine += tile[threadIdx.x - 1];\n"
@@ -65,6 +66,15 @@ def test_where_the_reference_depends_on_the_order_variants_may(
         evaluator = run.evaluator()
         ((_, found),) = evaluator.evaluate(evaluator.prepare({1: run.subject.original}))
     assert found.right
+
+
+def test_check_says_where_no_other_order_gives_the_same(target: Path) -> None:
+    with_barrier(target, NEIGHBOUR)
+    done = gi_cuda("check", target)
+    assert done.returncode == 0, done
+    said = " ".join(done.stdout.split())
+    assert "the answers of kernel scale are wrong, or never come, with blocks and threads" in said
+    assert "its threads race" in said
 
 
 def test_a_reference_that_waits_for_earlier_blocks_only_runs_forwards(

@@ -3,6 +3,7 @@ change of something else that reads or writes the same."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -39,7 +40,8 @@ class Kinship:
         return self._found[key]
 
     def _weight(self, words: Iterable[str]) -> float:
-        return sum(1 / self._rarity[word] for word in words)
+        # Sets are in another order in each process: this sum is the same in any.
+        return math.fsum(1 / self._rarity[word] for word in words)
 
     @cached_property
     def _words(self) -> dict[str, frozenset[str]]:

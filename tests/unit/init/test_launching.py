@@ -9,18 +9,9 @@ import pytest
 from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 from gi_cuda.init.host import KnownNames, read_host_code
-from gi_cuda.init.launching import LaunchSite, launch_sites
+from gi_cuda.init.launching import launch_sites
 
-KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"
-
-
-def launch(read: Callable[[str], CudaFile], host: str, kept: str = "") -> LaunchSite:
-    code = read(KERNEL + host)
-    types = read_element_types([code])
-    (use,) = launch_sites(
-        read_host_code(code), kernels(code)[0], types, KnownNames(kept=frozenset(kept.split()))
-    )
-    return use
+from .conftest import launch
 
 
 @pytest.mark.parametrize(
@@ -138,14 +129,6 @@ def test_sizes_of_what_a_pointer_points_to(read: Callable[[str], CudaFile]) -> N
     assert launch(read, host.replace("*a);", "a);")).allocated == {}
 
 
-def test_a_variable_of_a_loop_is_passed_as_it_is_at_first(read: Callable[[str], CudaFile]) -> None:
-    host = (
-        "void run(float *a) { for (int s = 2 * BLOCK; s < 4096; s <<= 1)"
-        " for (int t = s / 2; t > 0; t >>= 1) k<<<8, 32>>>(a, t, 1.0f); }"
-    )
-    assert launch(read, host).values["n"] == 64
-
-
 def test_how_much_only_the_host_code_knows(read: Callable[[str], CudaFile]) -> None:
     code = read(
         "__global__ void k(float *a) { }\n"
@@ -193,68 +176,6 @@ def test_a_dim3_that_is_set_by_parts_or_with_braces(read: Callable[[str], CudaFi
     assert launch(read, host).grid == ("2", "3")
 
 
-def test_a_wrapper_is_asked_for_by_its_callers(read: Callable[[str], CudaFile]) -> None:
-    host = (
-        "void wrap(float *v, int count, int blocks, dim3 threads) {"
-        " k<<<blocks, threads>>>(v, count, 1.0f); }\n"
-        "int main() { int m = 5000; float *d; cudaMalloc(&d, m * sizeof(float));"
-        " dim3 t(32, 2); wrap(d, m, (m + 31) / 32, t); }"
-    )
-    use = launch(read, host)
-    assert (use.grid, use.block) == (("(n + 31) / 32",), ("32", "2"))
-    assert use.allocated == {"a": "(n * 4)"} or use.allocated == {"a": "n * 4"}
-    assert use.values["n"] == 5000
-
-
-def test_a_template_that_launches_is_what_its_first_call_makes_it(
-    read: Callable[[str], CudaFile],
-) -> None:
-    code = read(
-        "template <class T, int B> __global__ void k(T *a, int n) { }\n"
-        "template <class T, int B> void wrap(T *a, int n) { k<T, B><<<n / B, B>>>(a, n); }\n"
-        "void run(double *a, int n) { switch (n) { case 1: wrap<double, 64>(a, n); break;"
-        " default: wrap<double, 128>(a, n); } }"
-    )
-    kernel, types = kernels(code)[0], read_element_types([code])
-    (use,) = launch_sites(read_host_code(code), kernel, types, KnownNames())
-    assert use.templates == ("double", "64")
-    assert (use.grid, use.block, use.types["a"]) == (("n / 64",), ("64",), "double")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "cudaLaunchKernel((void *)k, dim3(n / 64), dim3(64), args, 8, 0);",
-        "CHECK(cudaLaunchCooperativeKernel((const void *)&k, n / 64, 64, args, 8));",
-        "void (*f)(float *, int, float) = k; f<<<n / 64, 64, 8>>>(a, n, s);",
-        'CUfunction f; cuModuleGetFunction(&f, m, "k");'
-        " cuLaunchKernel(f, n / 64, 1, 1, 64, 1, 1, 8, 0, args, 0);",
-    ],
-)
-def test_launches_by_functions(read: Callable[[str], CudaFile], text: str) -> None:
-    host = (
-        "void run(float *a, int n, float s, CUmodule m) {"
-        f" void *args[] = {{&a, (void *)&n, &s}}; {text} }}"
-    )
-    use = launch(read, host)
-    assert use.grid in (("n / 64",), ("n / 64", "1", "1"))
-    assert use.block in (("64",), ("64", "1", "1"))
-    assert use.shared == "8"
-
-
-def test_launches_by_macros(read: Callable[[str], CudaFile]) -> None:
-    host = (
-        "#define GRID(x, b) (((x) + (b) - 1) / (b))\n"
-        "#define RUN(kernel, g, b, ...) \\\n    kernel<<<g, \\\n b>>>(__VA_ARGS__)\n"
-        "#define CHECKED(call) do { call; check(#call); } while (0)\n"
-        "void run(float *a, int n) {\n    CHECKED(RUN(k, GRID(n, BLOCK), BLOCK,\n a, n, 1.0f)); }"
-    )
-    use = launch(read, host, "BLOCK")
-    assert use.grid == ("(n + BLOCK - 1) / BLOCK",)
-    assert use.block == ("BLOCK",)
-    assert use.place.line == 9
-
-
 def test_what_only_a_run_tells_keeps_its_name_where_that_is_asked_for(
     read: Callable[[str], CudaFile],
 ) -> None:
@@ -265,35 +186,6 @@ def test_what_only_a_run_tells_keeps_its_name_where_that_is_asked_for(
     use = launch(read, host)
     assert (use.grid, use.block) == (None, None)
     assert use.loose == (("b",), ("t", "32"), "0")
-
-
-@pytest.mark.parametrize(
-    ("text", "block"),
-    [
-        ("if (size == 16) k<<<1, 16>>>(a, n, 1.0f); else k<<<1, 32>>>(a, n, 1.0f);", "32"),
-        ("if (size == 32) { k<<<1, 32>>>(a, n, 1.0f); } else k<<<1, 1>>>(a, n, 1.0f);", "32"),
-        (
-            "switch (size) { case 8: k<<<1, 8>>>(a, n, 1.0f); break;"
-            " case 32: k<<<1, 32>>>(a, n, 1.0f); }",
-            "32",
-        ),
-        ("if (size == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
-        ("if (n == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
-    ],
-)
-def test_a_branch_that_is_taken(read: Callable[[str], CudaFile], text: str, block: str) -> None:
-    host = (
-        f"void run(float *a, int n, char **v) {{ int size = 32; if (n) size = atoi(v[1]); {text} }}"
-    )
-    assert launch(read, host).block == (block,)
-
-
-def test_a_macro_is_what_it_is_in_the_branch_that_counts(read: Callable[[str], CudaFile]) -> None:
-    host = (
-        "#ifdef OUTER\n#define TPB OUTER\n#else\n#define TPB 48\n#endif\n"
-        "void run(float *a, int n) { k<<<1, TPB>>>(a, n, 1.0f); }"
-    )
-    assert launch(read, host).block == ("48",)
 
 
 @pytest.mark.parametrize(
@@ -366,66 +258,6 @@ def test_products_in_a_dim3_that_reads_like_a_prototype(read: Callable[[str], Cu
     assert launch(read, host.replace("each * rows", "each & rows")).grid is None
 
 
-def test_bytes_of_a_type_that_a_template_of_the_host_has(read: Callable[[str], CudaFile]) -> None:
-    host = (
-        "template <typename T> void run(int n) { T *a; const size_t bytes = n * sizeof(T);"
-        " cudaMalloc((void **)&a, bytes); k<<<1, 64>>>((float *)a, n, 1.0f); }"
-        " int main() { run<double>(77); }"
-    )
-    assert launch(read, host.replace("(float *)a", "a")).allocated == {"a": "(n * 8)"}
-
-
-def test_what_a_template_of_the_host_is_made_with(read: Callable[[str], CudaFile]) -> None:
-    def use(calls: str) -> LaunchSite:
-        code = read(
-            "template <typename T> __global__ void k(T *a) { }\n"
-            "template <typename T> void run(T *a) { k<T><<<1, 64>>>(a); }\n" + calls
-        )
-        (kernel,), types = kernels(code), read_element_types([code])
-        return launch_sites(read_host_code(code), kernel, types, KnownNames())[0]
-
-    called = use("int main() { double *d; run<double>(d); }")
-    assert called.templates == ("double",)
-    # Who calls it is not seen here; a library's source says what it is made with.
-    for made in ("run(float *a)", "run<float>(float *)", "ns::run<float>(float *a)"):
-        use_of_library = use(f"template void {made}; template void run(char *a);")
-        assert use_of_library.templates == ("float",)
-        assert use_of_library.types == {"a": "float"}
-    alone = use("template void run(float **a); template void walk(float *a);")
-    assert alone.templates == ("",)
-    assert alone.types == {}
-
-
-@pytest.mark.parametrize("several", ["{32, 64}", "sizes"])
-def test_a_variable_that_goes_through_a_range_is_a_number(
-    read: Callable[[str], CudaFile], several: str
-) -> None:
-    use = launch(
-        read,
-        "void run(float *a, int n, int threads) { k<<<n, threads>>>(a, n, 1.5f); }\n"
-        "int main() { float *a; int sizes[] = {32, 64};"
-        f" for (const int &size : {several}) run(a, 100, size); }}",
-    )
-    assert (use.grid, use.block) == (("n",), None)
-    assert use.loose == (("n",), ("size",), "0")
-
-
 def test_a_grid_that_the_kernel_gets_is_what_it_gets(read: Callable[[str], CudaFile]) -> None:
     run = "void run(float *a, int n) { k<<<n, 32>>>(a, n, 1.5f); }\n"
     assert launch(read, run + "int main() { float *a; run(a, 100); }").grid == ("n",)
-
-
-@pytest.mark.parametrize(
-    ("loop", "expected"),
-    [
-        ("int round = 0; round < rounds; round++", 1),
-        ("size_t round = 0; round < rounds; round += 1", 1),
-        ("round = 0u; round < 5; ++round", 1),
-        ("int round = 0; round < 1; round++", 0),
-        ("int round = 0; round < rounds; round += 2", 0),
-        ("int round = 3; round < rounds; round++", 3),
-    ],
-)
-def test_rounds_of_a_loop(read: Callable[[str], CudaFile], loop: str, expected: int) -> None:
-    host = f"void run(float *a, int rounds) {{ for ({loop}) {{ k<<<4, 64>>>(a, round, 1.5f); }} }}"
-    assert launch(read, host).values == {"n": expected, "s": 1.5}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +17,8 @@ from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Operation
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.search import PRESETS
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -103,3 +109,39 @@ def test_how_much_sooner_one_search_is() -> None:
     assert a12([1, 2], [3, 4]) == 1.0
     assert a12([3, 4], [1, 2]) == 0.0
     assert a12([1, float("inf")], [1, float("inf")]) == 0.5
+
+
+def printed(script: str) -> set[str]:
+    """What a script prints in processes that have sets in other orders."""
+    return {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+
+@pytest.mark.parametrize("preset", ["adaptive", "paraiso"])
+def test_a_search_is_the_same_in_every_process(preset: str) -> None:
+    """One that is resumed has to go on as it was."""
+    found = printed(
+        "from benchmarks.search.races import race; from gi_cuda.search import PRESETS;"
+        f"print(race(PRESETS[{preset!r}], 'many', 3, 600))"
+    )
+    assert len(found) == 1
+    assert "curve=((0, 0.0), (" in found.pop()
+
+
+def test_how_akin_rules_are_is_the_same_in_every_process() -> None:
+    found = printed(
+        "from benchmarks.search.races import subject;"
+        "from gi_cuda.search.adaptive.kinship import Kinship;"
+        "rules = subject().grammar; kinship = Kinship(rules); names = [r.name for r in rules.rules];"
+        "print([kinship.closest(one, [other]).hex() for one in names for other in names[:20]])"
+    )
+    assert len(found) == 1

@@ -141,7 +141,8 @@ def test_how_akin_rules_are_is_the_same_in_every_process() -> None:
     found = printed(
         "from benchmarks.search.races import subject;"
         "from gi_cuda.search.adaptive.kinship import Kinship;"
-        "rules = subject().grammar; kinship = Kinship(rules); names = [r.name for r in rules.rules];"
+        "rules = subject().grammar; kinship = Kinship(rules);"
+        "names = [rule.name for rule in rules.rules];"
         "print([kinship.closest(one, [other]).hex() for one in names for other in names[:20]])"
     )
     assert len(found) == 1

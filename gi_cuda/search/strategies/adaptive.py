@@ -112,10 +112,8 @@ class Adaptive:
     def _choices(self, knowledge: Knowledge) -> dict[Choice, float]:
         """How unions are put together, and the share of each way. While nothing has gained, nothing
         seems to pay either, and its places are for edits that were never tried."""
-        together, paid = self.shares.together, self.shares.paying
-        if together and knowledge.best is knowledge.origin:
-            return {fitting: together}
-        return {fitting: together, paying: paid}
+        shares, gained = self.shares, knowledge.best is not knowledge.origin
+        return {fitting: shares.together, paying: shares.paying if gained else 0.0}
 
     def _rivalry(self, knowledge: Knowledge) -> float:
         """The chance that something starts from a rival."""

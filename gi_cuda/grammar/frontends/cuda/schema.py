@@ -27,7 +27,9 @@ _NO_PLACE = _SILENT | {RuleType.ELSE, RuleType.SEAM}
 _AROUND = frozenset({RuleType.ELSE, RuleType.LOOP})
 """Rules around which something is put, since others may be chosen within."""
 _HEADERS = frozenset({RuleType.FOR1, RuleType.FOR3})
-_TRIPLE = Type("dim3", (), const=True)
+_TRIPLE = Type("dim3")
+"""What ``threadIdx`` and ``blockDim`` are taken for; neither of their types is better than the
+other where one of the two is chosen."""
 
 
 def unchosen(
@@ -155,6 +157,6 @@ def _value(grammar: Grammar, place: Rule, written: str) -> str:
     if place.type.kind.condition:
         return f"(bool)({written or 1})"
     value = grammar.facts[place.name].value
-    if value is not None and value.type == _TRIPLE:  # of threadIdx and blockDim none is the other
+    if value is not None and value.type.value == _TRIPLE:
         return f"{_TRIPLE.base}({written})"
     return f"({written})"

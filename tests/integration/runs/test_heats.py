@@ -49,6 +49,28 @@ def test_what_is_fastest_on_cases_like_the_held_out_ones_is_entered_first(tmp_pa
         assert [ident for ident, _ in leaders(run)] == [3], "the others are far behind"
 
 
+FINE = """
+[[parameter]]
+name = "FINE"
+kind = "macro"
+values = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+default = 0
+"""
+
+
+def test_the_best_with_each_value_is_entered(tmp_path: Path) -> None:
+    made = target(tmp_path / "two", WORK, FINE)
+    with create_run(load_subject(made, "host"), tmp_path / "run", PLAN) as run:
+        for ident in range(1, 10):
+            individual(run, ident, f"WORK=1 FINE={ident}", 0.3 + ident / 1000)
+        individual(run, 10, "FINE=4", 0.33)
+        individual(run, 11, f"WORK=1 FINE=2 {WASTE}", 0.32)
+        individual(run, 12, "FINE=9", 0.34)
+        individual(run, 13, "WORK=2 FINE=1", 0.35)
+        individual(run, 14, "WORK=2", 0.37)
+        assert [ident for ident, _ in leaders(run)] == [*range(1, 10), 10, 13]
+
+
 @pytest.mark.usefixtures("few_processes")
 def test_what_became_the_winner_so_is_validated_first(tmp_path: Path) -> None:
     subject, folder = load_subject(sized(tmp_path / "sized"), "host"), tmp_path / "run"

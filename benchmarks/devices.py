@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gi_cuda.backends.table import ALL, open_backend
-from gi_cuda.cli.clusters import by_its_own
+from gi_cuda.cli.clusters import by_its_own, made_ready
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import EDIT_SETS
 from gi_cuda.results.evaluation import Evaluation
@@ -38,17 +38,23 @@ def searched(
 ) -> Mapping[str, Evaluation]:
     """A search of so many seconds; what became of each genotype. Its rate is printed."""
     begun = time.perf_counter()
-    with create_run(subject, folder, plan, tell=lambda _: None) as run:
+    devices = len(open_backend(subject.backend, plan.devices).devices)
+    with (
+        made_ready(by_its_own, devices) as where,
+        create_run(subject, folder, plan, tell=lambda _: None) as run,
+    ):
         made = time.perf_counter() - begun
-        until, arrived = begun + made + limit, Counter[int]()
+        since, until, arrived = 0.0, begun + made + limit, Counter[int]()
         try:
-            with by_its_own(run, lambda: False) as place:
+            with where(run, lambda: False) as place:
                 search = run.evolution(lambda: time.perf_counter() > until, place.evaluator)
                 for progress in search.run():
                     since = time.perf_counter() - begun - made
                     arrived[int(since // EACH)] += progress.ident is not None
         finally:  # what was finished counts even where there was no time for all
-            found = _told(run, words, made, time.perf_counter() - begun - made)
+            found = _told(run, words, made, since)
+            ended = time.perf_counter() - begun - made - since
+            print(f"    it ended {ended:.1f} s after the last one", flush=True)
             each = " + ".join(str(arrived[one]) for one in range(max(arrived, default=0) + 1))
             print(f"    in each {EACH} s: {each}", flush=True)
     return found

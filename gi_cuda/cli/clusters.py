@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
@@ -19,6 +19,7 @@ from gi_cuda.runs.run import Run, RunEvaluator
 
 if TYPE_CHECKING:
     from gi_cuda.cluster.meeting import Meeting
+    from gi_cuda.cluster.stations import Station
 
 OnCluster: TypeAlias = Annotated[
     str | None,
@@ -61,20 +62,39 @@ Evaluating: TypeAlias = Callable[[Run, Callable[[], bool]], AbstractContextManag
 _OBJECTIVE = "--objective"
 
 
-def by_its_own(run: Run, stop: Callable[[], bool]) -> AbstractContextManager[Place]:
-    """By the run's own workers; where it has several devices, by a process for each."""
-    if len(run.tools.backend.devices) > 1:
-        return _on_each_device(run)
-    return nullcontext(Place(run, run.evaluator()))
-
-
 @contextmanager
-def _on_each_device(run: Run) -> Iterator[Place]:
+def by_its_own(
+    run: Run, stop: Callable[[], bool], ready: list[Station] | None = None
+) -> Iterator[Place]:
+    """By the run's own workers; where it has several devices, by a process for each.
+
+    Args:
+        ready: such processes that are there already.
+    """
+    if len(run.tools.backend.devices) < 2:
+        yield Place(run, run.evaluator())
+        return
     # One device never needs this.
     from gi_cuda.cluster.stations import evaluated_on_each
 
-    with evaluated_on_each(run) as evaluator:
+    with evaluated_on_each(run, ready=ready) as evaluator:
         yield Place(run, evaluator)
+
+
+@contextmanager
+def made_ready(where: Evaluating, devices: int) -> Iterator[Evaluating]:
+    """The same, with whatever it can load while a run is made already begun.
+
+    Args:
+        devices: how many the run will have.
+    """
+    if where is not by_its_own or devices < 2:
+        yield where
+        return
+    from gi_cuda.cluster.stations import stations
+
+    with stations(devices) as ready:
+        yield partial(by_its_own, ready=ready)
 
 
 def evaluating(cluster: str | None, objective: Objective, *, compiles: bool) -> Evaluating:

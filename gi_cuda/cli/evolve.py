@@ -12,7 +12,7 @@ import typer
 from gi_cuda import BACKENDS
 from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import idle_gpu, open_backend
-from gi_cuda.cli.clusters import ClusterCompiles, ObjectiveChoice, OnCluster, evaluating
+from gi_cuda.cli.clusters import ClusterCompiles, ObjectiveChoice, OnCluster, evaluating, made_ready
 from gi_cuda.cli.console import console
 from gi_cuda.cli.options import (
     LARGEST,
@@ -128,6 +128,7 @@ def command(
             chosen.demand(subject)
             chosen_devices = devices_of(backend, devices)
             on = open_backend(backend, chosen_devices)
+            where = stack.enter_context(made_ready(where, len(on.devices)))
             settings = chosen.settings.having(population, generations, len(on.devices))
             most = on.workers(workers, cores())
             numbers = preset, settings, seed, most, jobs or cores(), chosen_devices

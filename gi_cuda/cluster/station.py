@@ -1,8 +1,8 @@
 """The process of a device: it evaluates for a search that goes on in another process of this
 machine.
 
-It runs as ``python -m gi_cuda.cluster.station FD`` and is told over a line what to do; when that is
-gone, as when the search was killed, it ends.
+It runs as ``python -m gi_cuda.cluster.station FD``, loads what it needs, and is told over a line
+what to do; when that is gone, as when the search was killed, it ends.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -39,12 +40,13 @@ class Opening:
     Attributes:
         folder: of a run that is its own, see :mod:`gi_cuda.cluster.stations`.
         cache: of compiled code, and how many bytes it may take, if there is one.
-        server: what forks the search's workers, and has their cases.
+        server: the number of the process that forks the search's workers, and has their cases; a
+            line to it comes after this.
     """
 
     folder: Path
     cache: tuple[Path, int] | None
-    server: Lent
+    server: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +132,15 @@ def serve(line: Connection) -> None:
 
     What goes wrong for good is sent as an error.
     """
-    opening: Opening = line.recv()
+    try:
+        opening: Opening = line.recv()
+        lent = Lent(recv_handle(line), opening.server)
+    except (EOFError, OSError):  # there is no search after all
+        return
     inbox = _Inbox(line)
     try:
         cache = CodeCache(*opening.cache, _complain) if opening.cache else None
-        server = ForkServer.borrowed(opening.server)
+        server = ForkServer.borrowed(lent)
         with open_run(opening.folder, cache, server) as run:
             helper = replica_of(run)
             helper.evaluator.get_ready()

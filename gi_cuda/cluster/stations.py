@@ -13,12 +13,14 @@ import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import send_handle
 from pathlib import Path
 
 from gi_cuda.backends.compile.cached import CachedCompiler
 from gi_cuda.backends.processes import Process
+from gi_cuda.backends.workers.forking import Lent
 from gi_cuda.backends.workers.left import Left
 from gi_cuda.cluster.evaluator import ClusterEvaluator
 from gi_cuda.cluster.package import FACTS, make_run
@@ -33,19 +35,54 @@ LEAVING = 3.0
 """Seconds in which a process has to end once it has nothing to do any more."""
 
 
-@dataclass(slots=True)
-class _Station:
-    """A device's process.
+class Station:
+    """A process that loads what it needs, and then waits to be told what to evaluate.
 
     Attributes:
-        words: what the device is called.
-        has: what it was given and has not told of, by number.
+        words: what the device is called that it was given.
+        has: what it is to evaluate and has not told of, by number.
     """
 
-    words: str
-    process: Process
-    line: Connection
-    has: dict[int, str] = field(default_factory=dict)
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-m", "gi_cuda.cluster.station", str(theirs.fileno())]
+            self.process = Process(command, pass_fds=[theirs.fileno()])
+        self.line = Connection(ours.detach())
+        self.words = ""
+        self.has: dict[int, str] = {}
+
+    def open(self, words: str, opening: Opening, server: Lent) -> None:
+        """Give it a device.
+
+        Args:
+            server: what forks the search's workers, and has their cases; its line goes there.
+        """
+        self.words = words
+        try:
+            with suppress(BrokenPipeError, ConnectionResetError):  # its end is noticed as news
+                self.line.send(opening)
+                send_handle(self.line, server.descriptor, self.process.pid)
+        finally:
+            os.close(server.descriptor)
+
+    def end(self) -> None:
+        """End it."""
+        self.line.close()
+        self.process.end()
+
+
+@contextmanager
+def stations(number: int) -> Iterator[list[Station]]:
+    """So many processes, which load what they need while a search is made ready. Who takes one from
+    the list ends it; what is left there at the end of the context is ended."""
+    left: list[Station] = []
+    try:
+        left += (Station() for _ in range(number))
+        yield left
+    finally:
+        for one in left:
+            one.end()
 
 
 class Stations:
@@ -54,12 +91,15 @@ class Stations:
     Args:
         run: whose individuals they evaluate.
         devices: the numbers of each one's devices, as a plan has them; what they are called.
+        ready: processes that are there already; as many as it takes are taken from them.
     """
 
-    def __init__(self, run: Run, devices: Mapping[str, tuple[int, ...]]) -> None:
+    def __init__(
+        self, run: Run, devices: Mapping[str, tuple[int, ...]], ready: list[Station]
+    ) -> None:
         self._devices = len(devices)
         self._phases = Phases()
-        self._stations: list[_Station] = []
+        self._stations: list[Station] = []
         self._left = Left()
         jobs = max(1, run.plan.jobs // len(devices))
         compiler = run.tools.compiler
@@ -73,8 +113,10 @@ class Stations:
             seconds = times.get(own, run.baseline.seconds)
             baseline = replace(run.baseline, seconds=seconds, on_each=())
             folder = _copied(run, f"station-{number}", plan, baseline)
-            opening = Opening(folder, cache, run.tools.pool.lend())
-            self._stations.append(_started(words, opening))
+            server = run.tools.pool.lend()
+            station = ready.pop() if ready else Station()
+            self._stations.append(station)
+            station.open(words, Opening(folder, cache, server.pid), server)
 
     def close(self) -> None:
         """End them."""
@@ -128,7 +170,7 @@ class Stations:
         for station in busy.values():
             self._end(station)
 
-    def _is_busy(self, station: _Station) -> bool:
+    def _is_busy(self, station: Station) -> bool:
         """Whether one is at what it was told to leave, by what it told next."""
         try:
             return isinstance(station.line.recv(), Told)
@@ -149,7 +191,7 @@ class Stations:
             self._hear(lines[line], found)
         return found
 
-    def _hear(self, station: _Station, found: dict[int, object]) -> None:
+    def _hear(self, station: Station, found: dict[int, object]) -> None:
         """Take all that one has told."""
         try:
             while station.line.poll():
@@ -169,7 +211,7 @@ class Stations:
             hint = "look at `gi-cuda doctor`, and go on"
             self._leave(station, MachineError(said, where=station.words, hint=hint))
 
-    def _leave(self, station: _Station, error: UserError | DeviceLost) -> None:
+    def _leave(self, station: Station, error: UserError | DeviceLost) -> None:
         """Go on without one; what it had goes to others.
 
         Args:
@@ -181,10 +223,9 @@ class Stations:
         self._left.add(station.words, error)
         self.give(station.has)
 
-    def _end(self, station: _Station) -> None:
+    def _end(self, station: Station) -> None:
         self._stations.remove(station)
-        station.line.close()
-        station.process.end()
+        station.end()
 
 
 def _copied(run: Run, name: str, plan: Plan, baseline: Baseline) -> Path:
@@ -198,21 +239,6 @@ def _copied(run: Run, name: str, plan: Plan, baseline: Baseline) -> Path:
     make_run(folder, facts, stored_start(run.store))
     (folder / run.tools.reference.name).symlink_to(run.tools.reference.absolute())
     return folder
-
-
-def _started(words: str, opening: Opening) -> _Station:
-    ours, theirs = socket.socketpair()
-    lent = opening.server.descriptor
-    try:
-        with theirs:
-            command = [sys.executable, "-m", "gi_cuda.cluster.station", str(theirs.fileno())]
-            process = Process(command, pass_fds=[theirs.fileno(), lent])
-    finally:
-        os.close(lent)
-    line = Connection(ours.detach())
-    with suppress(BrokenPipeError, ConnectionResetError):  # its end is noticed as news
-        line.send(opening)
-    return _Station(words, process, line)
 
 
 @dataclass(slots=True)
@@ -232,15 +258,18 @@ class DevicesEvaluator(ClusterEvaluator):
 
 @contextmanager
 def evaluated_on_each(
-    run: Run, devices: Mapping[str, tuple[int, ...]] | None = None
+    run: Run,
+    devices: Mapping[str, tuple[int, ...]] | None = None,
+    ready: list[Station] | None = None,
 ) -> Iterator[DevicesEvaluator]:
     """Where a run's individuals are evaluated by a process for each of its devices, which ends with
     the context.
 
     Args:
         devices: see :class:`Stations`; by default each of the run's.
+        ready: see :class:`Stations`; by default none is.
     """
     if devices is None:
         devices = {one.words: (one.number,) for one in run.tools.backend.devices}
-    with closing(Stations(run, devices)) as stations:
-        yield DevicesEvaluator(run.evaluator(), stations)
+    with closing(Stations(run, devices, ready or [])) as members:
+        yield DevicesEvaluator(run.evaluator(), members)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.table import ALL
-from gi_cuda.cluster.stations import Stations, evaluated_on_each
+from gi_cuda.cluster.stations import Stations, evaluated_on_each, stations
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.stored import Plan
@@ -93,6 +93,19 @@ def test_individuals_come_one_by_one(scale: Subject, tmp_path: Path) -> None:
             more = ({ident: trial} for ident, trial in rest)
             found = dict(evaluator.evaluate(dict([first, second]), more=lambda: next(more, {})))
         assert found.keys() == genotypes.keys()
+
+
+def test_processes_are_begun_before_there_is_a_run(scale: Subject, tmp_path: Path) -> None:
+    with stations(3) as ready:
+        begun = list(ready)
+        with create_run(scale, tmp_path / "run", RANDOM) as run:
+            with evaluated_on_each(run, TWO, ready) as evaluator:
+                assert set(_pids(evaluator.members)) == {one.process.pid for one in begun[1:]}
+                for _ in run.evolution(evaluator=evaluator).run():
+                    pass
+            assert len(run.store.evaluations()) == 24
+        assert begun[0].process._child.poll() is None, "it is not needed, and waits"
+    assert None not in [one.process._child.poll() for one in begun]
 
 
 def test_the_processes_of_devices_make_no_cases(

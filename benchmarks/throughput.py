@@ -4,6 +4,9 @@ Runs a short search on the demo's target, in a scratch folder, and prints the ra
 generations, the share of every phase, and the share of individuals that compiled. On a GPU, whole
 generations as the paper has them: ``--backend cuda --population 1000``.
 
+Compiled code is kept as users keep it, in a cache that is empty at the start; ``--no-cache`` keeps
+none.
+
 Where the machine is a virtual one, others on its host may take processor time away from it. How
 much they did is printed too: with more than a few per cent, the rate is not that of so many cores.
 """
@@ -22,6 +25,8 @@ from pathlib import Path
 from rich.console import Console
 
 from gi_cuda import BACKENDS
+from gi_cuda.backends.compile.cached import CachedCompiler
+from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.parts import Parts
@@ -38,6 +43,9 @@ from gi_cuda.runs.stored import Plan
 from gi_cuda.search import PRESETS
 
 ROOT = Path(__file__).parent.parent
+
+LARGE = 2**30
+"""Bytes that a cache may take, which no search here comes to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,8 @@ def _alone(run: Run) -> str:
     bred = run.store.individuals(last.number)
     trials = evaluator.prepare({one.ident: run.subject.read(one.genotype) for one in bred})
     reference, equipment = evaluator.unmodified(), evaluator.equipment
+    if isinstance(equipment.compiler, CachedCompiler):
+        equipment = replace(equipment, compiler=equipment.compiler.inner)
     # What failed its rehearsal has no machine code of its own.
     failed = any(one.built and one.code_key is None for one in found.values())
     sampling = evaluator.bounds.sampling
@@ -132,6 +142,7 @@ def main() -> None:
     parser.add_argument(
         "--alone", action="store_true", help="compile the last generation once more"
     )
+    parser.add_argument("--no-cache", action="store_true", help="keep no compiled code")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--time", type=float, default=math.inf, help="seconds after which no generation is begun"
@@ -146,7 +157,9 @@ def main() -> None:
         subject = open_subject(options.target, options.backend, options.level, edits=options.edits)
         workers = open_backend(options.backend).workers(0, cores)
         plan = Plan(options.preset, settings, options.seed, workers, cores)
-        with create_run(subject, options.run or Path(scratch) / "run", plan) as run:
+        cache = None if options.no_cache else CodeCache(Path(scratch) / "cache", LARGE, print)
+        folder = options.run or Path(scratch) / "run"
+        with create_run(subject, folder, plan, cache=cache) as run:
             before, computed = _Ticks.now(), _computed()
             begun, newest = time.perf_counter(), 0
             for progress in run.evolution().run():

@@ -100,6 +100,13 @@ def _verdict(strict: tuple[float, float], loose: tuple[float, float], floor: flo
 
 # -- individuals of a search -----------------------------------------------------------------------
 
+DISTURBED = 10.0
+"""An interval wider than this multiple of the noise floor is not due to noise."""
+
+_PATIENT = 4
+"""So many times the pairs that all get are given to what was disturbed. The interval of so many has
+no place for three that are off on one side."""
+
 _WORTHWHILE = 1e-4
 """Seconds that a launch must take more than the reference's, for one pair to be enough; the times
 of shorter ones differ by more than their noise floor now and then, and little would be saved."""
@@ -172,8 +179,8 @@ def rank(ratio: float | None, high: float | None) -> float | None:
 def is_settled(samples: Sequence[Sample], screen: int, floor: float) -> bool:
     """Whether more pairs of a variant are not worth their time.
 
-    They are for those that look faster and are not yet certain to be, after a few for all but
-    those that are far slower.
+    They are for those that look faster and are not yet certain to be, and for a while for those
+    whose pairs were disturbed; after a few for all but those that are far slower.
 
     Args:
         screen: so many pairs all others get.
@@ -183,8 +190,18 @@ def is_settled(samples: Sequence[Sample], screen: int, floor: float) -> bool:
     if len(values) < screen:
         more = sum(sample.variant - sample.reference for sample in samples) / len(samples)
         return more > _WORTHWHILE and verdict is Verdict.SLOWER
+    if len(values) < _PATIENT * screen and _is_disturbed(values, floor):
+        return False
     looks_faster = float(np.median(values)) < 1 - floor
     return not looks_faster or verdict is Verdict.FASTER
+
+
+def _is_disturbed(values: np.ndarray, floor: float) -> bool:
+    """Whether pairs scatter by more than noise does, so that neither what may be faster nor by how
+    much can be told from them: it would be ranked by what happened beside it."""
+    low, high = interval_of_pairs(values)
+    known = math.isfinite(high - low)
+    return known and low < 1 - floor and high - low > DISTURBED * floor * float(np.median(values))
 
 
 # -- noise -----------------------------------------------------------------------------------------

@@ -83,6 +83,25 @@ def test_more_pairs_are_for_what_looks_faster(
     assert is_settled(pairs(*ratios, reference=reference), screen=3, floor=0.01) is settled
 
 
+SLOW_FOR_A_WHILE = (0.955, 1.157, 1.139, 0.970)
+"""Of a variant that is faster by a twentieth, while all was slower by a fifth now and then."""
+
+
+@pytest.mark.parametrize(
+    ("ratios", "settled"),
+    [
+        (SLOW_FOR_A_WHILE, False),
+        ((0.6, 0.6, 0.6, 0.72), False),  # certainly faster; by how much is not known
+        ((0.6, 0.6, 0.6, 0.72, *(0.6,) * 6), True),  # one of ten tells nothing
+        (SLOW_FOR_A_WHILE * 4, True),  # it is so all the time
+        ((1.3, 1.5, 1.4, 1.7), True),  # it is slower in any case
+        ((1.01, 0.98, 1.02, 0.99), True),
+    ],
+)
+def test_more_pairs_are_for_what_was_disturbed(ratios: tuple[float, ...], settled: bool) -> None:
+    assert is_settled(pairs(*ratios), screen=4, floor=0.01) is settled
+
+
 def test_individuals_are_ranked_by_what_is_sure() -> None:
     assert rank(0.5, 0.95) == 0.95
     assert rank(0.5, None) == 0.5

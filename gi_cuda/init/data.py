@@ -178,9 +178,9 @@ def _rounds_down(
 
 
 def _threads(use: LaunchSite | None) -> int:
-    """Four for each thread of a launch that is always the same, 0 for any other."""
+    """How many threads a launch has that is always the same, 0 for any other."""
     texts = () if use is None else (*(use.grid or ("x",)), *(use.block or ("x",)))
-    product = 4
+    product = 1
     for text in texts:
         try:
             product *= parse(text).evaluate({})

@@ -101,7 +101,8 @@ def data_of(
     use = launches.use
     within = of_structs(given.structs, given.buffers, scalars, saying)
     within = tuple(_as_drawn(buffer, use) for buffer in within)
-    buffers = with_rows(tuple(_sized(buffer, use, counted) for buffer in within), counting)
+    sized = tuple(_sized(buffer, use, counted, defaults) for buffer in within)
+    buffers = with_rows(sized, counting)
     inner = [name for struct in given.structs for name, _ in struct.members]
     written = {s.name: s.written for s in scalars}
     taken = (*given.names, *inner, *symbols)
@@ -138,7 +139,7 @@ def _sizes(
         and all(is_compared(source.code, kernel, name) for name in places)
         and not _rounds_down(use, counting, defaults),
         looped=any(is_looped(source.body, name) for name in places),
-        least=_threads(use) if any(b.elements is None for b in buffers) else None,
+        least=_threads(use, defaults) if any(b.elements is None for b in buffers) else None,
         host={} if use is None else use.values,
     )
     sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
@@ -177,27 +178,32 @@ def _rounds_down(
     return any(rounds_down(text, name, others) for text in grid for name in counting)
 
 
-def _threads(use: LaunchSite | None) -> int:
+def _threads(use: LaunchSite | None, defaults: Mapping[str, int]) -> int:
     """How many threads a launch has that is always the same, 0 for any other."""
     texts = () if use is None else (*(use.grid or ("x",)), *(use.block or ("x",)))
     product = 1
     for text in texts:
         try:
-            product *= parse(text).evaluate({})
+            product *= parse(text).evaluate(defaults)
         except ExpressionError:
             return 0
     return product if texts else 0
 
 
 def _sized(
-    buffer: ProposedBuffer, use: LaunchSite | None, counting: Sequence[str]
+    buffer: ProposedBuffer,
+    use: LaunchSite | None,
+    counting: Sequence[str],
+    defaults: Mapping[str, int],
 ) -> ProposedBuffer:
-    """With the number of items that the host code allocates, if it can be told."""
+    """With the number of items that the host code allocates, if it can be told: as many as with
+    the defaults of parameters, which no buffer follows."""
     bytes_ = None if use is None else use.allocated.get(buffer.name)
     items = None if bytes_ is None else elements(bytes_, buffer.element.bytes)
     if use is not None and items is not None:
-        computed = use.computed
-        items = _WORD.sub(lambda m: f"({computed[m[0]]})" if m[0] in computed else m[0], items)
+        known = {name: f"({text})" for name, text in use.computed.items()}
+        known |= {name: str(value) for name, value in defaults.items()}
+        items = _WORD.sub(lambda m: known.get(m[0], m[0]), items)
     if use is None or items is None or not set(_WORD.findall(items)) <= set(counting):
         return buffer
     values = {name: use.values[name] for name in counting if name in use.values}

@@ -14,16 +14,14 @@ from dataclasses import replace
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.cases import TRAIN
-from gi_cuda.init.sizes import Extent, bracketed
+from gi_cuda.init.sizes import Extent
+from gi_cuda.init.tuning import Tunable
 from gi_cuda.spec.expression import ExpressionError, parse
-from gi_cuda.trial.facts import JUDGED, names, plan, threads
+from gi_cuda.trial.facts import JUDGED, names, plan
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _BLOCK_NAMES = ("blocks", "blocks_y", "blocks_z", *(f"gi_blocks_{n}" for n in range(3)))
 """For how many blocks there are along a dimension; one is free."""
-
-_MOST_EACH = 16
-"""Items of a thread."""
 
 _LARGE = 4096
 """Items of an input that is hardly a table, which threads share."""
@@ -45,9 +43,10 @@ def fewer_blocks(proposal: Proposal, factor: float, least: int = 2) -> Proposal:
         blocks = _blocks(proposal, text)
         if blocks is None or blocks.train <= least or left < 2:
             continue
-        fewer = max(least, blocks.train // left)
+        unit = _unit(proposal, text)
+        fewer = min(-(-max(least, blocks.train // left) // unit) * unit, blocks.train)
         left //= -(-blocks.train // fewer)
-        note = _NOTE.format(blocks.device if text == blocks.name else text)
+        note = _NOTE.format(blocks.device if blocks in proposal.extents else text)
         blocks = replace(blocks, train=fewer, held_out=fewer, note=blocks.note or note)
         proposal = _with_blocks(proposal, axis, blocks)
     return proposal
@@ -93,22 +92,19 @@ def _following(named: Proposal, buffer: ProposedBuffer, own: frozenset[str]) -> 
 
 
 def _by_blocks(named: Proposal, items: int) -> str | None:
-    """So many items for each thread, or else for each block; None where that is no whole number.
+    """So many items for each block; None where that is no whole number.
 
     Of one for each thread, the last block may have more than there are.
     """
-    every, launch = threads(named), plan(named, TRAIN)
-    if every is None:
+    launch, given = plan(named, TRAIN), {one.name for one in named.extents}
+    if given & set(_WORD.findall(" ".join(named.launching.block))):
         return None
-    block = math.prod(launch.block)
-    blocks = math.prod(launch.grid)
-    if blocks * block - block < items <= blocks * block:
-        return every
-    if items % (blocks * block) == 0 and items // (blocks * block) <= _MOST_EACH:
-        return f"{bracketed(every)} * {items // (blocks * block)}"
+    blocks, block = math.prod(launch.grid), math.prod(launch.block)
+    every = " * ".join(one.name for one in named.extents if one.blocks)
     each, rest = divmod(items, blocks)
-    count = " * ".join(text for text in named.launching.grid if not text.isdigit())
-    return None if rest else count if each == 1 else f"{count} * {each}"
+    if blocks * block - block < items <= blocks * block:
+        return f"{every} * {block}"
+    return None if rest else every if each == 1 else f"{every} * {each}"
 
 
 def _own(proposal: Proposal) -> frozenset[str]:
@@ -126,7 +122,8 @@ def _own(proposal: Proposal) -> frozenset[str]:
 
 def _blocks(proposal: Proposal, text: str) -> Extent | None:
     """How many blocks there are along a dimension that no size has a say in."""
-    own = next((e for e in proposal.extents if e.blocks and e.name == text), None)
+    words = set(_WORD.findall(text))
+    own = next((e for e in proposal.extents if e.blocks and e.name in words), None)
     if own is not None:
         return own
     known = names(proposal, TRAIN)
@@ -141,10 +138,34 @@ def _blocks(proposal: Proposal, text: str) -> Extent | None:
 def _with_blocks(proposal: Proposal, axis: int, blocks: Extent) -> Proposal:
     """With so many blocks along a dimension, by their name."""
     grid = list(proposal.launching.grid)
-    grid[axis] = blocks.name
+    if blocks.name not in _WORD.findall(grid[axis]):
+        size = _size(proposal, grid[axis])
+        grid[axis] = f"{blocks.name} * {size.default} / {size.name}" if size else blocks.name
     others = tuple(one for one in proposal.extents if one.name != blocks.name)
     launching = replace(proposal.launching, grid=tuple(grid))
     return replace(proposal, launching=launching, extents=(*others, blocks))
+
+
+def _size(proposal: Proposal, text: str) -> Tunable | None:
+    """The parameter of which there are as many blocks less as it is larger, if there is one."""
+    words = set(_WORD.findall(text))
+    found = [one for one in proposal.parameters if one.active and one.name in words]
+    if len(found) != 1 or len(found[0].values) < 2:
+        return None
+    known, default = names(proposal, TRAIN), found[0].default
+
+    def items(value: int) -> int:
+        return value * parse(text).evaluate(known | {found[0].name: value})
+
+    # The last block need not be full.
+    alike = (abs(items(one) - items(default)) < max(one, default) for one in found[0].values)
+    return found[0] if all(alike) else None
+
+
+def _unit(proposal: Proposal, text: str) -> int:
+    """Of how many blocks there is a whole number with each value of the parameter."""
+    size = _size(proposal, text)
+    return 1 if size is None else max(1, max(size.values) // size.default)
 
 
 def _sized(proposal: Proposal) -> set[str]:

@@ -19,6 +19,7 @@ from gi_cuda.trial.second import with_second_cases
 from gi_cuda.trial.tight import with_tight_buffers
 from gi_cuda.trial.ungrown import with_buffers_as_they_were
 from gi_cuda.trial.values import with_right_values
+from gi_cuda.trial.varying import with_varied_scalars
 
 BUDGET = 45.0
 """Seconds in which trials are begun, of all kernels together."""
@@ -72,6 +73,7 @@ class ProposalTrials:
         attempts = Attempts(self.folder / name, self.jobs, self.cache)
         outcome = mended(proposal, attempts.attempt, seconds)
         outcome = with_several_blocks(outcome, attempts.attempt, time.monotonic() + BLOCKS)
+        outcome = with_varied_scalars(outcome, attempts.attempt)
         until = time.monotonic() + REACH
         outcome = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
         until = time.monotonic() + TIGHT

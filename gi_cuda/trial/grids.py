@@ -26,30 +26,38 @@ _BLOCK_NAMES = ("blocks", "blocks_y", "blocks_z", *(f"gi_blocks_{n}" for n in ra
 _LARGE = 4096
 """Items of an input that is hardly a table, which threads share."""
 
+_SHARE = 0.75
+"""Of the blocks of a train case, what a held-out one has where no size says how much there is."""
+
 _NOTE = "fewer than the {} of the source, so that a launch takes milliseconds"
 _FOLLOWS = "{} in the source, and as many less as there are fewer blocks"
 
 
 def fewer_blocks(proposal: Proposal, factor: float, least: int = 2) -> Proposal:
-    """With a grid of which some dimensions are always the same cut down on the host.
-
-    On a GPU it stays what it is.
+    """With a grid of which some dimensions are always the same cut down on the host, a little more
+    in held-out cases where nothing else differs. On a GPU it stays what it is.
 
     Args:
         least: of which no dimension gets fewer.
     """
+    share = 1.0 if any(not one.blocks for one in proposal.extents) else _SHARE
     left = int(factor)
     for axis, text in enumerate(proposal.launching.grid):
         blocks = _blocks(proposal, text)
         if blocks is None or blocks.train <= least or left < 2:
             continue
         unit = _unit(proposal, text)
-        fewer = min(-(-max(least, blocks.train // left) // unit) * unit, blocks.train)
+        fewer = min(_up(max(least, blocks.train // left), unit), blocks.train)
+        held_out = min(_up(max(least, int(share * fewer)), unit), fewer)
         left //= -(-blocks.train // fewer)
         note = _NOTE.format(blocks.device if blocks in proposal.extents else text)
-        blocks = replace(blocks, train=fewer, held_out=fewer, note=blocks.note or note)
+        blocks = replace(blocks, train=fewer, held_out=held_out, note=blocks.note or note)
         proposal = _with_blocks(proposal, axis, blocks)
     return proposal
+
+
+def _up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
 
 
 def following(proposal: Proposal) -> Proposal:

@@ -146,7 +146,7 @@ def test_large_buffers_of_a_fixed_size_get_smaller(trial: Callable[[str], Outcom
     assert "the 8888888 of the source" in buffer.notes.size
     (blocks,) = outcome.proposal.extents
     assert outcome.proposal.launching.grid[0] == blocks.name
-    assert blocks.train == blocks.held_out < 16384
+    assert 1 < blocks.held_out < blocks.train < 16384
     # On a GPU there is a launch as the source has it, and the memory for it.
     assert blocks.device == 16384
 

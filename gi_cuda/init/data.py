@@ -35,6 +35,10 @@ _WIDEST = 10**6
 """Numbers further apart than that say nothing but that there are such."""
 
 
+_MANY = 1024
+"""Threads that probably have one item each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launches:
     """A kernel's launches in the host code.
@@ -179,15 +183,14 @@ def _rounds_down(
 
 
 def _threads(use: LaunchSite | None, defaults: Mapping[str, int]) -> int:
-    """How many threads a launch has that is always the same, 0 for any other."""
+    """An item for each thread of a launch that is always the same, four where there are few, which
+    go through several; 0 for any other launch."""
     texts = () if use is None else (*(use.grid or ("x",)), *(use.block or ("x",)))
-    product = 1
-    for text in texts:
-        try:
-            product *= parse(text).evaluate(defaults)
-        except ExpressionError:
-            return 0
-    return product if texts else 0
+    try:
+        threads = math.prod(parse(text).evaluate(defaults) for text in texts) if texts else 0
+    except ExpressionError:
+        return 0
+    return threads if threads >= _MANY else 4 * threads
 
 
 def _sized(

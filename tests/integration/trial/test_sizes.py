@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from gi_cuda.init import Proposal, files, from_options, propose
 from gi_cuda.init.cases import Second
 from gi_cuda.trial import Attempts, Outcome, mended
@@ -397,3 +399,15 @@ def test_where_nothing_helps_all_cases_can_be_launched(tmp_path: Path) -> None:
     assert impossible(replace(small, second=Second.ODD))
     outcome = with_second_cases(Outcome(small, Unjudged()), lambda *_: None, math.inf)
     assert not impossible(outcome.proposal)
+
+
+@pytest.mark.parametrize(("launch", "items"), [("<<<1, 2>>>", 8), ("<<<64, 64>>>", 4096)])
+def test_a_constant_launch_has_an_item_for_each_thread_or_several_for_few(
+    launch: str, items: int, tmp_path: Path
+) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        f"__global__ void k(int *a) {{ {INDEX} a[i] = i; }}\nvoid run(int *a) {{ k{launch}(a); }}\n"
+    )
+    proposal = propose(source, None, from_options((), ()))
+    assert plan(proposal, "train").items == {"a": items}

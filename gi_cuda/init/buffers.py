@@ -98,6 +98,7 @@ class ProposedBuffer:
         fill: what a case's numbers are; None: what is usual for the type.
         begin: how many items it has before that; "" for none.
         grown: what its elements were at first, where they were too few; "" where they were not.
+        whole: how many items the source gives it, where it has fewer with fewer blocks; else "".
         notes: what was found out about it.
         addresses: buffers into which its items point, and at which byte of an item.
         const: whether the source says that nothing is written to it.
@@ -118,6 +119,7 @@ class ProposedBuffer:
     fill: Fill | None = None
     begin: str = ""
     grown: str = ""
+    whole: str = ""
     notes: Notes = field(default_factory=Notes)
     addresses: tuple[tuple[str, int], ...] = ()
     const: bool = False

@@ -35,6 +35,10 @@ _WIDEST = 10**6
 """Numbers further apart than that say nothing but that there are such."""
 
 
+_MANY = 1024
+"""Threads that probably have one item each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launches:
     """A kernel's launches in the host code.
@@ -101,7 +105,8 @@ def data_of(
     use = launches.use
     within = of_structs(given.structs, given.buffers, scalars, saying)
     within = tuple(_as_drawn(buffer, use) for buffer in within)
-    buffers = with_rows(tuple(_sized(buffer, use, counted) for buffer in within), counting)
+    sized = tuple(_sized(buffer, use, counted, defaults) for buffer in within)
+    buffers = with_rows(sized, counting)
     inner = [name for struct in given.structs for name, _ in struct.members]
     written = {s.name: s.written for s in scalars}
     taken = (*given.names, *inner, *symbols)
@@ -138,7 +143,7 @@ def _sizes(
         and all(is_compared(source.code, kernel, name) for name in places)
         and not _rounds_down(use, counting, defaults),
         looped=any(is_looped(source.body, name) for name in places),
-        least=_threads(use) if any(b.elements is None for b in buffers) else None,
+        least=_threads(use, defaults) if any(b.elements is None for b in buffers) else None,
         host={} if use is None else use.values,
     )
     sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
@@ -177,27 +182,31 @@ def _rounds_down(
     return any(rounds_down(text, name, others) for text in grid for name in counting)
 
 
-def _threads(use: LaunchSite | None) -> int:
-    """Four for each thread of a launch that is always the same, 0 for any other."""
+def _threads(use: LaunchSite | None, defaults: Mapping[str, int]) -> int:
+    """An item for each thread of a launch that is always the same, four where there are few, which
+    go through several; 0 for any other launch."""
     texts = () if use is None else (*(use.grid or ("x",)), *(use.block or ("x",)))
-    product = 4
-    for text in texts:
-        try:
-            product *= parse(text).evaluate({})
-        except ExpressionError:
-            return 0
-    return product if texts else 0
+    try:
+        threads = math.prod(parse(text).evaluate(defaults) for text in texts) if texts else 0
+    except ExpressionError:
+        return 0
+    return threads if threads >= _MANY else 4 * threads
 
 
 def _sized(
-    buffer: ProposedBuffer, use: LaunchSite | None, counting: Sequence[str]
+    buffer: ProposedBuffer,
+    use: LaunchSite | None,
+    counting: Sequence[str],
+    defaults: Mapping[str, int],
 ) -> ProposedBuffer:
-    """With the number of items that the host code allocates, if it can be told."""
+    """With the number of items that the host code allocates, if it can be told: as many as with
+    the defaults of parameters, which no buffer follows."""
     bytes_ = None if use is None else use.allocated.get(buffer.name)
     items = None if bytes_ is None else elements(bytes_, buffer.element.bytes)
     if use is not None and items is not None:
-        computed = use.computed
-        items = _WORD.sub(lambda m: f"({computed[m[0]]})" if m[0] in computed else m[0], items)
+        known = {name: f"({text})" for name, text in use.computed.items()}
+        known |= {name: str(value) for name, value in defaults.items()}
+        items = _WORD.sub(lambda m: known.get(m[0], m[0]), items)
     if use is None or items is None or not set(_WORD.findall(items)) <= set(counting):
         return buffer
     values = {name: use.values[name] for name in counting if name in use.values}

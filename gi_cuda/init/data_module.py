@@ -32,14 +32,15 @@ def data_py(proposal: Proposal) -> str:
         "",
         f"def case({signature}) -> dict[str, object]:",
         f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
-        *(["    rng = np.random.default_rng(seed)"] if any(map(_random, given)) else []),
+        *(["    rng = np.random.default_rng(seed)"] if _draws(proposal, given) else []),
         "    return {",
         *(f"        {_quoted(b.name)}: {_made(proposal, b)},{_note(b)}" for b in given),
         *(f"        {_quoted(e.name)}: {python_name(e.name)}," for e in proposal.extents),
     ]
     for scalar in proposal.scalars:
         if scalar.name not in proposal.counts and scalar.computed is None:
-            why = scalar.note or ("as in the host code" if scalar.source else proposal.mark)
+            about = "about " if scalar.varied else ""
+            why = scalar.note or (f"{about}as in the host code" if scalar.source else proposal.mark)
             lines.append(f"        {_quoted(scalar.name)}: {_value(scalar)},  # {why}")
     return "\n".join([*lines, "    }", ""])
 
@@ -52,7 +53,16 @@ def _quoted(name: str) -> str:
     return json.dumps(name)
 
 
+def _draws(proposal: Proposal, given: Sequence[ProposedBuffer]) -> bool:
+    """Whether random numbers are drawn."""
+    real = any(one.varied and one.element.floating for one in proposal.scalars)
+    return real or any(map(_random, given))
+
+
 def _value(scalar: ProposedScalar) -> str:
+    if scalar.varied:
+        more = "* rng.uniform(0.75, 1.25)" if scalar.element.floating else "+ seed % 2"
+        return f"{scalar.value!r} {more}"
     if scalar.count == 1:
         return repr(scalar.value)
     if scalar.element.floating:

@@ -353,3 +353,12 @@ def _in_header(node: Node) -> bool:
         and loop.type == "for_statement"
         and (loop.child_by_field_name("update") == node)
     )
+
+
+def is_name(node: Node) -> bool:
+    """Whether an expression names one value: ``n``, ``matrix.rows``, ``data.size()``."""
+    if node.type == "call_expression":
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        member = called is not None and called.type == "field_expression"
+        return member and given is not None and not given.named_children
+    return node.type in ("identifier", "field_expression")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,12 +18,14 @@ from gi_cuda.init.host import (
     KnownNames,
     enclosing_function,
     function_name,
+    is_name,
     parameters,
     passed,
     template_names,
     without_casts,
 )
 from gi_cuda.init.host_calls import value_of_call
+from gi_cuda.init.host_extents import DEPTH, LISTS, extent_of, named_extent
 from gi_cuda.init.instantiated import instantiated
 from gi_cuda.init.sizeof import items, operand
 from gi_cuda.init.sizes import bare, bracketed
@@ -33,15 +35,10 @@ from gi_cuda.spec.expression import parse as parse_expression
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 _REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
 _OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
-_LISTS = ("argument_list", "initializer_list", "parameter_list")
-_EXTENTS = ("dim3", "uint3", "auto")
 _UNSCOPED = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
-_DEPTH = 12
-"""Expressions and names within each other that are followed; two names may hold each other."""
 
 _CALLERS = 3
 """Callers of callers that are asked what they pass."""
-
 
 _WHOLE = frozenset(
     {"identifier", "number_literal", "binary_expression", "parenthesized_expression"}
@@ -58,9 +55,9 @@ class Resolver:
     """
 
     def __init__(self, host: HostCode, at: Node, types: ElementTypes, known: KnownNames) -> None:
-        self._host, self._codes, self._code, self._types = host, host.codes, host.code, types
+        self._host, self._codes, self.code, self._types = host, host.codes, host.code, types
         self._known = known
-        self._locals = host.before(at, starts=known.starts)
+        self.locals = host.before(at, starts=known.starts)
         self._function = enclosing_function(at)
         # What names stand for at each depth: whatever holds whatever, each is read once.
         self._names: dict[tuple[str, int], str | None] = {}
@@ -69,7 +66,7 @@ class Resolver:
     @cached_property
     def _caller(self) -> tuple[Resolver, Node] | None:
         """The first call of the function that the place is in, and what reads expressions there."""
-        name = function_name(self._code, self._function)
+        name = function_name(self.code, self._function)
         if not name or self._known.callers >= _CALLERS:
             return None
         calls = self._host.calls.get(name, ())
@@ -77,26 +74,26 @@ class Resolver:
         if call is None:
             return None
         scalars = {
-            self._code.of(given).strip(): self._known.scalars[parameter]
-            for parameter, given in passed(self._code, self._function, call).items()
+            self.code.of(given).strip(): self._known.scalars[parameter]
+            for parameter, given in passed(self.code, self._function, call).items()
             if parameter in self._known.scalars and is_name(given)
         }
         known = replace(self._known, scalars=scalars, callers=self._known.callers + 1)
         return Resolver(self._host, call, self._types, known), call
 
-    def _passed(self, name: str) -> tuple[Resolver, Node] | None:
+    def passed(self, name: str) -> tuple[Resolver, Node] | None:
         """What the caller passes for a parameter of the function that is never set in it."""
-        if name not in parameters(self._code, self._function) or name in self._locals.values:
+        if name not in parameters(self.code, self._function) or name in self.locals.values:
             return None
         caller = self._caller
         if caller is None:
             return None
-        given = passed(self._code, self._function, caller[1]).get(name)
+        given = passed(self.code, self._function, caller[1]).get(name)
         return None if given is None else (caller[0], given)
 
     def _template(self, name: str) -> str | None:
         """What a template parameter of the function is where it is called, or else made."""
-        names = template_names(self._code, self._function)
+        names = template_names(self.code, self._function)
         if name not in names:
             return None
         caller = self._caller
@@ -109,7 +106,7 @@ class Resolver:
 
     @cached_property
     def _instantiated(self) -> dict[str, str]:
-        return {} if self._function is None else instantiated(self._code, self._function)
+        return {} if self._function is None else instantiated(self.code, self._function)
 
     def template_arguments(self, called: Node | None) -> Iterator[str]:
         """The arguments of ``blur<float, 3>``, constants by their values."""
@@ -117,7 +114,7 @@ class Resolver:
             called = called.child_by_field_name("name")
         listed = None if called is None else called.child_by_field_name("arguments")
         for node in listed.named_children if listed is not None else ():
-            own = self._code.of(node).strip()
+            own = self.code.of(node).strip()
             # A name alone is read as a type.
             text = self._name(own, 0) if own.isidentifier() else self.expression(node)
             yield text or self._type(own)
@@ -126,7 +123,7 @@ class Resolver:
         """A type without the names that the function gives to types."""
 
         def meant(match: re.Match[str]) -> str:
-            alias = self._locals.aliases.get(match[0]) if depth < _DEPTH else None
+            alias = self.locals.aliases.get(match[0]) if depth < DEPTH else None
             if alias is not None:
                 return self._type(alias, depth + 1)
             return self._template(match[0]) or match[0]
@@ -136,46 +133,46 @@ class Resolver:
 
     def bytes(self, node: Node) -> str | None:
         """The bytes that are allocated for a pointer."""
-        name = self._code.of(node)
-        size = self._locals.allocated.get(name)
+        name = self.code.of(node)
+        size = self.locals.allocated.get(name)
         if size is not None:
             return self.expression(size)
-        passed = self._passed(name)
+        passed = self.passed(name)
         return None if passed is None else passed[0].bytes(passed[1])
 
     def origin(self, node: Node) -> str:
         """What host code passes, as the outermost caller that is known has it."""
         node = without_casts(node)
-        own = " ".join(self._code.of(node).split())
-        passed = self._passed(own) if node.type == "identifier" else None
+        own = " ".join(self.code.of(node).split())
+        passed = self.passed(own) if node.type == "identifier" else None
         return own if passed is None else passed[0].origin(passed[1])
 
     def other_names(self, name: str) -> Iterator[str]:
         """The variables that one, or a member, is set to: that to which it is, and so on."""
-        for _ in range(_DEPTH):
-            value = self._value(name)
+        for _ in range(DEPTH):
+            value = self.value(name)
             if value is None or without_casts(value).type != "identifier":
                 return
-            name = self._code.of(without_casts(value))
+            name = self.code.of(without_casts(value))
             yield name
 
     def made_from_others(self, node: Node) -> str | None:
         """What a local, or an expression, is computed from; None for a plain name of its own."""
         if node.type != "identifier":
             return self.expression(node)
-        value = self._value(self._code.of(node))
+        value = self.value(self.code.of(node))
         return None if value is None else self.expression(value)
 
     def declared_type(self, node: Node) -> str | None:
         """The type that a name is declared with."""
         if node.type != "identifier":
             return None
-        declared = self._locals.declared.get(self._code.of(node))
+        declared = self.locals.declared.get(self.code.of(node))
         return None if declared is None else self._type(declared)
 
     def number(self, node: Node, depth: int = 0) -> int | float | None:
         """The value of a constant."""
-        if depth > _DEPTH:
+        if depth > DEPTH:
             return None
         text = self.expression(node)
         if text is not None:
@@ -183,10 +180,10 @@ class Resolver:
                 return parse_expression(text).evaluate({})
             except ExpressionError:
                 return None
-        if node.type == "identifier" and (value := self._value(self._code.of(node))) is not None:
+        if node.type == "identifier" and (value := self.value(self.code.of(node))) is not None:
             return self.number(value, depth + 1)
-        shown = self._code.of(node).strip()
-        if node.type == "identifier" and (passed := self._passed(shown)) is not None:
+        shown = self.code.of(node).strip()
+        if node.type == "identifier" and (passed := self.passed(shown)) is not None:
             return passed[0].number(passed[1], depth + 1)
         if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
             shown = macro.body
@@ -194,83 +191,33 @@ class Resolver:
 
     def number_of(self, name: str) -> int | float | None:
         """The number that a variable, or a member, is set to."""
-        value = self._value(name)
+        value = self.value(name)
         return None if value is None else self.number(value)
 
     def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block: a ``dim3``, or a number."""
-        if depth > _DEPTH:
+        if depth > DEPTH:
             return None
-        own = self._code.of(node).strip()
-        if node.type == "identifier":
-            key = own, depth
-            if key not in self._extents:
-                self._extents[key] = self._named_extent(node, own, depth)
-            return self._extents[key]
-        if node.type in ("call_expression", "compound_literal_expression"):
-            called = node.child_by_field_name("function") or node.child_by_field_name("type")
-            given = node.child_by_field_name("arguments") or node.child_by_field_name("value")
-            if called is not None and given is not None and self._code.of(called) in _EXTENTS:
-                return self.extent(given, depth + 1)
-        if node.type in _LISTS:
-            return self.extents(node.named_children, depth)
-        text = self.expression(node, depth)
-        return None if text is None else (bare(text),)
+        if node.type != "identifier":
+            return extent_of(self, node, depth)
+        key = self.code.of(node).strip(), depth
+        if key not in self._extents:
+            self._extents[key] = named_extent(self, node, depth)
+        return self._extents[key]
 
-    def _named_extent(self, node: Node, own: str, depth: int) -> tuple[str, ...] | None:
-        """What a name stands for as a grid or a block."""
-        if own in self._known.scalars:
-            return (self._known.scalars[own],)
-        if self._is_set_by_parts(own):
-            return self._by_parts(own, depth)
-        value = self._value(own)
-        if value is not None and self._locals.declared.get(own) in _EXTENTS:
-            return self.extent(value, depth + 1)
-        passed = self._passed(own)
-        if passed is not None:
-            return passed[0].extent(passed[1], depth + 1)
-        text = self.expression(node, depth)
-        return None if text is None else (bare(text),)
-
-    def extents(self, nodes: Sequence[Node], depth: int = 0) -> tuple[str, ...] | None:
-        """A grid or a block of which the numbers stand beside each other."""
-        found = [self.expression(child, depth) for child in nodes if child.type != "comment"]
-        known = tuple(bare(part) for part in found if part is not None)
-        return known if len(known) == len(found) and 1 <= len(found) <= 3 else None
-
-    def _is_set_by_parts(self, name: str) -> bool:
-        """Whether it is a ``dim3`` of which members are set after it was made."""
-        values = self._locals.values
-        parts = any(values.get(f"{name}.{part}") for part in "xyz")
-        return parts and self._locals.declared.get(name) in _EXTENTS
-
-    def _by_parts(self, name: str, depth: int) -> tuple[str, ...] | None:
-        """A ``dim3`` whose members are set one by one; None where nobody can tell to what."""
-        first = self._value(name)
-        known = (None if first is None else self.extent(first, depth + 1)) or ()
-        whole = (*known, "1", "1", "1")[:3]
-        parts: list[str | None] = []
-        for part, otherwise in zip("xyz", whole, strict=True):
-            value = self._value(f"{name}.{part}")
-            is_set = bool(self._locals.values.get(f"{name}.{part}"))
-            read = None if value is None else self.expression(value, depth + 1)
-            parts.append(read if is_set else otherwise)
-        if any(part is None for part in parts):
-            return None
-        found = [bare(part) for part in parts if part is not None]
-        while len(found) > 1 and found[-1] == "1":
-            found.pop()
-        return tuple(found)
+    def scalar(self, name: str) -> str | None:
+        """What a name is called that a kernel's scalar is passed as."""
+        return self._known.scalars.get(name)
 
     def expression(self, node: Node, depth: int = 0) -> str | None:
         """An integer expression over scalars and parameters, None if it is none."""
-        text = None if depth > _DEPTH else self._expression(node, depth)
+        text = None if depth > DEPTH else self._expression(node, depth)
         return None if text is None or len(text) > LONGEST else text
 
     def _expression(self, node: Node, depth: int) -> str | None:
-        kind, own = node.type, self._code.of(node).strip()
-        if own in self._known.scalars:
-            return self._known.scalars[own]
+        kind, own = node.type, self.code.of(node).strip()
+        if (scalar := self.scalar(own)) is not None:
+            return scalar
         if kind == "number_literal":
             match = _INTEGER.fullmatch(own)
             return match[1] if match else None
@@ -301,7 +248,7 @@ class Resolver:
                 lambda one: self.expression(one, depth + 1),
                 lambda name: self._name(name, depth + 1),
             )
-        if kind in _LISTS and len(node.named_children) == 1:
+        if kind in LISTS and len(node.named_children) == 1:
             return self.expression(node.named_children[0], depth + 1)
         return None
 
@@ -320,20 +267,20 @@ class Resolver:
         macro = first_macro(self._codes, name)
         if macro is not None:
             return self._text(macro.body, depth) if macro.parameters is None else None
-        value = self._value(name)
+        value = self.value(name)
         text = None if value is None else self.expression(value, depth + 1)
-        if text is None and name not in self._locals.values:
+        if text is None and name not in self.locals.values:
             text = self._from_outside(name, depth)
         if text is None or (self._known.free and _is_zero(text)):
-            unknown = self._known.free or (self._known.own and self._counts(name))
+            unknown = self._known.free or (self._known.own and is_count_name(name, compared=False))
             return name if unknown and self._is_whole(name) else None
         return bracketed(text)
 
     def _from_outside(self, name: str, depth: int) -> str | None:
         """What a name means that the function does not set: a constant, or what callers give."""
-        if name in self._host.constants and name not in self._locals.declared:
+        if name in self._host.constants and name not in self.locals.declared:
             return self._text(self._host.constants[name], depth + 1)
-        passed = self._passed(name)
+        passed = self.passed(name)
         if passed is not None:
             return passed[0].expression(passed[1], depth + 1)
         given = self._template(name)
@@ -349,24 +296,21 @@ class Resolver:
 
     def _is_whole(self, name: str) -> bool:
         """Whether a variable is one whole number."""
-        declared = self._locals.declared.get(name, "")
+        declared = self.locals.declared.get(name, "")
         element = self._types.element(declared)
         whole = element is not None and "int" in element.type and element.parts == 1
-        return (whole or declared == "auto") and not self._locals.pointers.get(name)
+        return (whole or declared == "auto") and not self.locals.pointers.get(name)
 
-    def _counts(self, name: str) -> bool:
-        """Whether a variable's name says how much data there is."""
-        return is_count_name(name, compared=False)
-
-    def _value(self, name: str) -> Node | None:
-        values = self._locals.values.get(name, [])
+    def value(self, name: str) -> Node | None:
+        """What a variable, or a member, is set to; None where that is not one thing."""
+        values = self.locals.values.get(name, [])
         if self._known.free:
             return next((value for value in values if value is not None), None)
         return values[0] if len(values) == 1 else None
 
     def _text(self, body: str, depth: int) -> str | None:
         """What the text of a macro stands for."""
-        if depth > _DEPTH or not re.fullmatch(r"[\w\s()+\-*/%<>&|^]+", body):
+        if depth > DEPTH or not re.fullmatch(r"[\w\s()+\-*/%<>&|^]+", body):
             return None
         for word in set(re.findall(r"[A-Za-z_]\w*", body)):
             inner = self._name(word, depth + 1)
@@ -384,23 +328,23 @@ class Resolver:
     def _component(self, node: Node, depth: int) -> str | None:
         """``block.x`` of a ``dim3`` that is known."""
         base, part = node.child_by_field_name("argument"), node.child_by_field_name("field")
-        if base is None or part is None or self._code.of(part) not in "xyz":
+        if base is None or part is None or self.code.of(part) not in "xyz":
             return None
-        member = self._value(self._code.of(node))
+        member = self.value(self.code.of(node))
         if member is not None:
             return self.expression(member, depth + 1)
         extent = self.extent(base, depth + 1) if base.type == "identifier" else None
-        index = "xyz".index(self._code.of(part))
+        index = "xyz".index(self.code.of(part))
         if extent is None:
             return None
         return bracketed(extent[index]) if index < len(extent) else "1"
 
     def _item(self, node: Node, depth: int) -> str | None:
         """``grid[0]`` of an array whose items are set one by one, or where it is declared."""
-        value = self._value(self._code.of(node).strip())
+        value = self.value(self.code.of(node).strip())
         base, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
         if value is None and base is not None and index is not None:
-            at, listed = self._code.of(index)[1:-1].strip(), self._value(self._code.of(base))
+            at, listed = self.code.of(index)[1:-1].strip(), self.value(self.code.of(base))
             if at.isdigit() and listed is not None and listed.type == "initializer_list":
                 value = next(iter(listed.named_children[int(at) :]), None)
         return None if value is None else self.expression(value, depth + 1)
@@ -415,7 +359,7 @@ class Resolver:
                 return None
             factors.append(declared.child_by_field_name("declarator"))
         texts = [
-            None if one is None else self._name(self._code.of(one).rpartition("::")[2], depth)
+            None if one is None else self._name(self.code.of(one).rpartition("::")[2], depth)
             for one in factors
         ]
         known = [text for text in texts if text is not None]
@@ -439,14 +383,14 @@ class Resolver:
         return text if text is None or node.type in _WHOLE else bracketed(text)
 
     def _size(self, node: Node, depth: int) -> str | None:
-        name, pointed = operand(self._code.of(node))
-        element = self._types.element(self._type(self._locals.declared.get(name, name)))
+        name, pointed = operand(self.code.of(node))
+        element = self._types.element(self._type(self.locals.declared.get(name, name)))
         if element is None or "*" in name:
             return None
-        if not pointed and (array := self._locals.arrays.get(name)) is not None:
+        if not pointed and (array := self.locals.arrays.get(name)) is not None:
             count = items(array, lambda one: self.expression(one, depth + 1))
             return None if count is None else f"{count} * {element.bytes}"
-        if self._locals.pointers.get(name, 0) != pointed:
+        if self.locals.pointers.get(name, 0) != pointed:
             return None
         return str(element.bytes)
 
@@ -454,12 +398,3 @@ class Resolver:
 def _is_zero(text: str) -> bool:
     """Whether a number is set only later: none of a launch's numbers is 0."""
     return bare(text) == "0"
-
-
-def is_name(node: Node) -> bool:
-    """Whether an expression names one value: ``n``, ``matrix.rows``, ``data.size()``."""
-    if node.type == "call_expression":
-        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        member = called is not None and called.type == "field_expression"
-        return member and given is not None and not given.named_children
-    return node.type in ("identifier", "field_expression")

@@ -12,8 +12,9 @@ from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
 from gi_cuda.init.drawn import drawn
-from gi_cuda.init.host import HostCode, KnownNames, enclosing_function, template_names
-from gi_cuda.init.host_code import Resolver, is_name
+from gi_cuda.init.host import HostCode, KnownNames, enclosing_function, is_name, template_names
+from gi_cuda.init.host_code import Resolver
+from gi_cuda.init.host_extents import extents_of
 from gi_cuda.init.in_python import plainer
 from gi_cuda.init.launch_calls import LaunchCall, launch_calls
 from gi_cuda.init.rounds import SECOND, counted
@@ -174,7 +175,7 @@ def _site(
 
 
 def _extent(resolver: Resolver, nodes: Sequence[Node]) -> tuple[str, ...] | None:
-    found = resolver.extent(nodes[0]) if len(nodes) == 1 else resolver.extents(nodes)
+    found = resolver.extent(nodes[0]) if len(nodes) == 1 else extents_of(resolver, nodes)
     return None if found is None else tuple(map(plainer, found))
 
 

@@ -36,10 +36,9 @@ def defining(code: CudaFile, grammar: Grammar, repository: Repository) -> Iterat
         code: the source with all headers of its tree.
         grammar: of it; its functions are those that use something.
     """
-    text = grammar.source.text
-    used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
+    bare = bare_text(grammar.source.text)
+    used = {word for f in grammar.functions for word in _WORD.findall(bare[f.start : f.end])}
     known = {one.name for one in code.definitions}
-    bare = bare_text(text)
     used = with_members(bare, used)
     functions = {match["name"] for match in _FUNCTION.finditer(bare)} & used - known
     variables = {m["name"] for m in _VARIABLE.finditer(bare) if m["extern"]} & used

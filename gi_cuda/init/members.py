@@ -32,6 +32,8 @@ class ProposedScalar:
         count: values, one behind the other, in an array that a struct holds.
         member: where it is part of a struct, how one writes it: ``image.width``.
         note: what was found out about its value.
+        varied: whether cases have others than that: real ones up to a quarter more or less, whole
+            ones one more.
     """
 
     name: str
@@ -42,6 +44,7 @@ class ProposedScalar:
     count: int = 1
     member: str = ""
     note: str = ""
+    varied: bool = False
 
     @property
     def meaning(self) -> str:

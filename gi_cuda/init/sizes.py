@@ -79,7 +79,7 @@ def extents(
         name = next(n for n in ("n", "elements", "n_elements", "gi_elements") if n not in taken)
         # Where the source says how much there is, it is the same in all cases.
         said = math.prod(constants.values()) if constants else 0
-        if size := said if 0 < said <= _MOST else least:
+        if size := said if least / 2 <= said <= _MOST else least:
             return (Extent(name, False, size, size, size),)
         return (Extent(name, False, _WHOLE[1][0], _WHOLE_HELD_OUT[1][0], _DEVICE[1][0]),)
     small = _small(names, host)

@@ -142,9 +142,9 @@ def choose(
     """
     include = compilation.include
     tree, kernel, grammar = _linked(path, wanted, compilation)
-    whole = tree.joined.source
+    whole = bare_text(tree.joined.source.text)
     evolving = tuple(tree.paths[name] for name in _needed(tree, grammar))
-    words = {word for f in grammar.functions for word in _WORD.findall(whole.text[f.start : f.end])}
+    words = {word for f in grammar.functions for word in _WORD.findall(whole[f.start : f.end])}
     kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
     source = read_files(path, evolving, include).source
     program = read_cuda(source, Wanted((kernel.name,)))
@@ -239,9 +239,9 @@ def _needed(tree: Tree, grammar: Grammar) -> Iterator[str]:
 
 def _of_variables(grammar: Grammar, places: LineIndex) -> Iterator[str]:
     """The files of ``__constant__`` and ``__device__`` variables that the functions use."""
-    text = grammar.source.text
+    text = bare_text(grammar.source.text)
     used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
-    used = with_members(bare_text(text), used)
+    used = with_members(text, used)
     for match in _VARIABLE.finditer(text):
         if match["name"] in used:
             yield places.at(match.start()).file

@@ -13,6 +13,7 @@ from gi_cuda.backends.table import open_backend
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.baseline import check_against_source
 from gi_cuda.evaluate.checks.effects import inert, read_effects
+from gi_cuda.evaluate.checks.values import TriedValue
 from gi_cuda.init import Proposal, files, write_folder
 from gi_cuda.init.buffers import accuracy, smooth
 from gi_cuda.init.cases import held_out_on_device
@@ -24,7 +25,7 @@ from gi_cuda.trial.changes import guessed
 from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, on_host, plan
 from gi_cuda.trial.reach import Counted, Reach, counted_in, reach_of
 from gi_cuda.trial.resizing import BRIEF, GPU_BRIEF
-from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored
+from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored, tried_alone
 from gi_cuda.trial.troubles import (
     Alike,
     Beside,
@@ -142,6 +143,17 @@ class Attempts:
             raise
         except UserError:
             return None  # of data that cannot be made there is nothing to tell
+
+    def values(self, proposal: Proposal) -> list[TriedValue]:
+        """What becomes of each value of each active parameter by itself.
+
+        Args:
+            proposal: one that passes, with the parameters of another that was attempted before.
+        """
+        folder = self._written(proposal)
+        subject = replace(self._ready[_active(proposal)][0], target=load_target(folder))
+        with self._tools(subject, folder) as tools:
+            return tried_alone(tools, self._ready[_active(proposal)][1], folder / "values")
 
     def _written(self, proposal: Proposal) -> Path:
         folder = self.folder / str(next(self._numbers))

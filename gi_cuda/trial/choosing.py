@@ -18,6 +18,8 @@ from gi_cuda.trial.search import Outcome, mended
 from gi_cuda.trial.second import with_second_cases
 from gi_cuda.trial.tight import with_tight_buffers
 from gi_cuda.trial.ungrown import with_buffers_as_they_were
+from gi_cuda.trial.values import with_right_values
+from gi_cuda.trial.varying import with_varied_scalars
 
 BUDGET = 45.0
 """Seconds in which trials are begun, of all kernels together."""
@@ -71,6 +73,7 @@ class ProposalTrials:
         attempts = Attempts(self.folder / name, self.jobs, self.cache)
         outcome = mended(proposal, attempts.attempt, seconds)
         outcome = with_several_blocks(outcome, attempts.attempt, time.monotonic() + BLOCKS)
+        outcome = with_varied_scalars(outcome, attempts.attempt)
         until = time.monotonic() + REACH
         outcome = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
         until = time.monotonic() + TIGHT
@@ -79,7 +82,8 @@ class ProposalTrials:
         outcome = with_large_cases(outcome, attempts.attempt, attempts.large, until)
         until = time.monotonic() + UNGROWN
         outcome = with_buffers_as_they_were(outcome, attempts.attempt, attempts.large, until)
-        return with_second_cases(outcome, attempts.attempt, time.monotonic() + SECOND)
+        outcome = with_second_cases(outcome, attempts.attempt, time.monotonic() + SECOND)
+        return with_right_values(outcome, attempts.values)
 
     def best(
         self, every: Sequence[Ranked], propose: Callable[[str | None], Proposal]

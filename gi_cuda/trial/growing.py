@@ -53,7 +53,11 @@ def _grown(
     if buffer.symbol or buffer.texture:
         return buffer
     size = buffer.element.bytes
-    if any(beyond.most for beyond in seen.values()):
+    if buffer.whole and any(beyond.most for beyond in seen.values()):
+        # Few blocks go through all that the source has.
+        notes = replace(buffer.notes, size="")
+        buffer = replace(buffer, elements=buffer.whole, whole="", notes=notes)
+    elif any(beyond.most for beyond in seen.values()):
         now = buffer.ahead(proposal.counts)
         past = {c: _Beside(one.least, one.most) for c, one in seen.items()}
         fitting = _fitting(proposal, buffer.grown or now, now, size, past)

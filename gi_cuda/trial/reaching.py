@@ -18,8 +18,8 @@ from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.sizes import Extent
 from gi_cuda.trial.changes import Mend, multiplied, resized, whole, with_buffer
 from gi_cuda.trial.facts import is_handy
+from gi_cuda.trial.grids import fewer_blocks
 from gi_cuda.trial.reach import Reach
-from gi_cuda.trial.resizing import fewer_blocks
 from gi_cuda.trial.search import Attempt, Outcome
 from gi_cuda.trial.troubles import borne_with
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import Extent
-from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.trial.changes import Mend, multiplied, resized, whole, with_buffer, with_scalars
-from gi_cuda.trial.facts import impossible, is_handy, names
+from gi_cuda.trial.facts import impossible, is_handy
+from gi_cuda.trial.grids import fewer_blocks, following
 from gi_cuda.trial.troubles import Brief, Slow
 
 GOAL = 0.002
@@ -42,9 +42,6 @@ _LARGE = 4096
 
 _DOUBLINGS = 12
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_BLOCK_NAMES = ("blocks", "blocks_y", "blocks_z", *(f"gi_blocks_{n}" for n in range(3)))
-"""For how many blocks there are along a dimension; one is free."""
-
 _POSSIBLE = "made {} so that there is something to launch on all cases"
 
 
@@ -62,9 +59,10 @@ def possible(proposal: Proposal) -> Iterator[Mend]:
                     yield Mend(tried, f"{', '.join(group)} made {how}")
     if (smaller := _smaller_block(proposal)) is not None:
         yield Mend(smaller, "a smaller block")
+    tied = following(proposal)
     for doublings in range(1, 2 * _DOUBLINGS):
         # Sizes that the source has as plain numbers.
-        tried = fewer_blocks(_smaller(proposal, 2**doublings), 2**doublings)
+        tried = fewer_blocks(_smaller(tied, 2**doublings), 2**doublings)
         if tried != proposal and is_handy(tried):
             yield Mend(tried, "smaller sizes")
             break
@@ -144,8 +142,11 @@ def _with_block(proposal: Proposal, block: tuple[str, ...]) -> Mend:
 def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
     """Less to do: smaller sizes, fewer blocks, fewer rounds."""
     factor = _OVER if trouble.over else max(2, math.ceil(trouble.seconds / GOAL))
+    before, proposal = proposal, following(proposal)
     if (tried := fewer_blocks(_smaller(proposal, factor), factor)) != proposal:
         yield Mend(tried, "smaller sizes")
+    if before != proposal:
+        yield Mend(fewer_blocks(_smaller(before, factor), factor), "smaller sizes, fixed ones")
     if (tried := _smaller(proposal, factor)) != proposal:
         yield Mend(tried, "smaller sizes, as many blocks")
     if (tried := fewer_blocks(proposal, factor)) != proposal:
@@ -229,64 +230,3 @@ def _of_block(proposal: Proposal) -> list[Extent]:
     """The sizes of data that say how many threads a block has."""
     names = set(_WORD.findall(" ".join(proposal.launching.block)))
     return [one for one in proposal.extents if one.name in names]
-
-
-def fewer_blocks(proposal: Proposal, factor: float, least: int = 2) -> Proposal:
-    """With a grid of which some dimensions are always the same cut down on the host.
-
-    On a GPU it stays what it is.
-
-    Args:
-        least: of which no dimension gets fewer.
-    """
-    grid, left = list(proposal.launching.grid), int(factor)
-    for axis, text in enumerate(grid):
-        blocks = _blocks(proposal, text)
-        if blocks is None or blocks.train <= least or left < 2:
-            continue
-        fewer = max(least, blocks.train // left)
-        left //= -(-blocks.train // fewer)
-        grid[axis] = blocks.name
-        proposal = _with_blocks(proposal, replace(blocks, train=fewer, held_out=fewer))
-    return replace(proposal, launching=replace(proposal.launching, grid=tuple(grid)))
-
-
-def _blocks(proposal: Proposal, text: str) -> Extent | None:
-    """How many blocks there are along a dimension that no size has a say in."""
-    own = next((e for e in proposal.extents if e.blocks and e.name == text), None)
-    if own is not None:
-        return own
-    known = names(proposal, "train")
-    number = _fixed(text, known, _sized(proposal))
-    if number is None:
-        return None
-    taken = {*known, *(b.name for b in proposal.buffers), *(s.name for s in proposal.scalars)}
-    name = next(name for name in _BLOCK_NAMES if name not in taken)
-    note = f"fewer than the {text} of the source, so that a launch takes milliseconds"
-    return Extent(name, False, number, number, number, note, blocks=True)
-
-
-def _with_blocks(proposal: Proposal, blocks: Extent) -> Proposal:
-    others = tuple(one for one in proposal.extents if one.name != blocks.name)
-    return replace(proposal, extents=(*others, blocks))
-
-
-def _sized(proposal: Proposal) -> set[str]:
-    """Names of all that follows how much data there is."""
-    sized = {extent.name for extent in proposal.extents}
-    for _ in proposal.scalars:
-        sized |= {
-            one.name
-            for one in proposal.scalars
-            if one.computed and sized & set(_WORD.findall(one.computed))
-        }
-    return sized
-
-
-def _fixed(text: str, known: dict[str, int], extents: set[str]) -> int | None:
-    """What a dimension comes to that no size has a say in."""
-    try:
-        expression = parse(text)
-        return None if expression.names & extents else expression.evaluate(known)
-    except ExpressionError:
-        return None

@@ -24,6 +24,7 @@ from gi_cuda.backends.protocol.variants import Binary, BuildFailure
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import FEWEST_ITERATIONS, broken
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates, unmodified
+from gi_cuda.evaluate.checks.values import TriedValue, evenly, try_values, values_alone
 from gi_cuda.evaluate.complaints import does_not_compile
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools
@@ -36,6 +37,9 @@ _PAIRS = 4
 
 _LIMIT = 2.0
 """Seconds a launch may take where a proposal is tried."""
+
+_MOST_VALUES = 12
+"""Values of parameters that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,22 @@ def crowded(tools: Tools, built: Built) -> bool:
     cases = (*tools.train(), *tools.held_out())
     whole = _program(tools.subject, built.reference, cases)
     return tools.pool.one(TrySchedule(whole, _LIMIT, Schedule.REVERSED)) is False
+
+
+def tried_alone(tools: Tools, built: Built, folder: Path) -> list[TriedValue]:
+    """What becomes of each value of each parameter by itself, on the train cases.
+
+    Args:
+        built: what ran as it should on all cases.
+        folder: for binaries.
+    """
+    subject, pool = tools.subject, tools.pool
+    whole = _program(subject, built.reference, (*tools.train(), *tools.held_out()))
+    if not isinstance(pool.one(Record(whole, tools.reference, 2, _LIMIT)), Recorded):
+        return []
+    chosen = evenly(values_alone(subject.space.parameters), _MOST_VALUES)
+    sampling = Sampling(limit=_LIMIT)
+    return try_values(subject, tools.compiler, pool, folder, chosen, sampling, lambda _: None)
 
 
 def _program(subject: Subject, binary: Binary, cases: tuple[str, ...]) -> Program:

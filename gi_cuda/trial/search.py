@@ -32,6 +32,7 @@ from gi_cuda.trial.troubles import (
 )
 
 MOST_ATTEMPTS = 24
+"""Proposals that are tried before it is given up."""
 
 _MOST_MENDS = 6
 """Of one trouble."""
@@ -120,8 +121,10 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     furthest: _Failed | None = None
     better = MOST_BETTER
     until = math.inf
-    while waiting and len(seen) <= MOST_ATTEMPTS and time.monotonic() < until:
+    attempts = 0
+    while waiting and attempts < MOST_ATTEMPTS and time.monotonic() < until:
         proposal, done = waiting.pop()
+        attempts += 1
         better -= spare is not None
         if better < 0:
             break

@@ -21,7 +21,7 @@ from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.facts import is_handy
 from gi_cuda.trial.large import TryLarge, with_large_cases
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable, borne_with
+from gi_cuda.trial.troubles import Bearable, Brief, Slow, borne_with
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WHOLE = 128
@@ -85,9 +85,14 @@ class _Trials:
         found = replace(self.outcome, proposal=mend.proposal)
         until = time.monotonic() + _LARGE
         tried = with_large_cases(found, self.attempt, self.large, until)
-        if _is_grown(tried.proposal):
+        if _is_grown(tried.proposal) or not self._runs_large(tried.proposal):
             return None
         return replace(tried, done=(*self.outcome.done, mend.said))
+
+    def _runs_large(self, proposal: Proposal) -> bool:
+        """Whether the cases for a GPU run, of which it may be that there was no time to see it."""
+        trouble = self.large(proposal)
+        return isinstance(trouble, Brief | None) or (isinstance(trouble, Slow) and not trouble.over)
 
 
 def _is_grown(proposal: Proposal) -> bool:

@@ -13,8 +13,9 @@ from gi_cuda.init.sizes import Extent
 from gi_cuda.results.measurement import Survival
 from gi_cuda.trial import Outcome, ProposalTrials
 from gi_cuda.trial.facts import CASES, LARGE, LARGE_CASES, bytes_of, plan
+from gi_cuda.trial.grids import fewer_blocks
 from gi_cuda.trial.large import MOST_TRIES, with_large_cases
-from gi_cuda.trial.resizing import GPU_GOAL, fewer_blocks
+from gi_cuda.trial.resizing import GPU_GOAL
 from gi_cuda.trial.troubles import Brief, Died, Slow, Trouble
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"

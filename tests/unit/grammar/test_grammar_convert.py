@@ -50,6 +50,15 @@ def test_only_kernels_and_what_they_reach_evolve() -> None:
     assert grammar.macros == {"CALL"}
 
 
+def test_what_only_a_comment_names_does_not_evolve() -> None:
+    text = (
+        "__device__ int value(int n) { return n + 1; }\n"
+        "__global__ void k(int *p) {\n  // the value at that place\n  p[0] = 1; /* value */\n}\n"
+    )
+    grammar = convert(Source("a.cu", text))
+    assert [f.name for f in grammar.functions] == ["k"]
+
+
 def test_includes_are_whole_lines() -> None:
     text = '#include <a>\n# include "b.h" // why\n__global__ void k() {}\n'
     grammar = convert(Source("a.cu", text))

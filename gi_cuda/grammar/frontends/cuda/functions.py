@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.reading import bare_text
 from gi_cuda.grammar.frontends.cuda.syntax import CONTAINERS
 from gi_cuda.grammar.source import Source
 from gi_cuda.spec.kernel_names import listed, overload
@@ -129,11 +130,12 @@ def evolved(
     if kernels is not None:
         wanted = {qualified for name in kernels for qualified in _meant(name, found, source)}
     callable_from_kernel = {d.name for d in found if d.device and not d.kernel}
+    bare = bare_text(source.text)  # a comment calls nothing
     reached: set[str] = set()
     frontier = [d for d in found if d.kernel and d.qualified in wanted]
     while frontier:
         definition = frontier.pop()
-        body = source.text[definition.node.start_byte : definition.node.end_byte]
+        body = bare[definition.node.start_byte : definition.node.end_byte]
         words = set(_WORD.findall(body))
         for word in tuple(words):
             words |= macros.get(word, frozenset())

@@ -1,0 +1,76 @@
+"""Scalars that are others in other cases.
+
+What is the same in all cases may be taken for a constant by a variant: ``a * x + y`` needs no
+product where ``a`` is 1 in the host code. So numbers that say neither how much data there is nor
+how the kernel is launched differ a little from case to case, if that passes as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from gi_cuda.init import Proposal
+from gi_cuda.init.members import ProposedScalar
+from gi_cuda.trial.changes import whole
+from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
+from gi_cuda.trial.troubles import Bearable, borne_with
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_COUNTING = 4
+"""From here on a whole number that host code gives as a real one may count something."""
+
+
+def with_varied_scalars(outcome: Outcome, attempt: Attempt) -> Outcome:
+    """What passes, with scalars that vary, if that passes as well: all that may, or else the real
+    ones."""
+    if not outcome.passes:
+        return outcome
+    proposal = outcome.proposal
+    real = [one.name for one in proposal.scalars if _is_free(proposal, one) and _is_real(one)]
+    every = [one.name for one in proposal.scalars if _is_free(proposal, one)]
+    borne: tuple[type, ...] | None = None
+    for names in dict.fromkeys((tuple(every), tuple(real))):
+        if not names:
+            break
+        tried = _varied(proposal, names)
+        trouble = attempt(tried, PATIENCE)
+        if isinstance(trouble, Bearable) and borne is None:
+            borne = borne_with(attempt(proposal, PATIENCE))
+        if trouble is None or isinstance(trouble, borne or ()):
+            return replace(outcome, proposal=tried)
+    return outcome
+
+
+def _varied(proposal: Proposal, names: Collection[str]) -> Proposal:
+    scalars = (replace(one, varied=one.name in names) for one in proposal.scalars)
+    return replace(proposal, scalars=tuple(scalars))
+
+
+def _is_free(proposal: Proposal, one: ProposedScalar) -> bool:
+    """Whether nothing but the kernel asks what a scalar is, and it may be a little more or less."""
+    if one.computed is not None or one.count > 1 or one.name in _named(proposal):
+        return False
+    if _is_real(one):
+        return one.value != 0 and not (one.source and _may_count(one.value))
+    return whole(one, proposal) and not one.source
+
+
+def _is_real(one: ProposedScalar) -> bool:
+    return one.element.floating and one.element.parts == 1
+
+
+def _may_count(value: float) -> bool:
+    return abs(value) >= _COUNTING and float(value).is_integer()
+
+
+def _named(proposal: Proposal) -> frozenset[str]:
+    """The names that sizes and launches use."""
+    texts = [one.computed for one in proposal.scalars if one.computed is not None]
+    for step in proposal.steps:
+        texts += [*step.launching.grid, *step.launching.block, step.launching.shared]
+    for one in proposal.buffers:
+        texts += [one.items(proposal.counts), *(text for _, text in one.known)]
+        texts += [] if one.image is None else [*one.image.size, one.image.layers or ""]
+    return frozenset(word for text in texts for word in _WORD.findall(text))

@@ -73,13 +73,20 @@ class HostDevice:
         target: what is run.
         cases: its cases by name.
         slot: this process's among the workers.
+        library: the runtime's, where that was looked for before.
     """
 
-    def __init__(self, target: Target, cases: Mapping[str, CaseData], slot: WorkerSlot) -> None:
+    def __init__(
+        self,
+        target: Target,
+        cases: Mapping[str, CaseData],
+        slot: WorkerSlot,
+        library: Path | None = None,
+    ) -> None:
         self._target = target
         self._cases = cases
         self._place = Reserved()  # what is mapped from now on lies elsewhere in each process
-        self._runtime = Runtime(build_library())
+        self._runtime = Runtime(library or build_library())
         self._runtime.report(slot.words)
         if target.warps.masks == "device":
             self._runtime.take_masks_as_devices()

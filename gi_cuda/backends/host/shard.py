@@ -86,6 +86,10 @@ class Shard:
     """A shared library of compiled variants; there must be a runtime
     (:class:`~gi_cuda.backends.host.runtime.Runtime`).
 
+    Attributes:
+        path: of its file.
+        elf: what that held when it was loaded; the same for copies of it.
+
     Raises:
         OSError: it cannot be loaded, e.g. for a function that is declared but not defined; the
             message names it.
@@ -95,7 +99,8 @@ class Shard:
         # By default dlopen binds at once and keeps the names to itself.
         self._library = ctypes.CDLL(str(path.resolve()))
         self.path = path
-        self._layout = shared_layout(elf_of(path))
+        self.elf = elf_of(path)
+        self._layout = shared_layout(self.elf)
         self._shared: dict[str, Any] = {}
         for offset, size in self._layout.closed:
             _system.mprotect(ctypes.c_void_p(self._base + offset), ctypes.c_size_t(size), _NONE)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.host.shard import Shard
-from gi_cuda.backends.host.static_shared import FRONT, elf_of, owner
+from gi_cuda.backends.host.static_shared import FRONT, owner
 
 _OTHERS: Final = re.compile(
     r"\.(?:data\.rel\.ro|(?:init|fini)_array|dynamic|got|t(?:data|bss)|noinit)|gi_shared_"
@@ -66,7 +66,7 @@ class OpenLibrary:
 
     def keep(self, variant: str) -> None:
         """Remember what a variant's variables hold, before it runs for the first time."""
-        places = _places(self.stamp)
+        places = _places(self.shard.elf)
         for one in (FRONT, variant):
             if one not in self._known:
                 found = self.shard.memories(*places.get(one, ()))
@@ -110,10 +110,10 @@ class Libraries:
 
 
 @lru_cache(maxsize=64)
-def _places(stamp: _Stamp) -> dict[str, list[tuple[int, int]]]:
-    """Where the variables of each variant lie in a library: offsets and sizes."""
+def _places(elf: Elf) -> dict[str, list[tuple[int, int]]]:
+    """Where the variables of each variant lie in a library, and in its copies: offsets, sizes."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for name, offset, size in _variables(elf_of(stamp[0])):
+    for name, offset, size in _variables(elf):
         found[owner(name)].append((offset, size))
     return dict(found)
 

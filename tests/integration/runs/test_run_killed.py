@@ -295,7 +295,7 @@ def test_ctrl_c_before_the_search_leaves_nothing_behind(scale: Subject, tmp_path
 
 
 def test_a_time_limit_stops_cleanly_and_still_validates(scale: Subject, tmp_path: Path) -> None:
-    sizes = ("--population", 6, "--generations", 10_000, "--time", 1)
+    sizes = ("--population", 6, "--generations", 10_000, "--time", 3)
     done = gi_cuda("evolve", scale.target.folder, "--run", "r", *sizes, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "time is up; go on with: gi-cuda resume r" in done.stdout

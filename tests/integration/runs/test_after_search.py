@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
 from gi_cuda.analyze.winner import (
@@ -24,17 +23,15 @@ from gi_cuda.analyze.winner import (
 )
 from gi_cuda.cli.patch import read_numbers
 from gi_cuda.errors import UserError
-from gi_cuda.genome import changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual, Tally
 from gi_cuda.results.speed_up import SpeedUp
-from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject
 from tests.command import THOROUGH, gi_cuda
 
-from .conftest import WASTE, as_searched, git, with_winner
+from .conftest import WASTE, git, with_winner
 
 WINNER = f"CHECKED=1 <_kernel.cu_22>+<_kernel.cu_29> {WASTE}"
 
@@ -388,31 +385,3 @@ def test_a_search_may_start_from_the_winner_of_another_run(finished: Any, tmp_pa
     ratios = [one.ratio for one in evaluations.values() if one.ratio]
     assert own.ratio is not None
     assert min(ratios) < 1.1 * own.ratio < 1
-
-
-def test_changes_that_no_case_tests_are_told(run: Path, scale: Subject) -> None:
-    """The original sets a value where a sum comes to one number that it never comes to."""
-    with open_run(run) as opened:
-        assert opened.subject.untested == as_searched(scale).untested
-        text = opened.source.grammar.source.text
-        line = text[: text.index("if (waste ==")].count("\n") + 1
-        never, there, elsewhere = f"<IF_kernel.cu_{line}>", f"<_kernel.cu_{line}>", WASTE
-        genotype = opened.subject.read(f"CHECKED=1 {never} {there} {elsewhere}")
-        assert untested(opened, changes_of(genotype)) == {
-            never: f"no case makes the condition of kernel.cu:{line} true, which it changes",
-            there: f"no case reaches kernel.cu:{line}, where it changes something",
-        }
-        assert untested(opened, changes_of(opened.subject.original)) == {}
-
-
-def test_a_patch_says_what_no_case_tests(finished: Any, tmp_path: Path) -> None:
-    mail, text = tmp_path / "winner.mbox", finished.source.read_text()
-    never = f"<IF_kernel.cu_{text[: text.index('if (waste ==')].count(chr(10)) + 1}>"
-    copy = with_winner(finished.folder, f"{never} {WASTE}", tmp_path / "copy")
-    words = ["--as-found", "--format", "mail", "--output", mail, "--sender", "Ada <a@example.com>"]
-    done = gi_cuda("patch", copy, *words, cwd=finished.repository)
-    assert done.returncode == 0, done.stderr
-    assert f"not tested: {never}: no case makes the condition of kernel.cu" in done.stdout
-    said = " ".join(mail.read_text().split())
-    assert f"Not tested: {never}: no case makes the condition of" in said
-    assert f"Not tested: {WASTE}" not in said

@@ -7,22 +7,27 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.cli.evolve import _beginning
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.untested import look_for_untested
+from gi_cuda.genome import changes_of
 from gi_cuda.grammar import Untested, Why
 from gi_cuda.report.untested import untested_words
 from gi_cuda.runs.create import create_run
-from gi_cuda.runs.run import Run
+from gi_cuda.runs.run import Run, open_run
 from gi_cuda.runs.stored import DATABASE, left_alone, stored_untested
 from gi_cuda.search import PRESETS
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject, load_subject
 from tests.command import gi_cuda
+from tests.integration.runs.conftest import WASTE as SCALE_WASTE
+from tests.integration.runs.conftest import as_searched, with_winner
 from tests.integration.runs.even import EVEN, ODD, PLAN, WASTE, target
 
 CASE = """
@@ -137,3 +142,31 @@ def test_where_it_cannot_be_told_all_is_drawn_and_that_is_said(
     assert re.fullmatch(
         r"which changes no case tests is not known, so that all are made: it has \d+ places", said
     )
+
+
+def test_changes_that_no_case_tests_are_told(finished: Any, scale: Subject) -> None:
+    """The original sets a value where a sum comes to one number that it never comes to."""
+    with open_run(finished.folder) as opened:
+        assert opened.subject.untested == as_searched(scale).untested
+        text = opened.source.grammar.source.text
+        line = text[: text.index("if (waste ==")].count("\n") + 1
+        never, there, elsewhere = f"<IF_kernel.cu_{line}>", f"<_kernel.cu_{line}>", SCALE_WASTE
+        genotype = opened.subject.read(f"CHECKED=1 {never} {there} {elsewhere}")
+        assert untested(opened, changes_of(genotype)) == {
+            never: f"no case makes the condition of kernel.cu:{line} true, which it changes",
+            there: f"no case reaches kernel.cu:{line}, where it changes something",
+        }
+        assert untested(opened, changes_of(opened.subject.original)) == {}
+
+
+def test_a_patch_says_what_no_case_tests(finished: Any, tmp_path: Path) -> None:
+    mail, text = tmp_path / "winner.mbox", finished.source.read_text()
+    never = f"<IF_kernel.cu_{text[: text.index('if (waste ==')].count(chr(10)) + 1}>"
+    copy = with_winner(finished.folder, f"{never} {SCALE_WASTE}", tmp_path / "copy")
+    words = ["--as-found", "--format", "mail", "--output", mail, "--sender", "Ada <a@example.com>"]
+    done = gi_cuda("patch", copy, *words, cwd=finished.repository)
+    assert done.returncode == 0, done.stderr
+    assert f"not tested: {never}: no case makes the condition of kernel.cu" in done.stdout
+    said = " ".join(mail.read_text().split())
+    assert f"Not tested: {never}: no case makes the condition of" in said
+    assert f"Not tested: {SCALE_WASTE}" not in said

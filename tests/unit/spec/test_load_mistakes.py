@@ -122,13 +122,7 @@ MISTAKES = {
         "excludes the default (CACHE = 0)",
     ),
     "name taken": ('name = "a"', 'name = "n"', line('name = "a"'), "buffer[0].name", "is taken"),
-    "macro taken": (
-        "VERSION = 3",
-        "n = 3",
-        line('name = "n"'),
-        "scalar[0].name",
-        "is taken",
-    ),
+    "macro taken": ("VERSION = 3", "n = 3", line('name = "n"'), "scalar[0].name", "is taken"),
     "a default that the build does not give": (
         "VERSION = 3",
         "BLOCK_W = 96",

@@ -68,13 +68,14 @@ def run(
     seeds: int,
     budget: int,
     edits: str,
+    disturbed: float,
 ) -> dict[tuple[str, str], list[Race]]:
     """All races, by search and landscape."""
     keys = [(name, landscape) for landscape in landscapes for name in searches]
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         waiting = {
             (name, landscape): [
-                pool.submit(race, searches[name], landscape, seed, budget, edits)
+                pool.submit(race, searches[name], landscape, seed, budget, edits, disturbed)
                 for seed in range(seeds)
             ]
             for name, landscape in keys
@@ -125,16 +126,20 @@ def main() -> None:
     parser.add_argument("--ablation", action="store_true", help="adaptive without each part")
     parser.add_argument("--edits", choices=EDIT_SETS, default="paper")
     parser.add_argument("--pairs", type=float, default=0.0, help="a chance of moves and swaps")
+    parser.add_argument(
+        "--disturbed", type=float, default=0.0, help="share of timed runs that are slowed down"
+    )
     parser.add_argument("--figure", type=Path, help="draw what was found when")
     options = parser.parse_args()
     names = dict.fromkeys([BESIDE, *options.search])
     searches = contestants([*names], options.ablation, options.pairs)
     landscapes = [str(one) for one in options.table or options.landscape]
-    races = run(searches, landscapes, options.seeds, options.budget, options.edits)
+    budget, disturbed = options.budget, options.disturbed
+    races = run(searches, landscapes, options.seeds, budget, options.edits, disturbed)
     first = next(iter(searches))
     Console(width=110).print(table(races, list(searches), first))
     if options.figure:
-        draw(races, options.budget, options.figure)
+        draw(races, budget, options.figure)
 
 
 if __name__ == "__main__":

@@ -55,18 +55,26 @@ def table(folder: str, seed: int) -> Recorded:
     return replace(_read(folder), seed=seed)
 
 
-def race(preset: Preset, name: str, seed: int, budget: int, edits: str = "paper") -> Race:
+def race(
+    preset: Preset,
+    name: str,
+    seed: int,
+    budget: int,
+    edits: str = "paper",
+    disturbed: float = 0.0,
+) -> Race:
     """Search a landscape until what is planted is found, or a number of evaluations is spent.
 
     Args:
         name: of the landscape, or the folder of a run whose measurements are one.
         seed: of the search, and of where it is planted.
         edits: the set of rule types that is searched; of a run, its own.
+        disturbed: share of timed runs that something slows down.
     """
     landscape: Truth = (
         planted(subject(edits), name, seed, ground(name)) if name in PLANTED else table(name, seed)
     )
-    evaluator = TableEvaluator(landscape, seed)
+    evaluator = TableEvaluator(landscape, seed, disturbed)
     settings = preset.settings.having(None, budget)
     with Store(Path(":memory:"), create=True) as store:
         search = Evolution(

@@ -11,10 +11,11 @@ from typing import Protocol
 from xxhash import xxh3_128_digest
 
 from benchmarks.search.landscapes import Effect, effects_of
+from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.genome import Genotype
-from gi_cuda.results.evaluation import Evaluation, lost, not_built
-from gi_cuda.results.measurement import Survival
-from gi_cuda.results.verdict import LEAST_FLOOR, Verdict
+from gi_cuda.results.evaluation import Evaluation, lost, measured, not_built
+from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.results.verdict import LEAST_FLOOR, Verdict, is_settled
 from gi_cuda.subject import Subject
 
 NOISE = 0.003
@@ -22,6 +23,9 @@ NOISE = 0.003
 
 WIDTH = 1.96 * NOISE
 """Half of its 95 % interval."""
+
+SLOWED = 1.2
+"""What a run takes that is disturbed, as a multiple of what it takes else."""
 
 
 class Truth(Protocol):
@@ -53,12 +57,15 @@ class TableEvaluator:
     Attributes:
         landscape: what they truly take.
         seed: of the noise.
+        disturbed: share of timed runs that something slows down. If there are any, variants are
+            timed in pairs, as many as the rules of sampling ask for.
         curve: after how many evaluations which share of the optimum was truly reached first.
         spent: evaluations so far.
     """
 
     landscape: Truth
     seed: int
+    disturbed: float = 0.0
     curve: list[tuple[int, float]] = field(default_factory=lambda: [(0, 0.0)])
     spent: int = 0
 
@@ -95,6 +102,8 @@ class TableEvaluator:
         share = self.landscape.share(ratio)
         if share > self.curve[-1][1]:
             self.curve.append((self.spent, share))
+        if self.disturbed:
+            return _paired(ratio, self.disturbed, rng)
         return _timed(ratio * (1 + rng.gauss(0, NOISE)))
 
     def reached(self, share: float) -> int | None:
@@ -109,6 +118,21 @@ def _failure(rng: random.Random) -> Evaluation:
     if kind < 0.5:
         return lost(Survival.CRASHED, "illegal access")
     return Evaluation(True, Survival.NORMAL, penalty=1.0, message="wrong answers")
+
+
+def _paired(ratio: float, disturbed: float, rng: random.Random) -> Evaluation:
+    """What is measured of a variant in pairs of which some runs are disturbed."""
+    sampling, samples = Sampling(), list[Sample]()
+
+    def run(seconds: float) -> float:
+        slowed = SLOWED if rng.random() < disturbed else 1.0
+        return seconds * slowed * (1 + rng.gauss(0, NOISE))
+
+    for wanted in (*range(sampling.screen, sampling.most, sampling.step), sampling.most):
+        samples += [Sample("", run(ratio), run(1.0)) for _ in range(wanted - len(samples))]
+        if is_settled(samples, sampling.screen, sampling.floor):
+            break
+    return measured(Measurement(0, Survival.NORMAL, 0.0, "", tuple(samples)), sampling.floor)
 
 
 def _timed(ratio: float) -> Evaluation:

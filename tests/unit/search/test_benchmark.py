@@ -13,9 +13,10 @@ import pytest
 from benchmarks.search.landscapes import PLANTED, Garden, Landscape, effects_of, planted
 from benchmarks.search.races import ground, race, subject
 from benchmarks.search.table import TableEvaluator
+from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Operation
-from gi_cuda.results.evaluation import Outcome
+from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.search import PRESETS
 
 ROOT = Path(__file__).parents[3]
@@ -57,20 +58,36 @@ def test_in_a_trap_the_two_gains_are_wrong_beside_each_other() -> None:
     assert landscape.ratio(first.effects | better.effects) is None
 
 
-def test_as_many_edits_are_wrong_as_in_reality() -> None:
+def of_mutants(evaluator: TableEvaluator, count: int) -> list[Evaluation]:
+    """What measuring mutants gives, in a space in which nothing is planted."""
     target = subject()
     variation, rng = PRESETS["random"].vary(target), random.Random(1)
-    evaluator = TableEvaluator(Landscape(target, 1), 1)
     mutants: dict[int, Genotype] = {}
-    while len(mutants) < 400:
+    while len(mutants) < count:
         mutant = variation.mutate(target.original, rng)
         if mutant is not None and mutant.edits:
             mutants[len(mutants)] = mutant
     found = evaluator.evaluate(evaluator.prepare(mutants), lambda: False)
-    outcomes = [evaluation.outcome for _, evaluation in found]
+    return [evaluation for _, evaluation in found]
+
+
+def test_as_many_edits_are_wrong_as_in_reality() -> None:
+    evaluator = TableEvaluator(Landscape(subject(), 1), 1)
+    outcomes = [evaluation.outcome for evaluation in of_mutants(evaluator, 400)]
     wrong = sum(one in (Outcome.NOT_BUILT, Outcome.CRASHED, Outcome.WRONG) for one in outcomes)
     assert 0.3 < wrong / len(outcomes) < 0.5
     assert Outcome.FASTER not in outcomes
+
+
+def test_runs_may_be_disturbed() -> None:
+    calm = of_mutants(TableEvaluator(Landscape(subject(), 1), 1), 200)
+    found = of_mutants(TableEvaluator(Landscape(subject(), 1), 1, disturbed=0.05), 200)
+    right = [one for one in found if one.right]
+    pairs = [len(one.samples) for one in right]
+    assert min(pairs) == Sampling().screen
+    assert 0.1 < sum(number > Sampling().screen for number in pairs) / len(pairs) < 0.6
+    expected = [one.ratio for one in calm if one.right]
+    assert [one.ratio for one in right] == pytest.approx(expected, rel=0.03)
 
 
 def test_edits_that_do_the_same_are_the_same() -> None:

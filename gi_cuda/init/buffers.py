@@ -50,6 +50,9 @@ def accuracy(types: Sequence[str]) -> float:
     return 1e-4 if "float32" in types else 1e-9
 
 
+MOST = 100
+"""Below which whole numbers are, where nothing says what they are for."""
+
 OFFSETS = Fill(0, 17, rising=True)
 """Where rows of some items each begin; some are empty."""
 

@@ -9,11 +9,14 @@ import numpy as np
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import Fill, ProposedBuffer
+from gi_cuda.init.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.in_python import in_python, python_name
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.proposal import Proposal
 from gi_cuda.spec.numbers import NumberType
+
+_BYTES = 256
+"""Below which bytes are, where nothing says what they are for: there may be a bin for each."""
 
 
 def data_py(proposal: Proposal) -> str:
@@ -156,7 +159,8 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         return f"rng.random({size}, dtype=np.{_numpy(element)})"
     if element.type == "float16":
         return f"rng.random({size}).astype(np.float16)"
-    fill = buffer.fill or Fill(0, 2 if element.truth else 100)
+    most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
+    fill = buffer.fill or Fill(0, most)
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from gi_cuda.backends.protocol.requests import STATIC_SHARED, Beyond
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import Fill, ProposedBuffer
+from gi_cuda.init.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.consistent import is_pitch_name
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
@@ -116,7 +116,7 @@ def _is_far(proposal: Proposal, case: str, name: str, beyond: Beyond) -> bool:
 
 def nearer(proposal: Proposal) -> Iterator[Mend]:
     """With indices that may be smaller."""
-    others = [_small(proposal), _narrow(proposal), _lone(proposal)]
+    others = [_small(proposal), _few_bytes(proposal), _narrow(proposal), _lone(proposal)]
     if (other := other_block(proposal)) is not None:
         others.insert(1, other)
     yield from (mend for mend in others if mend.proposal != proposal)
@@ -131,11 +131,12 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
         yield from fewer_threads(proposal)
     if (other := other_block(proposal)) is not None:
         yield other
-    kinds: list[Callable[[Proposal], Mend]] = [_given, _narrow, _whole_sizes, _small, _lone]
+    narrow: list[Callable[[Proposal], Mend]] = [_few_bytes, _narrow]
+    kinds = [_given, *narrow, _whole_sizes, _small, _lone]
     if "which is in no buffer" in trouble.message:
         # Where no data may be indices, it is scalars that are.
         first = [] if any(map(_whole_numbers, proposal.buffers)) else [_apart_from_borders]
-        kinds = [_given, *first, _small, _narrow, _whole_sizes, _lone, _apart_from_borders]
+        kinds = [_given, *first, _small, *narrow, _whole_sizes, _lone, _apart_from_borders]
     if trouble.signal == signal.SIGFPE:
         kinds = [_from_one, _scalars_of_one, *kinds]
     elif trouble.signal is None:
@@ -165,6 +166,10 @@ def _whole_numbers(buffer: ProposedBuffer) -> bool:
     return whole and buffer.role in _GIVEN and buffer.fill != _ZEROS
 
 
+def _bytes(buffer: ProposedBuffer) -> bool:
+    return buffer.element.type == "uint8" and buffer.fill is None and _whole_numbers(buffer)
+
+
 def _whole_inputs(buffer: ProposedBuffer) -> bool:
     return buffer.role == "input" and _whole_numbers(buffer)
 
@@ -186,6 +191,12 @@ def _given(proposal: Proposal) -> Mend:
             note = "perhaps read before it is written: it holds zeros before each launch"
             found = with_buffer(found, replace(_as(buffer, "inout", note), fill=_ZEROS))
     return Mend(found, "outputs that hold zeros before each launch")
+
+
+def _few_bytes(proposal: Proposal) -> Mend:
+    """A table may have an entry for each letter, or for each percent."""
+    note = f"below {MOST}, as they may be indices"
+    return Mend(_filled(proposal, _bytes, Fill(0, MOST), note), f"bytes below {MOST}")
 
 
 def _narrow(proposal: Proposal) -> Mend:

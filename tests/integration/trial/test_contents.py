@@ -212,3 +212,20 @@ def test_answers_that_are_all_one_value_get_other_data(trial: Callable[[str], Ou
     )
     assert outcome.passes, outcome.trouble
     assert outcome.proposal.buffers[0].fill == Fill(-1, 1)
+
+
+@pytest.mark.parametrize(("entries", "below"), [(256, 256), (128, 100)])
+def test_bytes_are_all_that_there_are_unless_a_table_is_smaller(
+    entries: int, below: int, trial: Callable[[str], Outcome]
+) -> None:
+    outcome = trial(
+        f"__global__ void k(const unsigned char *data, float *b, int n) {{ {INDEX}"
+        f" __shared__ float table[{entries}];"
+        f" for (int j = threadIdx.x; j < {entries}; j += blockDim.x) table[j] = j * 0.5f;"
+        " __syncthreads(); if (i < n) b[i] = table[data[i]]; }\n"
+        "int main() { int n = 4000; unsigned char *data; float *b;"
+        " cudaMalloc(&data, n); cudaMalloc(&b, n * sizeof(float));"
+        " k<<<(n + 127) / 128, 128>>>(data, b, n); }\n"
+    )
+    assert outcome.passes, outcome.trouble
+    assert f"rng.integers(0, {below}, n, dtype=np.uint8)" in data_py(outcome.proposal)

@@ -34,7 +34,6 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _WIDEST = 10**6
 """Numbers further apart than that say nothing but that there are such."""
 
-
 _MANY = 1024
 """Threads that probably have one item each."""
 

@@ -206,7 +206,7 @@ def _narrow(proposal: Proposal) -> Mend:
 
 def _from_one(proposal: Proposal) -> Mend:
     note = "none is 0, as something may be divided by them"
-    return Mend(_filled(proposal, _whole_numbers, Fill(1, 100), note), "whole numbers from 1 on")
+    return Mend(_filled(proposal, _whole_numbers, Fill(1, MOST), note), "whole numbers from 1 on")
 
 
 def _scalars_of_one(proposal: Proposal) -> Mend:

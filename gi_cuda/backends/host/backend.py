@@ -7,7 +7,6 @@ import platform
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,7 +103,8 @@ def _compiler(subject: Subject, jobs: int, architecture: str) -> Compiler:
 def _device_maker() -> DeviceMaker:
     from gi_cuda.backends.host.device import HostDevice
 
-    return partial(HostDevice, library=build_library())
+    build_library()
+    return HostDevice
 
 
 def _sanitizers(compiler: Compiler) -> list[Sanitizer]:

@@ -73,21 +73,13 @@ class HostDevice:
         target: what is run.
         cases: its cases by name.
         slot: this process's among the workers.
-        library: the runtime's, where that was looked for before; it may have been removed since.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        cases: Mapping[str, CaseData],
-        slot: WorkerSlot,
-        library: Path | None = None,
-    ) -> None:
+    def __init__(self, target: Target, cases: Mapping[str, CaseData], slot: WorkerSlot) -> None:
         self._target = target
         self._cases = cases
         self._place = Reserved()  # what is mapped from now on lies elsewhere in each process
-        found = library if library is not None and library.exists() else build_library()
-        self._runtime = Runtime(found)
+        self._runtime = Runtime(build_library())
         self._runtime.report(slot.words)
         if target.warps.masks == "device":
             self._runtime.take_masks_as_devices()

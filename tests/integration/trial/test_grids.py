@@ -1,0 +1,123 @@
+"""Grids that are the same whatever there is, and what has an item for each of their threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.init import from_options, propose
+from gi_cuda.trial import Outcome
+from gi_cuda.trial.facts import plan
+
+from .conftest import INDEX, host, sizes
+
+
+def test_large_buffers_of_a_fixed_size_get_smaller(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        f"__global__ void k(float *a) {{ {INDEX} a[i] += 1; }}\n"
+        + host("k<<<16384, 512>>>(a);", "8888888")
+    )
+    assert outcome.passes, outcome.trouble
+    (buffer,) = outcome.proposal.buffers
+    assert int(buffer.items(())) < 8888888
+    assert "the 8888888 of the source" in buffer.notes.size
+    (blocks,) = outcome.proposal.extents
+    assert outcome.proposal.launching.grid[0] == blocks.name
+    assert 1 < blocks.held_out < blocks.train < 16384
+    # On a GPU there is a launch as the source has it, and the memory for it.
+    assert blocks.device == 16384
+
+
+def test_buffers_of_a_fixed_size_for_which_there_is_no_memory_get_smaller(
+    trial: Callable[[str], Outcome],
+) -> None:
+    outcome = trial(
+        f"__global__ void k(const float *a, float *b) {{ {INDEX} b[i] = 2 * a[i]; }}\n"
+        + host("k<<<n / 128, 128>>>(a, b);", "n", "n", values="const int n = 512000000;")
+    )
+    assert outcome.passes, outcome.trouble
+    assert all(items < 1 << 24 for items in plan(outcome.proposal, "train").items.values())
+
+
+def test_buffers_have_as_much_as_the_blocks_that_there_are(
+    trial: Callable[[str], Outcome],
+) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, const float *table) {"
+        f" {INDEX} __shared__ float s[64];"
+        " s[threadIdx.x] = a[2 * i] + a[2 * i + 1] + table[i % 64];"
+        " __syncthreads(); if (threadIdx.x == 0) b[blockIdx.x] = s[0] + s[63]; }\n"
+        + host("k<<<N, 64>>>(a, b, c);", "2 * N * 64", "N", "64", values="const int N = 65536;")
+    )
+    assert outcome.passes, outcome.trouble
+    blocks = outcome.proposal.launching.grid[0]
+    assert sizes(outcome.proposal) == {"a": f"{blocks} * 128", "b": blocks, "table": "64"}
+    assert plan(outcome.proposal, "large").items["a"] == 2 * 65536 * 64
+
+
+def test_a_constant_grid_still_follows_the_size_of_its_blocks(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    text = (
+        "#define ITEMS (1 << 22)\n#define BLOCK_SIZE 256\n"
+        f"__global__ void k(const float *a, float *b) {{ {INDEX} b[i] = a[i] + 1; }}\n"
+        + host("k<<<ITEMS / BLOCK_SIZE, BLOCK_SIZE>>>(a, b);", "ITEMS", "ITEMS")
+    )
+    outcome = trial(text)
+    assert outcome.passes, outcome.trouble
+    assert sizes(outcome.proposal) == {"a": "blocks * 256", "b": "blocks * 256"}
+    assert outcome.proposal.launching.grid == ("blocks * 256 / BLOCK_SIZE",)
+    (blocks,) = outcome.proposal.extents
+    assert blocks.train % 4 == 0
+    assert blocks.device == 1 << 14
+
+
+def test_where_nothing_says_how_much_there_is_each_thread_has_its_items(
+    trial: Callable[[str], Outcome],
+) -> None:
+    outcome = trial(
+        "#define SIDE 1024\n"
+        "struct Bitmap { int bytes() const; };\n"
+        "__global__ void k(unsigned char *image) {"
+        " int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
+        " int at = x + y * gridDim.x * blockDim.x; float far = sqrtf((x - SIDE / 2) * (y + 1.0f));"
+        " image[4 * at] = far; image[4 * at + 3] = 255; }\n"
+        "int main() { Bitmap made; unsigned char *image; cudaMalloc(&image, made.bytes());"
+        " dim3 grid(SIDE / 16, SIDE / 16), block(16, 16); k<<<grid, block>>>(image); }\n"
+    )
+    assert outcome.passes, outcome.trouble
+    assert sizes(outcome.proposal) == {"image": "blocks * blocks_y * 1024"}
+    assert all(one.blocks for one in outcome.proposal.extents)
+
+
+def test_a_constant_number_of_blocks_is_that_for_the_data_of_the_source(
+    trial: Callable[[str], Outcome],
+) -> None:
+    # With as many blocks for less data, the kernel would read far beyond what there is.
+    found = trial(
+        "#define FOUR(x) (reinterpret_cast<float4 *>(&(x))[0])\n"
+        "__global__ void k(float *a, float *b, int n) {"
+        " int i = 4 * (blockIdx.x * blockDim.x + threadIdx.x); float4 x = FOUR(a[i]); x.y *= 2;"
+        " if (i + 3 < n) FOUR(b[i]) = x; }\n"
+        "int main() { constexpr int rows = 4096, columns = 2048; const int size = rows * columns;"
+        " float *a, *b; cudaMalloc(&a, size * sizeof(float)); cudaMalloc(&b, size * sizeof(float));"
+        " k<<<rows, columns / 4>>>(a, b, size); }\n"
+    )
+    assert found.passes, found.trouble
+    assert found.proposal.launching.grid == ("n / 2048",)
+    assert sizes(found.proposal) == {"a": "n", "b": "n"}
+    assert {b.name: b.role for b in found.proposal.buffers} == {"a": "input", "b": "output"}
+
+
+@pytest.mark.parametrize(("launch", "items"), [("<<<1, 2>>>", 8), ("<<<64, 64>>>", 4096)])
+def test_a_constant_launch_has_an_item_for_each_thread_or_several_for_few(
+    launch: str, items: int, tmp_path: Path
+) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        f"__global__ void k(int *a) {{ {INDEX} a[i] = i; }}\nvoid run(int *a) {{ k{launch}(a); }}\n"
+    )
+    proposal = propose(source, None, from_options((), ()))
+    assert plan(proposal, "train").items == {"a": items}

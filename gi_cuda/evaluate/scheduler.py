@@ -5,8 +5,9 @@ its worker down spoils the measurement of the others, which are then measured wi
 itself measured again, alone in a fresh worker, before anything about it is final. In a rehearsal it
 is not: there many take their workers down, and a mistake costs one individual.
 
-What looks faster is measured again, too: in a fresh worker, together with others like it, and on
-more cases, unless it is faster by far, and was right on these cases at once.
+What looks faster is measured again, too: in a fresh worker, together with others like it if the
+device has something to do until they come, and on more cases, unless it is faster by far, and was
+right on these cases at once.
 """
 
 from __future__ import annotations
@@ -141,7 +142,9 @@ class MeasurementScheduler:
         """
         if self._again:
             return self._task(self._again.popleft(), at_once)
-        to_come = (more or self._new or self._screens) and self._since < PATIENCE
+        # A device with nothing to do need not wait for company.
+        to_come = (more and self._begun) or self._new or self._screens
+        to_come = to_come and self._since < PATIENCE
         crowd = CONFIRMED * self._together
         if self._doubted and (len(self._doubted) >= crowd or not to_come):
             self._since = 0

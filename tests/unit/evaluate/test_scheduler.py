@@ -154,12 +154,27 @@ def test_what_looks_faster_is_measured_again_in_a_fresh_worker_with_others_like_
     assert some.idle
 
 
-def test_one_that_looks_faster_does_not_wait_for_ever() -> None:
-    some = scheduler(2, [1])
-    list(some.results((task := next_task(some)).key, fine(task)))
+def test_one_that_looks_faster_waits_for_others_while_something_is_measured() -> None:
+    some = scheduler(2, range(1, 5))
+    first, second = next_task(some), next_task(some)
+    list(some.results(first.key, fine(first)))
     some.confirm(1)
     assert some.next(more=True) is None
-    assert idents(next_task(some)) == [1]
+    list(some.results(second.key, fine(second)))
+    confirming = next_task(some, more=True)
+    assert confirming.alone
+    assert idents(confirming) == [1]
+
+
+def test_what_looks_faster_while_others_are_confirmed_waits_for_company() -> None:
+    some = scheduler(2, [1, 2])
+    list(some.results((task := next_task(some)).key, fine(task)))
+    some.confirm(1)
+    first = next_task(some, more=True)
+    some.confirm(2)
+    assert some.next(more=True) is None
+    list(some.results(first.key, fine(first)))
+    assert idents(next_task(some, more=True)) == [2]
 
 
 def test_one_that_looks_faster_does_not_wait_for_others_to_be_confirmed() -> None:

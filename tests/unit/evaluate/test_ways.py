@@ -10,7 +10,7 @@ import pytest
 
 from gi_cuda.backends.protocol.programs import Program, Siblings
 from gi_cuda.backends.protocol.requests import Measure
-from gi_cuda.evaluate.ways import _Pair, _ran_all
+from gi_cuda.evaluate.ways import _Pair, _ran_all, preferred
 from gi_cuda.results.measurement import Measurement, Survival
 
 
@@ -46,3 +46,13 @@ def test_of_signs_those_are_overlooked_that_the_reference_leaves(
     assert first == second
     assert (first and first.overlooked) == overlooked
     assert overlooked is not None or len(asked) == 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("seconds", "chosen"),
+    [([], None), ([9.0], 0), ([1.4, 1.0], 0), ([1.6, 1.0], 1), ([3.0, 2.5, 1.0], 2)],
+)
+def test_the_first_way_is_chosen_unless_another_takes_clearly_less(
+    seconds: list[float], chosen: int | None
+) -> None:
+    assert preferred(list(zip(seconds, range(len(seconds)), strict=True))) == chosen

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, Beyond
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import ProposedBuffer
@@ -20,6 +21,9 @@ _WORD = 4
 _PAGE = 4096
 _NONE = Beyond(0, 0, 0)
 
+_READ_BESIDE = 2**32 - POISON
+"""So many items in front of a buffer is the one whose index was read past another one's end."""
+
 
 class _Beside(NamedTuple):
     """How far beside what there is there were accesses: bytes, at least and at most."""
@@ -31,8 +35,11 @@ class _Beside(NamedTuple):
 def larger(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
     """All buffers that are too small made large enough, as far as was seen."""
     grown, said = proposal, []
+    past = any(one.most for case in trouble.seen.values() for one in case.values())
     for buffer in proposal.buffers:
         seen = {case: one.get(buffer.name, _NONE) for case, one in trouble.seen.items()}
+        if past:
+            seen = {case: _but_by_poison(one, buffer) for case, one in seen.items()}
         more = _grown(proposal, buffer, seen)
         if buffer.begin != more.begin:
             said.append(f"{buffer.name} with {more.begin} in front of its begin")
@@ -45,6 +52,13 @@ def larger(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
         said.append(f"shared memory grown to {grown.launching.shared} bytes")
     if said and is_handy(grown):
         yield Mend(grown, ", ".join(said))
+
+
+def _but_by_poison(beyond: Beyond, buffer: ProposedBuffer) -> Beyond:
+    """What was seen of a buffer without what lies in front where an index points that is none: once
+    that is read from where there are some, nothing may."""
+    away = beyond.before - _READ_BESIDE * buffer.element.bytes
+    return replace(beyond, before=0) if abs(away) <= _PAGE else beyond
 
 
 def _grown(

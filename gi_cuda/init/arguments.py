@@ -13,7 +13,7 @@ from gi_cuda.init.access import accesses
 from gi_cuda.init.buffers import FLAGS, OFFSETS, ProposedBuffer, of_pointer
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
-from gi_cuda.init.meanings import are_flags, are_offsets
+from gi_cuda.init.meanings import are_flags, are_offsets, leads_into
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
 from gi_cuda.init.shapes import declared_shape, is_polymorphic, opaque
 from gi_cuda.init.sources import Chosen
@@ -78,6 +78,7 @@ class _Reader:
     ) -> None:
         self._source, self._use, self._shapes = source, use, shapes
         self._taken = {one.name for one in source.kernel.arguments} | set(source.code.macros)
+        self._pointers = {one.name for one in source.kernel.arguments if one.pointers == 1}
         self.buffers: list[ProposedBuffer] = []
         self.scalars: list[ProposedScalar] = []
         self.structs: list[ProposedStruct] = []
@@ -136,6 +137,9 @@ class _Reader:
                 )
             elif are_flags(code, definition, name):
                 buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
+            elif element.bytes >= _PLACE:
+                into = leads_into(code, definition, name, self._pointers)
+                buffer = buffer if into is None else buffer.leading_into(into)
         self.buffers.append(buffer)
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:

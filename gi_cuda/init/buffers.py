@@ -108,6 +108,7 @@ class ProposedBuffer:
         copied: whether host code sets the variable.
         known: members of its structs of which there is an expression of sizes, each with that.
         magnitude: how large real numbers are that the kernel writes; None where that is as usual.
+        into: the buffer whose items its numbers are the places of; "" where they are of none.
     """
 
     name: str
@@ -129,6 +130,7 @@ class ProposedBuffer:
     copied: bool = False
     known: tuple[tuple[str, str], ...] = ()
     magnitude: float | None = None
+    into: str = ""
 
     def allowance(self, usual: float) -> float:
         """By how much real numbers of it may be off, however small they are. Where those that the
@@ -147,6 +149,10 @@ class ProposedBuffer:
     def with_data(self, fill: Fill, note: str) -> ProposedBuffer:
         """With such numbers, and why."""
         return replace(self, fill=fill, notes=replace(self.notes, data=note))
+
+    def leading_into(self, other: str) -> ProposedBuffer:
+        """With numbers that are places of another one's items."""
+        return replace(self, into=other, notes=replace(self.notes, data=f"places in {other}"))
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

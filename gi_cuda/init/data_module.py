@@ -159,6 +159,10 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         return f"rng.random({size}, dtype=np.{_numpy(element)})"
     if element.type == "float16":
         return f"rng.random({size}).astype(np.float16)"
+    if buffer.into and buffer.fill is None:
+        behind = next(one for one in proposal.buffers if one.name == buffer.into)
+        places = in_python(behind.ahead(proposal.counts))
+        return f"rng.integers(0, {places}, {size}, dtype=np.{element.type})"
     most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
     fill = buffer.fill or Fill(0, most)
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"

@@ -1,14 +1,15 @@
 """What whole numbers in an array mean to a kernel, as far as its text tells.
 
 Some say where rows, lists or sequences begin and end in other arrays: of these each is no less than
-the one before, and with others rows would end before they begin. Some only say yes or no: of random
+the one before, and with others rows would end before they begin. Some say where an item of another
+array is: small numbers would lead to a few of these alone. Some only say yes or no: of random
 numbers nearly all would say yes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -21,6 +22,7 @@ from gi_cuda.init.access import LOADS
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 _SPACE = re.compile(r"\s+")
 _DEEPEST = 4
+_AROUND = frozenset({"parenthesized_expression", "cast_expression"})
 
 
 def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0) -> bool:
@@ -41,6 +43,72 @@ def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0)
     return any(
         are_offsets(code, called, own, depth + 1) for called, own in _given(code, body, name)
     )
+
+
+def leads_into(
+    code: CudaFile, function: Definition, name: str, arrays: Collection[str]
+) -> str | None:
+    """The array whose items a kernel finds by the items of another one: ``x`` of ``x[at[i]]``; None
+    where there is none, or where what is computed of them leads there.
+
+    Args:
+        name: of the pointer, as the function has it.
+        arrays: the pointers of which it may be.
+    """
+    body = function.node.child_by_field_name("body")
+    if body is None:
+        return None
+    items = [_loaded(code, one) for one in walk(body) if _index(code, one, name) is not None]
+    holders = _holders(code, body, items)
+    named = [one for one in walk(body) if one.type == "identifier" and code.of(one) in holders]
+    found = (_array_at(code, place) for place in (*items, *map(_around, named)))
+    return next((array for array in found if array in arrays), None)
+
+
+def _holders(code: CudaFile, body: Node, items: Collection[Node]) -> frozenset[str]:
+    """The variables that hold some of these items and nothing else."""
+    holding, others = set[str](), set[str]()
+    for node in walk(body):
+        left, right = _set_by(node)
+        target = None if left is None else name_node(left)
+        if target is not None:
+            (holding if right in items else others).add(code.of(target))
+        elif node.type == "update_expression":
+            others.add(code.of(node).strip("+-"))
+    return frozenset(holding - others)
+
+
+def _around(node: Node) -> Node:
+    """An expression with the parentheses and casts around it."""
+    while node.parent is not None and node.parent.type in _AROUND:
+        node = node.parent
+    return node
+
+
+def _loaded(code: CudaFile, item: Node) -> Node:
+    """An item of an array, and what loads it from its address, with what is around it."""
+    node = _around(item)
+    address = node.parent
+    if address is not None and address.type == "pointer_expression":
+        given = address.parent
+        call = None if given is None or given.type != "argument_list" else given.parent
+        called = None if call is None else call.child_by_field_name("function")
+        if call is not None and called is not None and code.of(called) in LOADS:
+            return _around(call)
+    return node
+
+
+def _array_at(code: CudaFile, place: Node) -> str | None:
+    """The array of which an expression is an index, all by itself."""
+    parent = place.parent
+    if parent is not None and parent.type == "subscript_argument_list":
+        array = None if parent.parent is None else parent.parent.child_by_field_name("argument")
+        alone = len(parent.named_children) == 1
+        return code.of(array) if array is not None and alone else None
+    if parent is not None and parent.type == "binary_expression":
+        plain = _operator(code, parent) == "+" and parent.children[-1] == place
+        return code.of(parent.children[0]) if plain else None
+    return None
 
 
 def are_flags(code: CudaFile, function: Definition, name: str) -> bool:
@@ -191,7 +259,7 @@ class _Pair:
 
     def _is(self, node: Node, index: str, carriers: frozenset[str]) -> bool:
         """Whether an expression is an item, or a variable that holds it."""
-        while node.type in ("parenthesized_expression", "cast_expression"):
+        while node.type in _AROUND:
             node = node.child_by_field_name("value") or node.named_children[0]
         return _index(self.code, node, self.name) == index or self.code.of(node) in carriers
 

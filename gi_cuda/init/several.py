@@ -185,6 +185,7 @@ def _buffer(
         texture=None if buffer.texture is None else names[buffer.texture],
         addresses=tuple((names.get(name, name), at) for name, at in buffer.addresses),
         known=tuple((member, change(text)) for member, text in buffer.known),
+        into=names.get(buffer.into, ""),
         image=None if buffer.image is None else _image(buffer.image, change),
     )
 

@@ -152,8 +152,8 @@ def _with_contents(
 ) -> Iterator[Mend]:
     if buffer.role not in ("input", "inout") or buffer.element.fields or buffer.addresses:
         return
-    if buffer.fill is not None and buffer.fill.rising:
-        return  # others would be no begins and ends
+    if buffer.into or (buffer.fill is not None and buffer.fill.rising):
+        return  # others would be no places, or no begins and ends
     for fill in _fills(buffer, numbers):
         if fill != buffer.fill:
             notes = replace(buffer.notes, data=_NOTE)

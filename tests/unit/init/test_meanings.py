@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.meanings import are_flags, are_offsets
+from gi_cuda.init.meanings import are_flags, are_offsets, leads_into
 
 HELPERS = """
 __device__ float row(const int *from, const float *v, int r) {
@@ -64,3 +64,31 @@ def test_begins_and_ends(read: Callable[[str], CudaFile], body: str, expected: b
 def test_yes_or_no(read: Callable[[str], CudaFile], body: str, expected: bool) -> None:
     code = kernel(read, body)
     assert are_flags(code, kernels(code)[0].definition, "p") is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("out[i] = v[p[i]];", "v"),
+        ("out[(int)p[i]] = v[i];", "out"),
+        ("out[i] = __ldg(&v[p[i]]) + *(v + (p[n]));", "v"),
+        ("out[i] = __ldg(v + p[i]);", "v"),
+        ("const int j = p[i]; if (j < n) out[i] = v[j];", "v"),
+        ("int j; j = __ldg(&p[i]); atomicAdd(&out[j], 1.0f);", "out"),
+        ("int j = p[i]; j++; out[i] = v[j];", None),
+        ("int j = p[i]; j += n; out[i] = v[j];", None),
+        ("int j = p[i]; if (n) j = i; out[i] = v[j];", None),
+        ("int j = p[i] + 1; out[i] = v[j];", None),
+        ("out[i] = v[p[i] * 3];", None),
+        ("out[i] = v[i] + p[i];", None),
+        ("float w[4]; out[i] = w[p[i]];", None),
+        ("out[i] = p[i];", None),
+        ("", None),
+    ],
+)
+def test_places_in_another_array(
+    read: Callable[[str], CudaFile], body: str, expected: str | None
+) -> None:
+    code = kernel(read, body)
+    definition = kernels(code)[0].definition
+    assert leads_into(code, definition, "p", {"p", "v", "out"}) == expected

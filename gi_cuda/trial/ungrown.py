@@ -2,8 +2,10 @@
 
 Buffers grow to where a kernel goes. One that is made for squares may take the length of a row for
 the number of rows, one without a check may go on to the end of its last block: with other sizes it
-would stay within what there is, and fill it. So what passes is tried with buffers as they were,
-with one number for all sizes that host code has alike, and with sizes that are whole blocks.
+would stay within what there is, and fill it; one that reads four items at a time finds behind the
+last one what is no index, and goes to where that leads. So what passes is tried with buffers as
+they were, with one number for all sizes that host code has alike, and with sizes that are whole
+blocks.
 """
 
 from __future__ import annotations
@@ -96,13 +98,14 @@ class _Trials:
 
 
 def _is_grown(proposal: Proposal) -> bool:
-    return any(one.grown for one in proposal.buffers)
+    return any(one.grown or one.begin for one in proposal.buffers)
 
 
 def _as_before(proposal: Proposal) -> Proposal:
     """With buffers as they were before they were grown."""
 
     def ungrown(one: ProposedBuffer) -> ProposedBuffer:
+        one = replace(one, begin="")
         notes = replace(one.notes, size="")
         return replace(one, elements=one.grown, grown="", notes=notes) if one.grown else one
 

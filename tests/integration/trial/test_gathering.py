@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from pathlib import Path
 
-from gi_cuda.trial import Outcome
+from gi_cuda.init import from_options, propose
+from gi_cuda.trial import Attempts, Outcome, mended
+from gi_cuda.trial.ungrown import with_buffers_as_they_were
 
 GATHER = """
 __global__ void gather(int n, const int *first, const int *from, const float *x, float *y) {
@@ -39,3 +43,36 @@ def test_places_are_those_of_all_items(trial: Callable[[str], Outcome]) -> None:
     (places,) = (one for one in trial(GATHER).proposal.buffers if one.name == "from")
     assert places.into == "x"
     assert places.fill is None
+
+
+HISTOGRAM = """
+__global__ void histogram(const int *a, int *bins, int n) {
+  int i = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= n) return;
+  int4 four = *(const int4 *)&a[i];
+  atomicAdd(&bins[four.x], 1);
+  atomicAdd(&bins[four.y], 1);
+  atomicAdd(&bins[four.z], 1);
+  atomicAdd(&bins[four.w], 1);
+}
+int main() {
+  int n = 4001;
+  int *a, *bins;
+  cudaMalloc(&a, n * sizeof(int));
+  cudaMalloc(&bins, 128 * sizeof(int));
+  histogram<<<(n + 1023) / 1024, 256>>>(a, bins, n);
+}
+"""
+
+
+def test_of_what_is_read_four_items_at_a_time_there_are_whole_blocks(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(HISTOGRAM)
+    attempts = Attempts(tmp_path, 1, None)
+    found = mended(propose(source, None, from_options((), ())), attempts.attempt, 60)
+    assert [one.name for one in found.proposal.buffers if one.begin] == ["bins"]
+    ended = with_buffers_as_they_were(found, attempts.attempt, lambda _: None, math.inf)
+    assert ended.passes
+    assert not [one.name for one in ended.proposal.buffers if one.begin]
+    (size,) = ended.proposal.extents
+    assert size.train % 4 == size.held_out % 4 == 0

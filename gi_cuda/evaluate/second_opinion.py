@@ -7,7 +7,8 @@ faster than all that is believed is held back until the host back end has watche
 cases that it has, and has asked what it does with something else in the place of each input: a
 second of a processor or two, where the GPU's own tools take several, and the GPU. The fastest one
 is looked at first; once it is believed, those that are slower come out as well. So is what is right
-by one edit, of which much else will be made, as far as there is time. All else comes out at once.
+by one edit, of which much else will be made, as far as there is time. All else comes out at once,
+and what has the machine code of what was looked at: half of what is right by one edit has.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class SecondOpinion:
     _best: float = math.inf
     _looks: tuple[_Look, ...] | None = None
     _held: dict[int, _Held] = field(default_factory=dict)
+    _codes: dict[bytes, str] = field(default_factory=dict)
     _begun: set[int] = field(default_factory=set)
     _turn: Lock = field(default_factory=Lock)
 
@@ -105,11 +107,11 @@ class SecondOpinion:
             if self._looks is None:
                 threads.submit(REFERENCE)
             for ident, evaluation in records:
-                trial = trials.pop(ident)
-                if self._is_doubtful(trial, evaluation):
+                trial, seen = trials.pop(ident), self._seen_of(evaluation)
+                if seen is None and self._is_doubtful(trial, evaluation):
                     self._held[ident] = trial, evaluation
                 else:
-                    yield ident, evaluation
+                    yield ident, _objected(evaluation, seen) if seen else evaluation
                 yield from self._released(threads, opened)
             until = math.inf
             while self._held and time.monotonic() < until:
@@ -151,6 +153,11 @@ class SecondOpinion:
             self._begun.add(ident)
             threads.submit(ident)
 
+    def _seen_of(self, evaluation: Evaluation) -> str | None:
+        """What was seen of one with the same machine code; None where none was looked at."""
+        key = evaluation.code_key
+        return None if key is None or not evaluation.right else self._codes.get(key)
+
     def _is_doubtful(self, trial: Trial, evaluation: Evaluation) -> bool:
         """Whether it is to be looked at: what is better than the best that is believed, and what is
         right by one edit, as long as not too many are."""
@@ -184,17 +191,22 @@ class SecondOpinion:
         return tuple(look for look, quick in zip(looks, found, strict=True) if quick)
 
     def _told(self, ident: int, seen: str) -> Iterator[Record]:
-        """What becomes of one that was looked at, and of those that are not ahead of it then."""
+        """What becomes of one that was looked at, of those with its machine code, and of those that
+        are not ahead of it then."""
         _, evaluation = self._held[ident]
+        waiting = [other for other in self._held if other not in self._begun and other != ident]
+        alike = [ident]
+        if (key := evaluation.code_key) is not None:
+            self._codes[key] = seen
+            alike += (other for other in waiting if self._held[other][1].code_key == key)
         if not seen:
             self._best = min(self._best, _rank(evaluation))
-            waiting = [other for other in self._held if other not in self._begun]
             behind = [other for other in waiting if self._is_behind(other)]
-            yield from self._let_go(dict.fromkeys([ident, *behind]))
+            yield from self._let_go(dict.fromkeys([*alike, *behind]))
             return
-        del self._held[ident]
-        wrong = replace(evaluation, penalty=1.0, verdict=None, ratio=None, low=None, high=None)
-        yield ident, replace(wrong, samples=(), message=f"on a processor it is wrong: {seen}")
+        for one in alike:
+            _, evaluation = self._held.pop(one)
+            yield one, _objected(evaluation, seen)
 
     def _is_behind(self, ident: int) -> bool:
         """Whether one that is held back was so for its speed alone, and there is a better one."""
@@ -206,6 +218,12 @@ class SecondOpinion:
         for ident in idents:
             _, evaluation = self._held.pop(ident)
             yield ident, evaluation
+
+
+def _objected(evaluation: Evaluation, seen: str) -> Evaluation:
+    """A record that is not believed, for what was seen."""
+    wrong = replace(evaluation, penalty=1.0, verdict=None, ratio=None, low=None, high=None)
+    return replace(wrong, samples=(), message=f"on a processor it is wrong: {seen}")
 
 
 def _rank(evaluation: Evaluation) -> float:

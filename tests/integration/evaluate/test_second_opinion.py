@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,11 @@ def elsewhere(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @dataclass(frozen=True)
 class Said:
     """An evaluator that knows what becomes of each genotype; the next cohort is asked for after
-    each."""
+    each. Some have the machine code of others."""
 
     subject: Subject
     ratios: Mapping[str, float]
+    codes: Mapping[str, bytes] = field(default_factory=dict)
 
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         sources = {ident: candidate(self.subject, one) for ident, one in batch.items()}
@@ -66,12 +67,11 @@ class Said:
         waiting = dict(batch)
         while waiting:
             ident = next(iter(waiting))
-            ratio = self.ratios[str(waiting.pop(ident).genotype)]
+            name = str(waiting.pop(ident).genotype)
+            ratio, key = self.ratios[name], self.codes.get(name)
             verdict = Verdict.FASTER if ratio < 1 else Verdict.SAME
-            yield (
-                ident,
-                Evaluation(True, Survival.NORMAL, 0.0, verdict, ratio, ratio * 0.99, ratio * 1.01),
-            )
+            right = Evaluation(True, Survival.NORMAL, 0.0, verdict, code_key=key)
+            yield ident, replace(right, ratio=ratio, low=ratio * 0.99, high=ratio * 1.01)
             waiting.update(more())
 
 
@@ -80,13 +80,15 @@ def opinions(
     elsewhere: Elsewhere,
     ratios: Mapping[str, float],
     later: Sequence[str] = (),
+    codes: Mapping[str, bytes] | None = None,
 ) -> dict[str, Evaluation]:
     """What becomes of genotypes, in the order in which it is told.
 
     Args:
         later: those of them that are bred once others are evaluated.
+        codes: their machine code, where it matters.
     """
-    second = SecondOpinion(Said(subject, ratios), subject, elsewhere)
+    second = SecondOpinion(Said(subject, ratios, codes or {}), subject, elsewhere)
     names = dict(enumerate(ratios, 1))
     numbers = {name: number for number, name in names.items()}
     late = list(later)
@@ -181,6 +183,28 @@ def test_what_is_right_by_one_edit_is_watched_while_few_wait(
     monkeypatch.setattr("gi_cuda.evaluate.second_opinion.WAITING", 1)
     told = opinions(subject, elsewhere, ratios)
     assert [told[name].right for name in ratios] == [False, True, True]
+
+
+@pytest.mark.usefixtures("toolkit")
+@pytest.mark.parametrize(
+    ("first", "second", "right"), [(BARRIER, STATEMENT, False), (STATEMENT, BARRIER, True)]
+)
+@pytest.mark.parametrize("later", [True, False])
+def test_of_one_machine_code_one_is_watched(
+    subject: Subject,
+    elsewhere: Elsewhere,
+    monkeypatch: pytest.MonkeyPatch,
+    first: str,
+    second: str,
+    right: bool,
+    later: bool,
+) -> None:
+    """The other one is told as the first is, whatever its own text says."""
+    monkeypatch.setattr("gi_cuda.evaluate.second_opinion._together", lambda: 1)
+    late = [second] if later else []
+    ratios, codes = {first: 1.0, second: 1.0}, {first: b"one", second: b"one"}
+    told = opinions(subject, elsewhere, ratios, late, codes)
+    assert [told[name].right for name in ratios] == [right, right]
 
 
 @pytest.mark.usefixtures("toolkit")

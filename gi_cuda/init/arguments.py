@@ -138,8 +138,8 @@ class _Reader:
             elif are_flags(code, definition, name):
                 buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
             elif element.bytes >= _PLACE:
-                into = leads_into(code, definition, name, self._pointers)
-                buffer = buffer if into is None else buffer.leading_into(into)
+                led = leads_into(code, definition, name, self._pointers)
+                buffer = buffer if led is None else buffer.leading_into(led.array, once=led.once)
         self.buffers.append(buffer)
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:

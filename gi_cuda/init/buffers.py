@@ -109,6 +109,7 @@ class ProposedBuffer:
         known: members of its structs of which there is an expression of sizes, each with that.
         magnitude: how large real numbers are that the kernel writes; None where that is as usual.
         into: the buffer whose items its numbers are the places of; "" where they are of none.
+        once: whether none of these is there twice, if there are as many.
     """
 
     name: str
@@ -131,6 +132,7 @@ class ProposedBuffer:
     known: tuple[tuple[str, str], ...] = ()
     magnitude: float | None = None
     into: str = ""
+    once: bool = False
 
     def allowance(self, usual: float) -> float:
         """By how much real numbers of it may be off, however small they are. Where those that the
@@ -150,9 +152,10 @@ class ProposedBuffer:
         """With such numbers, and why."""
         return replace(self, fill=fill, notes=replace(self.notes, data=note))
 
-    def leading_into(self, other: str) -> ProposedBuffer:
+    def leading_into(self, other: str, *, once: bool) -> ProposedBuffer:
         """With numbers that are places of another one's items."""
-        return replace(self, into=other, notes=replace(self.notes, data=f"places in {other}"))
+        said = f"places in {other}" + (", each of them once" if once else "")
+        return replace(self, into=other, once=once, notes=replace(self.notes, data=said))
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

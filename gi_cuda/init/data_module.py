@@ -162,6 +162,11 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     if buffer.into and buffer.fill is None:
         behind = next(one for one in proposal.buffers if one.name == buffer.into)
         places = in_python(behind.ahead(proposal.counts))
+        if buffer.once:
+            order = f"rng.permutation({places})"
+            if places != size:
+                order = f"(rng.permutation(max({size}, {places}))[:{size}] % ({places}))"
+            return f"{order}.astype(np.{element.type})"
         return f"rng.integers(0, {places}, {size}, dtype=np.{element.type})"
     most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
     fill = buffer.fill or Fill(0, most)

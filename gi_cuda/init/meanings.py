@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tree_sitter import Node
 
@@ -45,9 +46,21 @@ def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0)
     )
 
 
+class Led(NamedTuple):
+    """An array whose items a kernel finds by the items of another one.
+
+    Attributes:
+        array: its pointer.
+        once: whether they are assigned to, so that of two threads with one place one would win.
+    """
+
+    array: str
+    once: bool
+
+
 def leads_into(
     code: CudaFile, function: Definition, name: str, arrays: Collection[str]
-) -> str | None:
+) -> Led | None:
     """The array whose items a kernel finds by the items of another one: ``x`` of ``x[at[i]]``; None
     where there is none, or where what is computed of them leads there.
 
@@ -61,8 +74,9 @@ def leads_into(
     items = [_loaded(code, one) for one in walk(body) if _index(code, one, name) is not None]
     holders = _holders(code, body, items)
     named = [one for one in walk(body) if one.type == "identifier" and code.of(one) in holders]
-    found = (_array_at(code, place) for place in (*items, *map(_around, named)))
-    return next((array for array in found if array in arrays), None)
+    found = [_led(code, place) for place in (*items, *map(_around, named))]
+    led = [one for one in found if one is not None and one.array in arrays]
+    return next((one for one in led if one.once), led[0]) if led else None
 
 
 def _holders(code: CudaFile, body: Node, items: Collection[Node]) -> frozenset[str]:
@@ -98,17 +112,22 @@ def _loaded(code: CudaFile, item: Node) -> Node:
     return node
 
 
-def _array_at(code: CudaFile, place: Node) -> str | None:
+def _led(code: CudaFile, place: Node) -> Led | None:
     """The array of which an expression is an index, all by itself."""
     parent = place.parent
-    if parent is not None and parent.type == "subscript_argument_list":
-        array = None if parent.parent is None else parent.parent.child_by_field_name("argument")
-        alone = len(parent.named_children) == 1
-        return code.of(array) if array is not None and alone else None
-    if parent is not None and parent.type == "binary_expression":
+    if parent is None:
+        return None
+    if parent.type == "binary_expression":
         plain = _operator(code, parent) == "+" and parent.children[-1] == place
-        return code.of(parent.children[0]) if plain else None
-    return None
+        return Led(code.of(parent.children[0]), False) if plain else None
+    item = parent.parent if parent.type == "subscript_argument_list" else None
+    array = None if item is None else item.child_by_field_name("argument")
+    if item is None or array is None or len(parent.named_children) > 1:
+        return None
+    user = item.parent
+    if user is None or user.type != "assignment_expression":
+        return Led(code.of(array), False)
+    return Led(code.of(array), user.child_by_field_name("left") == item)
 
 
 def are_flags(code: CudaFile, function: Definition, name: str) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from gi_cuda.init import from_options, propose
+from gi_cuda.init import files, from_options, propose
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.ungrown import with_buffers_as_they_were
 
@@ -76,3 +76,29 @@ def test_of_what_is_read_four_items_at_a_time_there_are_whole_blocks(tmp_path: P
     assert not [one.name for one in ended.proposal.buffers if one.begin]
     (size,) = ended.proposal.extents
     assert size.train % 4 == size.held_out % 4 == 0
+
+
+SCATTER = """
+__global__ void scatter(const int *to, const float *in, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[to[i]] = in[i] * 2.0f;
+}
+int main() {
+  int n = 4000;
+  int *to;
+  float *in, *out;
+  cudaMalloc(&to, n * sizeof(int));
+  cudaMalloc(&in, n * sizeof(float));
+  cudaMalloc(&out, n * sizeof(float));
+  scatter<<<(n + 127) / 128, 128>>>(to, in, out, n);
+}
+"""
+
+
+def test_what_is_assigned_to_has_each_place_once(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    outcome = trial(SCATTER)
+    assert outcome.passes
+    made = files(outcome.proposal, tmp_path)["data.py"]
+    assert '"to": rng.permutation(n).astype(np.int32)' in made

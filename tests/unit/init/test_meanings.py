@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.meanings import are_flags, are_offsets, leads_into
+from gi_cuda.init.meanings import Led, are_flags, are_offsets, leads_into
 
 HELPERS = """
 __device__ float row(const int *from, const float *v, int r) {
@@ -69,12 +69,13 @@ def test_yes_or_no(read: Callable[[str], CudaFile], body: str, expected: bool) -
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("out[i] = v[p[i]];", "v"),
-        ("out[(int)p[i]] = v[i];", "out"),
-        ("out[i] = __ldg(&v[p[i]]) + *(v + (p[n]));", "v"),
-        ("out[i] = __ldg(v + p[i]);", "v"),
-        ("const int j = p[i]; if (j < n) out[i] = v[j];", "v"),
-        ("int j; j = __ldg(&p[i]); atomicAdd(&out[j], 1.0f);", "out"),
+        ("out[i] = v[p[i]];", Led("v", False)),
+        ("out[(int)p[i]] = v[i];", Led("out", True)),
+        ("out[i] = __ldg(&v[p[i]]) + *(v + (p[n]));", Led("v", False)),
+        ("out[i] = __ldg(v + p[i]);", Led("v", False)),
+        ("const int j = p[i]; if (j < n) out[i] = v[j];", Led("v", False)),
+        ("int j = p[i]; out[j] += v[j];", Led("out", True)),
+        ("int j; j = __ldg(&p[i]); atomicAdd(&out[j], 1.0f);", Led("out", False)),
         ("int j = p[i]; j++; out[i] = v[j];", None),
         ("int j = p[i]; j += n; out[i] = v[j];", None),
         ("int j = p[i]; if (n) j = i; out[i] = v[j];", None),
@@ -87,7 +88,7 @@ def test_yes_or_no(read: Callable[[str], CudaFile], body: str, expected: bool) -
     ],
 )
 def test_places_in_another_array(
-    read: Callable[[str], CudaFile], body: str, expected: str | None
+    read: Callable[[str], CudaFile], body: str, expected: Led | None
 ) -> None:
     code = kernel(read, body)
     definition = kernels(code)[0].definition

@@ -13,6 +13,7 @@ from gi_cuda.init.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.in_python import in_python, python_name
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.proposal import Proposal
+from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.numbers import NumberType
 
 _BYTES = 256
@@ -160,17 +161,23 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     if element.type == "float16":
         return f"rng.random({size}).astype(np.float16)"
     if buffer.into and buffer.fill is None:
-        behind = next(one for one in proposal.buffers if one.name == buffer.into)
-        places = in_python(behind.ahead(proposal.counts))
-        if buffer.once:
-            order = f"rng.permutation({places})"
-            if places != size:
-                order = f"(rng.permutation(max({size}, {places}))[:{size}] % ({places}))"
-            return f"{order}.astype(np.{element.type})"
-        return f"rng.integers(0, {places}, {size}, dtype=np.{element.type})"
+        return _places(proposal, buffer, size)
     most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
     fill = buffer.fill or Fill(0, most)
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
+
+
+def _places(proposal: Proposal, buffer: ProposedBuffer, size: str) -> str:
+    """So many places of items of the buffer that it leads into."""
+    kind = buffer.element.type
+    behind = next(one for one in proposal.buffers if one.name == buffer.into)
+    places = in_python(behind.ahead(proposal.counts))
+    if not buffer.once:
+        return f"rng.integers(0, {places}, {size}, dtype=np.{kind})"
+    if places == size:
+        return f"rng.permutation({places}).astype(np.{kind})"
+    order = f"rng.permutation(max({size}, {places}))[:{size}]"
+    return f"({order} % {bracketed(places)}).astype(np.{kind})"
 
 
 def _numpy(element: Element) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import Arguments, with_members_set
 from gi_cuda.init.buffers import Fill, ProposedBuffer
-from gi_cuda.init.consistent import consistent, of_counts, of_structs, with_rows
+from gi_cuda.init.consistent import consistent, of_counts, of_pairs, of_structs, with_rows
 from gi_cuda.init.count_names import is_count_name, is_of_window
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.members import ProposedScalar, set_apart, written_members
@@ -105,6 +105,7 @@ def data_of(
     within = of_structs(given.structs, given.buffers, scalars, saying)
     within = tuple(_as_drawn(buffer, use) for buffer in within)
     sized = tuple(_sized(buffer, use, counted, defaults) for buffer in within)
+    sized = tuple(_of_pairs(buffer, use, counting, source.constants()) for buffer in sized)
     buffers = with_rows(sized, counting)
     inner = [name for struct in given.structs for name, _ in struct.members]
     written = {s.name: s.written for s in scalars}
@@ -210,6 +211,22 @@ def _sized(
         return buffer
     values = {name: use.values[name] for name in counting if name in use.values}
     return replace(buffer, elements=of_counts(items, values))
+
+
+def _of_pairs(
+    buffer: ProposedBuffer,
+    use: LaunchSite | None,
+    counting: Sequence[str],
+    constants: Mapping[str, int],
+) -> ProposedBuffer:
+    """With two scalars that count in place of numbers, unless the kernel has such numbers, as the
+    length of its rows."""
+    if use is None or not buffer.elements:
+        return buffer
+    fixed = frozenset(constants.values())
+    known = {name: use.values[name] for name in counting if name in use.values}
+    free = {name: n for name, n in known.items() if fixed.isdisjoint((n, n * n))}
+    return replace(buffer, elements=of_pairs(buffer.elements, free))
 
 
 def _as_drawn(buffer: ProposedBuffer, use: LaunchSite | None) -> ProposedBuffer:

@@ -31,6 +31,14 @@ _GRID = re.compile(
 _WAITING = r"\b(?:{grids})\s*\.\s*(?:sync|barrier_\w+)\b|\bsync\s*\(\s*(?:{grids})\s*\)"
 """Where blocks wait for each other; the names of the grid go in between."""
 
+_BLOCKS_BEYOND = re.compile(
+    r"blockIdx\s*\.\s*y\s*\*\s*gridDim\s*\.\s*x\b|\bgridDim\s*\.\s*x\s*\*\s*blockIdx\s*\.\s*y"
+)
+"""What goes on counting blocks where there are more than fit along x."""
+
+_NUMBER = re.compile(r"\b(\w+)\s*=\s*[^;={}]*\bblockIdx\b[^;={}]*;")
+"""A name for what a thread makes of its block."""
+
 _ACROSS = re.compile(r"(?i).*(?:w|width|cols?|columns|x)|n")
 """Names of what goes along x."""
 
@@ -193,7 +201,7 @@ def _guess(
     source: Chosen, known: tuple[str, ...], usable: frozenset[str], sizes: Sequence[Extent]
 ) -> Launching:
     """Enough threads for one each; ``known`` is the block, where only the grid is not known."""
-    axes = re.findall(r"Idx\s*\.\s*([xyz])", source.body)
+    axes = re.findall(r"Idx\s*\.\s*([xyz])", _BLOCKS_BEYOND.sub("", source.body))
     dimensions = max(["xyz".index(axis) + 1 for axis in axes] + [len(known), 1])
     steps = known or tuple(
         _block(source.code, source.body, axis, usable) or default
@@ -211,12 +219,21 @@ def _guess(
     if len(along) == 1 < dimensions and _is_compared_twice(source.body, along[0]):
         along *= 2
     if dimensions == 1:
-        along = [" * ".join(along)]
+        compared = _compared_with_threads(source.body, along)
+        along = compared if len(compared) == 1 else [" * ".join(along)]
     along += ["1"] * dimensions
     along = [_factor(many) for many in along]
     by = [bracketed(step) for step in steps]
     grid = tuple(f"({n} + {b} - 1) / {b}" for n, b in zip(along, by, strict=False))
     return Launching(grid, block, _shared(source, block))
+
+
+def _compared_with_threads(body: str, sizes: Sequence[str]) -> list[str]:
+    """Those sizes with which a kernel compares the number of a thread among all."""
+    numbers = [match[1] for match in _NUMBER.finditer(body) if "threadIdx" in match[0]]
+    threads = "|".join(dict.fromkeys(numbers))
+    compared = rf"\b(?:{threads})\s*(?:<|>=)\s*{{}}\b(?!\s*[-+*/%\[(.])"
+    return [one for one in sizes if threads and re.search(compared.format(re.escape(one)), body)]
 
 
 def _is_compared_twice(body: str, name: str) -> bool:

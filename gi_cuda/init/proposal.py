@@ -10,6 +10,7 @@ from pathlib import Path
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.out_of_reach import out_of_reach
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
+from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.arguments import read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, judged
 from gi_cuda.init.cases import Second, second_of
@@ -113,6 +114,7 @@ def propose(
             pass, something that no back end does.
     """
     source = choose(path, wanted, compilation, hosts)
+    _refuse_empty(source)
     compilation = as_headers_have(path, source.code, source.functions, compilation, source.headers)
     _refuse_out_of_reach(source)
     named = source.launches(source.fixed)
@@ -157,6 +159,18 @@ def propose(
         launching=launch,
         use=data.launches.use,
         second=second_of(sizes),
+    )
+
+
+def _refuse_empty(source: Chosen) -> None:
+    """Refuse a kernel that is yet to be written, as those of exercises are."""
+    definition = source.kernel.definition.node
+    if parts(definition.child_by_field_name("body")):
+        return
+    raise UserError(
+        f"{source.kernel.name} has no statements: there is nothing to evolve",
+        where=source.code.where(definition),
+        hint="write what it is to do first",
     )
 
 

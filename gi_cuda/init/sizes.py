@@ -22,6 +22,7 @@ _LARGE = 64
 _TRAIN = {1: (10007,), 2: (121, 90), 3: (28, 25, 21), 4: (12, 11, 10, 9)}
 _HELD_OUT = {1: (7777,), 2: (75, 102), 3: (22, 31, 19), 4: (10, 9, 13, 8)}
 _QUADRATIC = ((601,), (449,), (4096,))
+_WHOLE_QUADRATIC = ((512,), (384,), (4096,))
 _WHOLE = {1: (8192,), 2: (128, 64), 3: (32, 32, 32), 4: (16, 16, 8, 8)}
 _WHOLE_HELD_OUT = {1: (4096,), 2: (64, 192), 3: (32, 64, 32), 4: (8, 8, 16, 16)}
 _DEVICE = {1: (1 << 20,), 2: (1024, 1024), 3: (128, 128, 128), 4: (32, 32, 32, 32)}
@@ -87,7 +88,7 @@ def extents(
     tables = (_TRAIN, _HELD_OUT) if checked else (_WHOLE, _WHOLE_HELD_OUT)
     chosen = (*(table[number] for table in tables), _DEVICE[number])
     if looped and number == 1:
-        chosen = _QUADRATIC
+        chosen = _QUADRATIC if checked else _WHOLE_QUADRATIC
     train, held, device = ([*values, *[4] * len(names)] for values in chosen)
     large = [name for name in names if name not in small]
     found = {

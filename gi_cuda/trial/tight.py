@@ -8,6 +8,7 @@ memory that no launch touches.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,11 +20,12 @@ from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.trial.changes import with_buffer
 from gi_cuda.trial.facts import names, on_host
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable, Beside, borne_with
+from gi_cuda.trial.troubles import Bearable, Beside, Died, borne_with
 
 _TRIES = 6
 _MOST_COUNTS = 4
 _NOTE = "as far as the kernel goes"
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 _Choices = Mapping[str, Sequence[str]]
 """For each buffer the sizes that it may have, the smallest first."""
@@ -52,9 +54,13 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
             borne = borne_with(attempt(outcome.proposal, PATIENCE))
         if trouble is None or isinstance(trouble, borne or ()):
             return replace(outcome, proposal=tried)
-        if not isinstance(trouble, Beside):
+        if isinstance(trouble, Beside):
+            further = {name: _enough(tried, trouble, name, some) for name, some in choices.items()}
+        elif isinstance(trouble, Died):
+            # So far beyond what is too small that nobody saw of which buffer.
+            further = {name: _larger(tried, some) for name, some in choices.items()}
+        else:
             break
-        further = {name: _enough(tried, trouble, name, some) for name, some in choices.items()}
         if further == choices:
             break
         choices = further
@@ -64,12 +70,12 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
 def _loose(proposal: Proposal) -> tuple[str, ...]:
     """Buffers of which nothing says how large they are; none where others may hold indices."""
     several = 2 <= len(proposal.counts) <= _MOST_COUNTS
-    if not several or any(map(_may_lead, proposal.buffers)):
+    if not several or any(map(may_lead, proposal.buffers)):
         return ()
     return tuple(one.name for one in proposal.buffers if one.elements is None)
 
 
-def _may_lead(buffer: ProposedBuffer) -> bool:
+def may_lead(buffer: ProposedBuffer) -> bool:
     """Whether how far the kernel goes may depend on what a buffer holds; counters begin at zero."""
     whole = not buffer.element.floating and not buffer.element.truth
     given = buffer.role in ("input", "inout") and buffer.access is not Access.ATOMIC
@@ -77,10 +83,12 @@ def _may_lead(buffer: ProposedBuffer) -> bool:
 
 
 def _products(proposal: Proposal) -> tuple[str, ...]:
-    """What combinations of sizes there are, those of the fewest items first."""
+    """What combinations of sizes there are, those of the fewest items first; of those with as
+    many, one of sizes by which threads are launched."""
     counts, known = proposal.counts, names(proposal, on_host(proposal)[0])
+    launched = set(_WORD.findall(" ".join(proposal.launching.grid)))
     some = [c for length in range(len(counts)) for c in combinations(counts, length + 1)]
-    some.sort(key=lambda chosen: math.prod(known[name] for name in chosen))
+    some.sort(key=lambda c: (math.prod(known[name] for name in c), not launched.issuperset(c)))
     return tuple(" * ".join(chosen) for chosen in some)
 
 
@@ -102,6 +110,18 @@ def _enough(
         )
 
     return tuple(filter(fits, sizes)) or (sizes[-1],)
+
+
+def _larger(proposal: Proposal, sizes: Sequence[str]) -> tuple[str, ...]:
+    """Those sizes of a buffer that are larger than the first one in any case; all, if none is."""
+
+    def is_larger(text: str) -> bool:
+        return any(
+            _items(proposal, case, text) > _items(proposal, case, sizes[0])
+            for case in on_host(proposal)
+        )
+
+    return tuple(filter(is_larger, sizes)) or tuple(sizes)
 
 
 def _items(proposal: Proposal, case: str, product: str) -> int:

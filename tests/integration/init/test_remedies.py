@@ -96,6 +96,12 @@ REFUSALS = {
         "write a result to a buffer that is no `const` pointer",
         mended="__global__ void k(const float *a, float *b) { b[threadIdx.x] = 2 * *a; }\n",
     ),
+    "a kernel that is yet to be written": source(
+        "__global__ void k(const float *a, float *b, int n) {\n // TODO: b = 2 a\n}\n",
+        "k.cu:1: k has no statements",
+        "write what it is to do first",
+        mended="__global__ void k(const float *a, float *b) { b[threadIdx.x] = 2 * *a; }\n",
+    ),
     "no kernel": source(
         "float twice(float x) { return 2 * x; }\n",
         "k.cu: there is no kernel",

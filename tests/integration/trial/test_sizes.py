@@ -222,6 +222,38 @@ def test_a_buffer_has_an_item_for_those_sizes_alone_that_the_kernel_needs(
     assert with_tight_buffers(led, attempt, math.inf) == led
 
 
+TONES = """
+__global__ void k(const float *in, const float *tones, float *out, int n_tones, int rows,
+                  int cols) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= cols || y >= rows) return;
+  float sum = 0;
+  for (int i = 0; i < n_tones; i++) sum += tones[i] * in[y * cols + x];
+  out[y * cols + x] = sum;
+}
+void run(const float *in, const float *tones, float *out, int n_tones, int rows,
+                  int cols) {
+  dim3 block(8, 8), grid((cols + 7) / 8, (rows + 7) / 8);
+  k<<<grid, block>>>(in, tones, out, n_tones, rows, cols);
+}
+"""
+
+
+def test_a_buffer_that_was_far_too_small_gets_larger(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    """So far beyond it there is nothing that gives way; of sizes that are as large as others those
+    are taken by which threads are launched."""
+    outcome = trial(TONES)
+    assert set(sizes(outcome.proposal).values()) == {"n_tones * rows * cols"}
+    large = resized(outcome.proposal, lambda *_: 160, "")
+    passing = replace(outcome, proposal=large)
+    attempt = Attempts(tmp_path / "attempts" / "tight", 1, None).attempt
+    found = with_tight_buffers(passing, attempt, math.inf)
+    assert sizes(found.proposal)["in"] == "rows * cols"
+    assert sizes(found.proposal)["out"] == "rows * cols"
+
+
 def test_sizes_that_differ_do_so_where_all_get_as_small_as_they_may(tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     source.write_text(f"__global__ void k(float *a, int n) {{ {INDEX} if (i < n) a[i] = i; }}")

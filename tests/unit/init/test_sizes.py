@@ -84,6 +84,24 @@ def test_kernels_that_compare_get_odd_sizes_and_others_get_whole_ones() -> None:
     assert extents([], checked=True, least=None, **common) == ()  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("checked", [True, False])
+def test_items_that_each_thread_goes_through_are_whole_tiles_unless_they_are_compared(
+    checked: bool,
+) -> None:
+    (found,) = extents(
+        ["n"],
+        taken=frozenset(),
+        constants={},
+        checked=checked,
+        looped=True,
+        least=None,
+        host={},
+    )
+    sizes = (found.train, found.held_out)
+    assert all(bool(size % 128) == checked for size in sizes)
+    assert max(sizes) < 1000
+
+
 def test_tiles_of_all_the_data_are_all_the_data() -> None:
     assert is_looped("for (int base = 0; base < n; base += TILE) {", "n")
     assert not is_looped("for (int i = threadIdx.x; i < n; i += TILE) {", "n")

@@ -160,18 +160,21 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         return f"rng.random({size}, dtype=np.{_numpy(element)})"
     if element.type == "float16":
         return f"rng.random({size}).astype(np.float16)"
-    if buffer.into and buffer.fill is None:
-        return _places(proposal, buffer, size)
+    behind = [one for one in proposal.buffers if one.name == buffer.into]
+    if behind and buffer.fill is None:
+        return _places(buffer, size, in_python(behind[0].ahead(proposal.counts)))
     most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
     fill = buffer.fill or Fill(0, most)
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
 
 
-def _places(proposal: Proposal, buffer: ProposedBuffer, size: str) -> str:
-    """So many places of items of the buffer that it leads into."""
+def _places(buffer: ProposedBuffer, size: str, places: str) -> str:
+    """So many of the places in the buffer that it leads into.
+
+    Args:
+        places: how many of these there are.
+    """
     kind = buffer.element.type
-    behind = next(one for one in proposal.buffers if one.name == buffer.into)
-    places = in_python(behind.ahead(proposal.counts))
     if not buffer.once:
         return f"rng.integers(0, {places}, {size}, dtype=np.{kind})"
     if places == size:

@@ -40,7 +40,8 @@ SHARE: Final = 8
 """Of so many two look at one: one watches, and one asks."""
 
 WAITING: Final = 2
-"""So many that are not the best may wait for each of these; others are believed at once."""
+"""So many that are not the best may wait for each that can be looked at; others are believed at
+once."""
 
 LONGEST: Final = 3.0
 """Seconds in which the reference has to be looked at; what takes longer is not done."""
@@ -78,7 +79,7 @@ class SecondOpinion:
     _looks: tuple[_Look, ...] | None = None
     _held: dict[int, _Held] = field(default_factory=dict)
     _codes: dict[bytes, str] = field(default_factory=dict)
-    _begun: set[int] = field(default_factory=set)
+    _begun: dict[int, bool] = field(default_factory=dict)  # whether it was ahead of all
     _turn: Lock = field(default_factory=Lock)
 
     def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, Trial]:
@@ -133,7 +134,7 @@ class SecondOpinion:
         """
         self._begin(threads)
         for ident, seen in threads.done(limit):
-            self._begun.discard(ident)
+            self._begun.pop(ident, None)
             if ident in self._held:
                 yield from self._told(ident, seen)
         if self._looks is None and time.monotonic() > opened:
@@ -147,10 +148,11 @@ class SecondOpinion:
         while len(self._begun) < _together():
             left = [ident for ident in self._held if ident not in self._begun]
             ahead = [ident for ident in left if self._is_ahead(self._held[ident][1])]
-            if not left:
+            others = sum(not was_ahead for was_ahead in self._begun.values())
+            if not ahead and (not left or others >= _of_others()):
                 return
             ident = min(ahead, key=lambda one: _rank(self._held[one][1]), default=left[0])
-            self._begun.add(ident)
+            self._begun[ident] = bool(ahead)
             threads.submit(ident)
 
     def _seen_of(self, evaluation: Evaluation) -> str | None:
@@ -164,7 +166,7 @@ class SecondOpinion:
         if self._looks == () or not evaluation.right or trial.genotype is None:
             return False
         return self._is_ahead(evaluation) or (
-            len(trial.edits) == 1 and len(self._held) < WAITING * _together()
+            len(trial.edits) == 1 and len(self._held) < WAITING * _of_others()
         )
 
     def _is_ahead(self, evaluation: Evaluation) -> bool:
@@ -241,3 +243,9 @@ def _is_quick(look: _Look, whole: Candidate) -> bool:
 def _together() -> int:
     """So many are looked at at a time."""
     return max(1, cores() // SHARE)
+
+
+def _of_others() -> int:
+    """So many of them that are not ahead of all that are believed: there are always some, and while
+    compilers have enough to do they pay for each."""
+    return max(1, _together() // 2)

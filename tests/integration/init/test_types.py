@@ -32,9 +32,9 @@ SOURCES = {
     "vectors, arrays and a union by value": f"""
         union Bits {{ float f; int i; }};
         struct Taps {{ short weight[5]; bool on; Bits bits; double3 shift; }};
-        __global__ void weigh(float *a, int n, float4 scale, Taps t, dim3 cells) {{
+        __global__ void weigh(float *a, int n, float4 scale, Taps t, dim3 corner) {{
           {INDEX}
-          if (i < n) a[i] = a[i] * scale.w + t.weight[i % 5] + t.bits.i + t.shift.y + cells.x;
+          if (i < n) a[i] = a[i] * (scale.w + t.weight[i % 5] + t.bits.i + t.shift.y + corner.x);
         }}""",
     "functor": f"""
         template <typename T> struct Twice {{
@@ -207,10 +207,10 @@ def test_a_struct_is_put_together_of_its_members(tmp_path: Path) -> None:
 
 def test_arrays_of_a_struct_are_scalars_of_several_values(tmp_path: Path) -> None:
     target = made("vectors, arrays and a union by value", tmp_path)
-    scale, taps, cells = target.structs
+    scale, taps, corner = target.structs
     assert (scale.size, scale.align, len(scale.members)) == (16, 16, 4)
     assert list(taps.members.items())[:3] == [("t_weight", 0), ("t_on", 10), ("t_bits_f", 12)]
-    assert (taps.size, cells.size) == (40, 12)
+    assert (taps.size, corner.size) == (40, 12)
     assert {s.name: s.count for s in target.scalars if s.count > 1} == {"t_weight": 5}
 
 

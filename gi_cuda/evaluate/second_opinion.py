@@ -8,7 +8,8 @@ cases that it has, and has asked what it does with something else in the place o
 second of a processor or two, where the GPU's own tools take several, and the GPU. The fastest one
 is looked at first; once it is believed, those that are slower come out as well. So is what is right
 by one edit, of which much else will be made, as far as there is time. All else comes out at once,
-and what has the machine code of what was looked at: half of what is right by one edit has.
+and what has the machine code of what was looked at, as a seventh to a half of what is right by one
+edit has.
 """
 
 from __future__ import annotations

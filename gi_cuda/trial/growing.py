@@ -21,7 +21,7 @@ _WORD = 4
 _PAGE = 4096
 _NONE = Beyond(0, 0, 0)
 
-_READ_BESIDE = 2**32 - POISON
+READ_BESIDE = 2**32 - POISON
 """So many items in front of a buffer is the one whose index was read past another one's end."""
 
 
@@ -57,7 +57,7 @@ def larger(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
 def _but_by_poison(beyond: Beyond, buffer: ProposedBuffer) -> Beyond:
     """What was seen of a buffer without what lies in front where an index points that is none: once
     that is read from where there are some, nothing may."""
-    away = beyond.before - _READ_BESIDE * buffer.element.bytes
+    away = beyond.before - READ_BESIDE * buffer.element.bytes
     return replace(beyond, before=0) if abs(away) <= _PAGE else beyond
 
 

@@ -21,6 +21,7 @@ from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import Extent
 from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.facts import is_handy
+from gi_cuda.trial.growing import READ_BESIDE
 from gi_cuda.trial.large import TryLarge, with_large_cases
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
 from gi_cuda.trial.troubles import Bearable, Brief, Slow, borne_with
@@ -98,14 +99,18 @@ class _Trials:
 
 
 def _is_grown(proposal: Proposal) -> bool:
-    return any(one.grown or one.begin for one in proposal.buffers)
+    return any(one.grown or _begins_by_poison(one) for one in proposal.buffers)
+
+
+def _begins_by_poison(buffer: ProposedBuffer) -> bool:
+    return buffer.begin == str(READ_BESIDE)
 
 
 def _as_before(proposal: Proposal) -> Proposal:
     """With buffers as they were before they were grown."""
 
     def ungrown(one: ProposedBuffer) -> ProposedBuffer:
-        one = replace(one, begin="")
+        one = replace(one, begin="") if _begins_by_poison(one) else one
         notes = replace(one.notes, size="")
         return replace(one, elements=one.grown, grown="", notes=notes) if one.grown else one
 

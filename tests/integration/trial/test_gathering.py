@@ -102,3 +102,33 @@ def test_what_is_assigned_to_has_each_place_once(
     assert outcome.passes
     made = files(outcome.proposal, tmp_path)["data.py"]
     assert '"to": rng.permutation(n).astype(np.int32)' in made
+
+
+NEIGHBOURS = """
+__global__ void sums(const float *a, float *b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) b[i] = a[i - 2048] + a[i / 64 * 64 + 63];
+}
+int main() {
+  int n = 4000;
+  float *a, *b;
+  cudaMalloc(&a, n * sizeof(float));
+  cudaMalloc(&b, n * sizeof(float));
+  sums<<<(n + 127) / 128, 128>>>(a + 2048, b, n);
+}
+"""
+
+
+def test_what_lies_in_front_for_its_neighbours_stays(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(NEIGHBOURS)
+    attempts = Attempts(tmp_path, 1, None)
+    found = mended(propose(source, None, from_options((), ())), attempts.attempt, 60)
+    assert {one.name: bool(one.begin) for one in found.proposal.buffers} == {"a": True, "b": False}
+    assert any(one.grown for one in found.proposal.buffers)
+    ended = with_buffers_as_they_were(found, attempts.attempt, lambda _: None, math.inf)
+    assert ended.passes
+    assert [one.begin for one in ended.proposal.buffers] == [
+        one.begin for one in found.proposal.buffers
+    ]
+    assert not any(one.grown for one in ended.proposal.buffers)

@@ -21,8 +21,14 @@ _WORD = 4
 _PAGE = 4096
 _NONE = Beyond(0, 0, 0)
 
-READ_BESIDE = 2**32 - POISON
-"""So many items in front of a buffer is the one whose index was read past another one's end."""
+_READ_BESIDE = 2**32 - POISON
+_MARGINS = 2**15
+
+
+def is_poison(items: int) -> bool:
+    """Whether so many items in front of a buffer is one whose index was read past another one's
+    end, or near such a one: margins hold poison less a number of the buffer's own."""
+    return _READ_BESIDE - _PAGE <= items <= _READ_BESIDE + _MARGINS + _PAGE
 
 
 class _Beside(NamedTuple):
@@ -57,8 +63,8 @@ def larger(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
 def _but_by_poison(beyond: Beyond, buffer: ProposedBuffer) -> Beyond:
     """What was seen of a buffer without what lies in front where an index points that is none: once
     that is read from where there are some, nothing may."""
-    away = beyond.before - READ_BESIDE * buffer.element.bytes
-    return replace(beyond, before=0) if abs(away) <= _PAGE else beyond
+    poison = is_poison(beyond.before // buffer.element.bytes)
+    return replace(beyond, before=0) if poison else beyond
 
 
 def _grown(

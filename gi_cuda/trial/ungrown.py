@@ -21,7 +21,7 @@ from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import Extent
 from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.facts import is_handy
-from gi_cuda.trial.growing import READ_BESIDE
+from gi_cuda.trial.growing import is_poison
 from gi_cuda.trial.large import TryLarge, with_large_cases
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
 from gi_cuda.trial.troubles import Bearable, Brief, Slow, borne_with
@@ -103,7 +103,7 @@ def _is_grown(proposal: Proposal) -> bool:
 
 
 def _begins_by_poison(buffer: ProposedBuffer) -> bool:
-    return buffer.begin == str(READ_BESIDE)
+    return buffer.begin.isdigit() and is_poison(int(buffer.begin))
 
 
 def _as_before(proposal: Proposal) -> Proposal:

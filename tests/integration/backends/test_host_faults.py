@@ -83,7 +83,13 @@ def test_accesses_beyond_static_shared_memory(host, statement, i, report):
 
 @pytest.mark.parametrize(
     ("statement", "i", "name"),
-    [("s[i] = 1", -1, "s"), ("tile[i] = 1", -1, "tile"), ("tile[i] = 1", -3, "tile")],
+    [
+        ("s[i] = 1", -1, "s"),
+        ("tile[i] = 1", -1, "tile"),
+        ("tile[i] = 1", -3, "tile"),
+        ("tile[i] = s[i]", -1, "tile"),
+        ("unsigned unwritten; s[i] = (unwritten = 0xFFFDA5A5)", -1, "s"),
+    ],
 )
 def test_a_write_just_beside_static_shared_memory_is_found_after_the_launch(
     host, statement, i, name
@@ -95,7 +101,25 @@ def test_a_write_just_beside_static_shared_memory_is_found_after_the_launch(
 def test_what_is_beside_static_shared_memory_is_poison(host):
     outcome = shared(host, "s[1] = s[i]", -1)
     assert (outcome.status, outcome.error) == (0, "")
-    assert outcome.outputs["out"].view(np.uint32)[5] == 0xFFFDA5A5
+    found = int(outcome.outputs["out"].view(np.uint32)[5])
+    assert 0xFFFD0000 < found < 0xFFFDA5A5, "it is a NaN, and not what nothing was written to holds"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "int i = blockIdx.x * 64 + threadIdx.x; if (i > n) return; out[i] = in[i]",
+        "out[-1] = in[-1]",
+        "in[-1] = out[-1]",
+        "out[-1] = 0xFFFDA5A5",
+    ],
+)
+def test_what_lies_beside_one_buffer_is_not_copied_beside_another_unseen(host, statement):
+    items = np.arange(1001, dtype=np.int32)
+    text = f"__global__ void k(int *in, int *out, int n) {{ {statement}; }}"
+    arguments = {"in": items, "out": 0 * items, "n": np.int32(1001)}
+    outcome = host.run(text, arguments, (16,), (64,))
+    assert outcome.error in [f"Overrun: the bytes beside buffer '{x}' were written" for x in OUT]
 
 
 def test_each_block_finds_poison_in_what_templates_share(host):

@@ -21,7 +21,7 @@ constexpr size_t kStackGuard = size_t(64) << 10;
 constexpr size_t kStackBytes = size_t(256) << 10;
 constexpr unsigned kMostThreads = 1024;  // of a block
 
-void poison(void *begin, size_t bytes);
+void poison(void *begin, size_t bytes, uint32_t word = GI_POISON);
 size_t page_bytes();
 
 // memory.cpp

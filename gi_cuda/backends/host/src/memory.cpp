@@ -19,6 +19,7 @@ struct Buffer {
   size_t pages_bytes;
   unsigned char *begin;  // within the pages, as near to their end as the alignment allows
   size_t bytes;
+  uint32_t margin;  // the word around it, up to the guards
   gi_beyond beyond;
   char name[96];
 };
@@ -40,9 +41,19 @@ unsigned given_pages;
 
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
+// Words of margins. None is that of another buffer, nor what unwritten memory holds: else `b[n] = a[n]`, one item
+// too far in both, would leave a margin as it was. All are a NaN, and negative, as poison is.
+constexpr uint32_t kMargins = 32749;
+uint32_t margin_of(uint32_t number) { return GI_POISON - 1 - number % kMargins; }
+
+uint32_t number_of(const char *name) {  // the same in each process: FNV-1a
+  uint32_t number = 2166136261u;
+  for (; *name; ++name) number = (number ^ static_cast<unsigned char>(*name)) * 16777619u;
+  return number;
+}
+
 // Without memcmp: an address sanitizer takes what is behind a variable of a library for its own.
-bool is_poison(const unsigned char *begin, size_t bytes) {
-  const uint32_t word = GI_POISON;
+bool holds(const unsigned char *begin, size_t bytes, uint32_t word) {
   const unsigned char *pattern = reinterpret_cast<const unsigned char *>(&word);
   unsigned differ = 0;
   for (; bytes >= sizeof word; bytes -= sizeof word, begin += sizeof word) {
@@ -52,6 +63,19 @@ bool is_poison(const unsigned char *begin, size_t bytes) {
   }
   while (bytes--) differ |= begin[bytes] ^ pattern[bytes];
   return !differ;
+}
+
+// Each margin is checked against a pattern that begins where it does.
+void close_margins(const Buffer &one) {
+  unsigned char *end = one.begin + one.bytes;
+  poison(one.pages, size_t(one.begin - one.pages), one.margin);
+  poison(end, size_t(one.pages + one.pages_bytes - end), one.margin);
+}
+
+bool is_overrun(const Buffer &one) {
+  const unsigned char *end = one.begin + one.bytes;
+  return !holds(one.pages, size_t(one.begin - one.pages), one.margin) ||
+         !holds(end, size_t(one.pages + one.pages_bytes - end), one.margin);
 }
 
 Buffer *map(size_t bytes, size_t alignment, const char *name) {
@@ -75,9 +99,9 @@ Buffer *map(size_t bytes, size_t alignment, const char *name) {
   buffer->beyond = {};
   buffer->begin = buffer->pages + (buffer->pages_bytes - round_up(bytes, alignment));
   snprintf(buffer->name, sizeof buffer->name, "%s", name);
-  poison(buffer->pages, buffer->pages_bytes);
-  // The margin behind the data is checked against a pattern that begins where the data ends.
-  poison(buffer->begin + bytes, size_t(buffer->pages + buffer->pages_bytes - buffer->begin) - bytes);
+  poison(buffer->begin, bytes);
+  buffer->margin = margin_of(number_of(buffer->name));
+  close_margins(*buffer);
   buffer->next = buffers;
   buffers = buffer;
   return buffer;
@@ -125,14 +149,12 @@ void note_beyond(Buffer &buffer, const unsigned char *first, const unsigned char
 void note_margins(Buffer &buffer) {
   unsigned char *end = buffer.begin + buffer.bytes, *behind = buffer.pages + buffer.pages_bytes;
   unsigned char *first = buffer.pages, *last = behind;
-  const uint32_t word = GI_POISON;
-  const unsigned char *poison_byte = reinterpret_cast<const unsigned char *>(&word);
-  while (first < buffer.begin && *first == poison_byte[size_t(first - buffer.pages) % 4]) ++first;
-  while (last > end && last[-1] == poison_byte[size_t(last - 1 - end) % 4]) --last;
+  const unsigned char *byte = reinterpret_cast<const unsigned char *>(&buffer.margin);
+  while (first < buffer.begin && *first == byte[size_t(first - buffer.pages) % 4]) ++first;
+  while (last > end && last[-1] == byte[size_t(last - 1 - end) % 4]) --last;
   if (first < buffer.begin) note_beyond(buffer, first, first);
   if (last > end) note_beyond(buffer, last - 1, last);
-  poison(buffer.pages, size_t(buffer.begin - buffer.pages));
-  poison(end, size_t(behind - end));
+  close_margins(buffer);
 }
 
 }  // namespace
@@ -164,8 +186,7 @@ size_t page_bytes() {
   return bytes;
 }
 
-void poison(void *begin, size_t bytes) {
-  const uint32_t word = GI_POISON;
+void poison(void *begin, size_t bytes, uint32_t word) {
   unsigned char *at = static_cast<unsigned char *>(begin);
   for (; bytes >= sizeof word; bytes -= sizeof word, at += sizeof word) memcpy(at, &word, sizeof word);
   if (bytes) memcpy(at, &word, bytes);
@@ -178,17 +199,20 @@ Place find_buffer(const void *address) {
   return {nullptr, nullptr, 0};
 }
 
-void close_margins(const gi_shared &one) {
-  poison(one.begin - one.before, one.before);
-  poison(one.begin + one.bytes, one.behind);
+void close_margins(const gi_shared &one, uint32_t margin) {
+  poison(one.begin - one.before, one.before, margin);
+  poison(one.begin + one.bytes, one.behind, margin);
 }
 
 const gi_shared *overrun_shared(const gi_kernel &kernel) {
-  for (const gi_shared *one = kernel.shared; one < kernel.shared + kernel.shared_count; ++one)
-    if (!is_poison(one->begin - one->before, one->before) || !is_poison(one->begin + one->bytes, one->behind)) {
-      close_margins(*one);
-      return one;
+  for (unsigned at = 0; at < kernel.shared_count; ++at) {
+    const gi_shared &one = kernel.shared[at];
+    const uint32_t margin = margin_of(at);
+    if (!holds(one.begin - one.before, one.before, margin) || !holds(one.begin + one.bytes, one.behind, margin)) {
+      close_margins(one, margin);
+      return &one;
     }
+  }
   return nullptr;
 }
 
@@ -197,12 +221,8 @@ const char *overrun_buffer() {
     for (Buffer *buffer = buffers; buffer; buffer = buffer->next) note_margins(*buffer);
     return nullptr;
   }
-  for (const Buffer *buffer = buffers; buffer; buffer = buffer->next) {
-    const unsigned char *end = buffer->begin + buffer->bytes;
-    if (!is_poison(buffer->pages, size_t(buffer->begin - buffer->pages)) ||
-        !is_poison(end, size_t(buffer->pages + buffer->pages_bytes - end)))
-      return buffer->name;
-  }
+  for (const Buffer *buffer = buffers; buffer; buffer = buffer->next)
+    if (is_overrun(*buffer)) return buffer->name;
   return nullptr;
 }
 
@@ -226,10 +246,11 @@ void *gi_alloc(size_t bytes, size_t alignment, const char *name) {
 }
 
 bool gi_open_shared(const gi_shared *shared, unsigned count) {
-  for (const gi_shared *one = shared; one < shared + count; ++one) {
-    if (!one->pages) continue;
-    if (mprotect(one->begin - one->before, one->before + one->bytes + one->behind, PROT_READ | PROT_WRITE)) return false;
-    close_margins(*one);
+  for (unsigned at = 0; at < count; ++at) {
+    const gi_shared &one = shared[at];
+    if (!one.pages) continue;
+    if (mprotect(one.begin - one.before, one.before + one.bytes + one.behind, PROT_READ | PROT_WRITE)) return false;
+    close_margins(one, margin_of(at));
   }
   return true;
 }

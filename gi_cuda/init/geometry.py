@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar import SourceLine
-from gi_cuda.grammar.frontends.cuda.constants import constant
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.launching import LaunchSite
+from gi_cuda.init.own_block import blocks_for_each, own_block
 from gi_cuda.init.sizes import Extent, at_a_time, bare, bracketed, large_enough
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.tuning import MOST_THREADS
@@ -157,7 +156,9 @@ def _assumed(
     while len(block) > 1 and block[-1] == "1":
         block = block[:-1]
     numbers: dict[str, str] = {}
-    for text, number in zip(block, _BLOCKS[len(block)], strict=True):
+    for axis, text, number in zip("xyz", block, _BLOCKS[len(block)], strict=False):
+        if _WORD.fullmatch(text):
+            number = _own(source, axis, usable) or number
         for name in _WORD.findall(text):
             if name not in usable:
                 numbers.setdefault(name, use.branch.get(name, number))
@@ -204,7 +205,7 @@ def _guess(
     axes = re.findall(r"Idx\s*\.\s*([xyz])", _BLOCKS_BEYOND.sub("", source.body))
     dimensions = max(["xyz".index(axis) + 1 for axis in axes] + [len(known), 1])
     steps = known or tuple(
-        _block(source.code, source.body, axis, usable) or default
+        _own(source, axis, usable) or default
         for axis, default in zip("xyz", _BLOCKS[dimensions], strict=False)
     )
     steps += ("1",) * (dimensions - len(steps))
@@ -220,12 +221,21 @@ def _guess(
         along *= 2
     if dimensions == 1:
         compared = _compared_with_threads(source.body, along)
+        if not compared and (each := blocks_for_each(source.code, source.body, along)):
+            return Launching((" * ".join(each),), block, _shared(source, block))
         along = compared if len(compared) == 1 else [" * ".join(along)]
     along += ["1"] * dimensions
     along = [_factor(many) for many in along]
     by = [bracketed(step) for step in steps]
     grid = tuple(f"({n} + {b} - 1) / {b}" for n, b in zip(along, by, strict=False))
     return Launching(grid, block, _shared(source, block))
+
+
+def _own(source: Chosen, axis: str, usable: frozenset[str]) -> str | None:
+    """See :func:`own_block`; of an instance, with the numbers that its template has."""
+    own = {one.name: source.types.aliases.get(one.name, "") for one in source.kernel.templates}
+    numbers = {name: text for name, text in own.items() if text.isdigit()}
+    return own_block(source.code, _with(source.body, numbers), axis, usable)
 
 
 def _compared_with_threads(body: str, sizes: Sequence[str]) -> list[str]:
@@ -245,23 +255,6 @@ def _is_compared_twice(body: str, name: str) -> bool:
 def _factor(many: str) -> str:
     """A product as a summand."""
     return many if re.fullmatch(r"[\w *]+", many) else bracketed(many)
-
-
-def _block(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> str | None:
-    """The size of a block that the kernel itself takes for granted: ``blockIdx.x * TILE``."""
-    index = rf"blockIdx\s*\.\s*{axis}"
-    if alias := re.search(rf"\b(\w+)\s*=\s*{index}\s*;", body):
-        # What it is multiplied by may as well be the length of a row.
-        usable &= code.macros.keys()
-        index = rf"\b(?:{index}|{alias[1]})\b"
-    for match in re.finditer(rf"{index}\s*\*\s*(\w+)(?![\w.])|(\w+)\s*\*\s*{index}", body):
-        name = match[1] or match[2]
-        if name in usable:
-            return name
-        value = constant(code, name)
-        if value is not None and 1 <= value <= 1024:
-            return str(value)
-    return None
 
 
 def _along(passed: list[str], constants: Mapping[str, int], dimensions: int) -> list[str]:

@@ -20,6 +20,9 @@ from gi_cuda.init.sources import Chosen
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _UNSCOPED = re.compile(r"(?<!::)(?<!:: )\b[A-Za-z_]\w*")
 _INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
+_TILE, _SOME = 16, 4
+"""Rows and columns of a tile of which nothing is known; what is neither that nor a block."""
+
 _SCOPES = ("namespace_definition", "struct_specifier", "class_specifier")
 _SCOPED = (*_SCOPES, "enum_specifier", "alias_declaration")
 _WORDS_OF_TYPES = frozenset(["const", "volatile", "struct", "typename", "class", "enum", "std"])
@@ -47,8 +50,7 @@ def instance_of(
     for index, parameter in enumerate(kernel.templates):
         if index < len(known):
             words.append(known[index])
-            if parameter.type is None:
-                aliases[parameter.name] = known[index]
+            aliases[parameter.name] = known[index]
             continue
         text = (given[index] or None) if index < len(given) else None
         text = text or _deduced(kernel, parameter.name, use) or parameter.default
@@ -58,13 +60,13 @@ def instance_of(
             if text is None and (name := _called(source, parameter)) is not None:
                 raise _nothing_to_call(source, name)
             text = text or _likely(source, parameter.name)
-            aliases[parameter.name] = text
         elif text is None or not _is_constant(types, text, active):
             text = made.get(index) or _enumerator(source, parameter, text)
             text = text or _number(parameter, types)
         elif text.isdigit() and _last(parameter.type) in types.enums:
             # A number alone is no value of an enumeration.
             text = f"{parameter.type}({text})"
+        aliases[parameter.name] = text
         words.append(text)
     # Those left out have their defaults.
     name = f"{kernel.name}<{', '.join(words)}>"
@@ -143,7 +145,8 @@ def _number(parameter: TemplateParameter, types: ElementTypes) -> str:
         return "true"
     if parameter.type is not None and _last(parameter.type) in types.enums:
         return f"{parameter.type}(0)"
-    return str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
+    name = parameter.name.lower()
+    return str(DEFAULT_BLOCK if "lock" in name else _TILE if "tile" in name else _SOME)
 
 
 def _last(name: str) -> str:

@@ -1,0 +1,79 @@
+"""What a kernel takes for granted of the block that it runs in, and of how many there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from gi_cuda.init.own_block import blocks_for_each, own_block
+
+REDUCES = """int tid = threadIdx.x, row = blockIdx.x;
+  float sum = 0;
+  for (int j = tid; j < d.cols; j += {step}) sum += x[row * d.stride + j];"""
+
+
+@pytest.mark.parametrize(
+    ("axis", "body", "expected"),
+    [
+        ("x", "for (int i = threadIdx.x; i < n; i += 256) a[i] = 0;", "256"),
+        (
+            "x",
+            "int t = threadIdx.x;\n for (unsigned int i = t; i < n; i += THREADS) a[i] = 0;",
+            "96",
+        ),
+        ("x", "int t = threadIdx.x; for (int i = t; i < n; i += THREADS / 2) a[i] = 0;", "48"),
+        ("x", "for (int i = threadIdx.x; i < n; i += warpSize) a[i] = 0;", "32"),
+        ("x", "for (int i = threadIdx.x; i < n; i += WIDE) a[i] = 0;", "WIDE"),
+        ("x", "for (int i = first[0] + threadIdx.x; i < n; i += warpSize) a[i] = 0;", "32"),
+        ("x", "for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += 640) a[i] = 0;", "64"),
+        ("x", "for (int i = threadIdx.x; i < n; i += blockDim.x) a[i] = 0;", None),
+        ("x", "for (int i = threadIdx.x; i < n; i += 4096) a[i] = 0;", None),
+        ("x", "for (int i = threadIdx.y; i < n; i += 64) a[i] = 0;", None),
+        ("y", "for (int i = threadIdx.y; i < n; i += 64) a[i] = 0;", "64"),
+        (
+            "y",
+            "int y = blockIdx.y * THREADS + threadIdx.y; for (int j = 0; j < THREADS; j += 8)"
+            " tile[threadIdx.y + j][threadIdx.x] = a[(y + j) * n];",
+            "8",
+        ),
+        ("x", "int x = blockIdx.x * THREADS + threadIdx.x; a[x] = 0;", "96"),
+        ("x", "int x = THREADS * blockIdx.x + threadIdx.x; a[x] = 0;", "96"),
+        ("x", "int row = blockIdx.x; a[row * THREADS + threadIdx.x] = 0;", "96"),
+        ("x", "for (int k = 0; k < 3; k += 1) sum += a[threadIdx.x + k];", None),
+        ("x", "for (int k = 0; k < n; k += 16) s[threadIdx.y] += a[k + threadIdx.x];", "16"),
+        ("x", "using Sum = cub::BlockReduce<float, THREADS>;", "96"),
+        ("x", "typedef cub::BlockScan<T, 128, cub::BLOCK_SCAN_RAKING> Scan;", "128"),
+        ("x", "__shared__ float s[THREADS]; s[threadIdx.x] = a[threadIdx.x];", "96"),
+        ("x", "__shared__ float s[64]; int t = threadIdx.x; s[t] = s[63 - t];", "64"),
+        ("y", "__shared__ float s[8][32 + 1]; s[threadIdx.y][threadIdx.x] = 0;", "8"),
+        (
+            "x",
+            "__shared__ float s[1024]; s[threadIdx.x] = 0;"
+            " for (int h = blockDim.x / 2; h; h /= 2) s[threadIdx.x] += s[threadIdx.x + h];",
+            None,
+        ),
+        ("x", "__shared__ float s[512]; s[threadIdx.x / 32] = 0;", None),
+        ("x", "a[blockIdx.x * blockDim.x + threadIdx.x] = 0;", None),
+    ],
+)
+def test_the_threads_of_a_block(read, axis: str, body: str, expected: str | None) -> None:
+    text = f"#define THREADS 96\n#define WIDE 64\n__global__ void k(float *a, int n) {{ {body} }}"
+    assert own_block(read(text), body, axis, frozenset(["WIDE", "n"])) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (REDUCES.format(step="blockDim.x"), ["d_rows"]),
+        (REDUCES.format(step="256"), ["d_rows"]),
+        ("for (int j = threadIdx.x; j < d_cols; j += 32) a[blockIdx.x] += x[j];", ["d_rows"]),
+        ("for (int j = threadIdx.x; j < n; j += 32) a[blockIdx.x] += x[j];", []),
+        ("for (int j = threadIdx.x; j < d_cols; j += 32) a[0] += x[j];", []),
+        ("int i = 32 * blockIdx.x; for (int j = threadIdx.x; j < d_cols; j += 8) a[i + j]++;", []),
+        ("for (int j = threadIdx.x; j < d_cols; j += 8) a[blockIdx.x * THREADS + j] = 0;", []),
+        ("for (int j = threadIdx.x; j < d_cols; j += 8) a[blockIdx.x * n + j] = 0;", ["d_rows"]),
+        ("int i = blockIdx.x; if (i < d_rows) a[i * d_cols + threadIdx.x] = 0;", []),
+    ],
+)
+def test_of_what_there_is_a_block_for_each_item(read, body: str, expected: list[str]) -> None:
+    code = read(f"#define THREADS 96\n__global__ void k(float *a, int n) {{ {body} }}")
+    assert blocks_for_each(code, body, ["d_rows", "d_cols"]) == expected

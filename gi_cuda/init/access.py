@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from enum import Flag, auto
-from itertools import pairwise
 
 from tree_sitter import Node
 
@@ -35,6 +34,7 @@ _AS_PLACE = rf"\(*(?:{_CAST}\[0\]|\*\(*{_CAST})\)*"
 """``(reinterpret_cast<float4 *>(&(x))[0])``, without white space."""
 _CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--|(?<!&)&(?!&)|[;{#]|\basm\b")
 """What stands in a macro that may change what it is given, or tell where that is."""
+_COMPARES = ("<", "<=", ">", ">=", "==", "!=")
 _CASTS = ("reinterpret_cast", "static_cast", "const_cast")
 
 
@@ -230,19 +230,57 @@ class _Follower:
 
 
 def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
-    """Whether a name is one side of a comparison in a function, also one that a macro makes."""
+    """Whether a name is one side of a comparison in a function, also one that a macro makes.
+
+    What is compared with an item of an array is a threshold, and no bound of anything.
+    """
     body = function.node.child_by_field_name("body")
     if body is None:
         return False
-    return _is_compared_by_macro(code, code.of(body), name) or any(
-        node.type == "binary_expression"
-        and any(
-            code.of(one) in ("<", "<=", ">", ">=", "==", "!=")
-            and name in (code.of(other), code.of(node.children[0]))
-            for one, other in pairwise(node.children)
-        )
-        for node in walk(body)
-    )
+    if _is_compared_by_macro(code, code.of(body), name):
+        return True
+    sides = [one for node in walk(body) for one in _compared_with(code, node, name)]
+    return any(not _is_item(code, body, one) for one in sides)
+
+
+def _compared_with(code: CudaFile, node: Node, name: str) -> list[Node]:
+    """What a name is compared with in an expression."""
+    if node.type != "binary_expression":
+        return []
+    left, *_, right = node.children
+    if not any(code.of(one) in _COMPARES for one in node.children[1:-1]):
+        return []
+    return [other for one, other in ((left, right), (right, left)) if code.of(one) == name]
+
+
+def _is_item(code: CudaFile, body: Node, node: Node, depth: int = 0) -> bool:
+    """Whether an expression is an item of an array, or what a method returns, or a variable that
+    is set to nothing else."""
+    while node.type in ("parenthesized_expression", "cast_expression"):
+        node = node.child_by_field_name("value") or node.named_children[0]
+    if node.type == "call_expression":
+        called = node.child_by_field_name("function")
+        return called is not None and called.type == "field_expression"
+    if node.type == "pointer_expression":
+        return code.of(node).startswith("*")
+    if node.type != "identifier" or depth > 1:
+        return node.type == "subscript_expression"
+    held = [one for part in walk(body) if (one := _set_to(code, part, code.of(node))) is not None]
+    return bool(held) and all(_is_item(code, body, one, depth + 1) for one in held)
+
+
+def _set_to(code: CudaFile, node: Node, name: str) -> Node | None:
+    """What a declaration or assignment sets a variable to; itself where it changes it."""
+    if node.type == "init_declarator":
+        target, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+    elif node.type == "assignment_expression":
+        plain = any(code.of(one) == "=" for one in node.children[1:-1])
+        target, value = node.child_by_field_name("left"), node.children[-1] if plain else node
+    elif node.type == "update_expression":
+        target, value = node.child_by_field_name("argument"), node
+    else:
+        return None
+    return value if target is not None and code.of(target) == name else None
 
 
 def _is_compared_by_macro(code: CudaFile, text: str, name: str) -> bool:

@@ -95,6 +95,31 @@ def test_comparisons(read: Callable[[str], CudaFile]) -> None:
     assert [is_compared(code, kernel.definition, name) for name in "nms"] == [True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("body", "bounds"),
+    [
+        ("if (a[i] < line) a[i] = 0;", False),
+        ("if ((int)a[i] < (line)) a[i] = 0;", False),
+        ("if (line >= *(a + i)) a[i] = 0;", False),
+        ("a[i] = image.at(i) < line ? 0 : 255;", False),
+        ("int pixel = a[i]; if (pixel > line) a[i] = 0;", False),
+        ("int pixel; pixel = a[i]; if (pixel > line) a[i] = 0;", False),
+        ("int pixel = a[i]; pixel++; if (pixel > line) a[i] = 0;", True),
+        ("if (a[i] < line && i < line) a[i] = 0;", True),
+        ("if (place(i) < line) a[i] = 0;", True),
+        ("int at = i; if (at < line) a[at] = 0;", True),
+    ],
+)
+def test_what_items_are_compared_with_is_a_threshold(
+    read: Callable[[str], CudaFile], body: str, bounds: bool
+) -> None:
+    code = read(
+        f"__global__ void k(int *a, Image image, int line) {{ int i = threadIdx.x; {body} }}"
+    )
+    (kernel,) = kernels(code)
+    assert is_compared(code, kernel.definition, "line") == bounds
+
+
 def test_comparisons_that_macros_make(read: Callable[[str], CudaFile]) -> None:
     code = read(
         "#define LOOP(i, n) for (int i = threadIdx.x; i < (n); i += blockDim.x)\n"

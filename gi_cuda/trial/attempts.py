@@ -21,7 +21,6 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import load_target
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
-from gi_cuda.trial.changes import guessed
 from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, on_host, plan
 from gi_cuda.trial.reach import Counted, Reach, counted_in, reach_of
 from gi_cuda.trial.resizing import BRIEF, GPU_BRIEF
@@ -188,7 +187,7 @@ class Attempts:
                 return Tiny(sizes)
             if seen.seconds < BRIEF:
                 return Brief(seen.seconds)
-            if guessed(proposal) and crowded(tools, built):
+            if crowded(tools, built):
                 return Crowded()
             return Alike() if seen.alike else None
 

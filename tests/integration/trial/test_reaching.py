@@ -114,3 +114,28 @@ def test_threads_that_share_a_loop_get_more_than_one_item(
     blocks = sizes[outcome.proposal.launching.grid[0]]
     assert 256 * blocks.train < sizes["n"].train
     assert blocks.device == 640
+
+
+RACING = """
+__global__ void k(const float *a, float *b, int width, int height) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  b[y * width + x] = a[y * width + x] + x;
+  if (width % 16) b[y * width + x] *= 3;
+}
+int main(int argc, char **argv) {
+  int width = atoi(argv[1]), height = atoi(argv[2]); float *a, *b;
+  cudaMalloc(&a, (width + 32) * (height + 32) * sizeof(float));
+  cudaMalloc(&b, (width + 32) * (height + 32) * sizeof(float));
+  k<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(a, b, width, height);
+}
+"""
+
+
+def test_sizes_with_which_threads_race_are_not_taken(
+    reaching: Callable[[str], tuple[Reach, Outcome]],
+) -> None:
+    first, outcome = reaching(RACING)
+    assert first.statements < first.of
+    assert outcome.passes
+    assert outcome.reached == first
+    assert all(one.train % 16 == 0 for one in outcome.proposal.extents)

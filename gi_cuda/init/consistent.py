@@ -12,7 +12,7 @@ from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.count_names import is_of_threads
 from gi_cuda.init.members import ProposedScalar, ProposedStruct
-from gi_cuda.init.sizes import is_few
+from gi_cuda.init.sizes import is_few, is_looped
 
 _PITCH = re.compile(r"(?i)\w*(?:pitch|stride)|ld[a-z]?|\w*_ld")
 _WIDTH = re.compile(r"(?i)\w*width|w|\w*col(?:umn)?s?|nx|\w*_w|img_?w|size_?x|dim_?x|n")
@@ -31,27 +31,29 @@ def is_pitch_name(name: str) -> bool:
 
 
 def consistent(
-    scalars: Sequence[ProposedScalar], counting: Sequence[str], body: str
+    scalars: Sequence[ProposedScalar], counting: Sequence[str], texts: Sequence[str]
 ) -> tuple[ProposedScalar, ...]:
     """The scalars, some of them computed from those that say how much data there is.
 
     Args:
         counting: names of these.
-        body: the kernel's text.
+        texts: of the kernel, and of what it reaches.
     """
     counts = [one for one in scalars if one.name in counting]
-    square = _of_several_structs(counts)
-    items = [one.name for one in counts if not is_of_threads(one.meaning) and one not in square[1:]]
+    tied = _of_several_structs(counts, texts)
+    own = [one for one in counts if one.name not in tied]
+    items = [one.name for one in own if not is_of_threads(one.meaning)]
     found = []
     for one in scalars:
         free = one.computed is None and not one.source and one.count == 1
-        width = _width(one, [c for c in counts if c not in square[1:]])
-        if one in square[1:]:
-            one = replace(one, computed=square[0].name, note="as of the others: all fit together")
+        width = _width(one, counts)
+        if one.name in tied:
+            one = replace(one, computed=tied[one.name], note="as of the others: all fit together")
         elif free and items and one in counts and is_of_threads(one.meaning):
             one = replace(one, computed=" * ".join(items), note="assumed: one for each item")
-        elif free and width and "int" in one.element.type and _is_pitch(one, body):
-            wide = "pitch" in one.meaning.lower() and _OF_BYTES.search(body)
+        elif free and width and "int" in one.element.type and _is_pitch(one, texts[0]):
+            width = tied.get(width, width)
+            wide = "pitch" in one.meaning.lower() and _OF_BYTES.search(texts[0])
             text = f"{width} * {_LARGEST}" if wide else width
             one = replace(one, computed=text, note="assumed: rows without gaps")
         found.append(one)
@@ -64,11 +66,20 @@ def _is_pitch(scalar: ProposedScalar, body: str) -> bool:
     return _PITCH.fullmatch(scalar.meaning) is not None and divides is None
 
 
-def _of_several_structs(counts: Sequence[ProposedScalar]) -> list[ProposedScalar]:
-    """Sizes in several structs that have a member of the same name, as several matrices have."""
+def _of_several_structs(counts: Sequence[ProposedScalar], texts: Sequence[str]) -> dict[str, str]:
+    """For sizes in several structs that have a member of the same name, as several matrices have,
+    the sizes that they are the same as.
+
+    Those of one name are, as images have one height; all are where a loop goes through a row of one
+    matrix, since that may be a column of another one.
+    """
     members = [one for one in counts if one.member]
     names = [one.meaning for one in members]
-    return members if any(names.count(name) > 1 for name in names) else []
+    if len(set(names)) == len(names):
+        return {}
+    whole = any(is_looped(text, one.meaning) for text in texts for one in members)
+    first = {name: members[0 if whole else names.index(name)].name for name in names}
+    return {one.name: to for one in members if (to := first[one.meaning]) != one.name}
 
 
 def _width(pitch: ProposedScalar, counts: Sequence[ProposedScalar]) -> str | None:

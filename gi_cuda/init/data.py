@@ -94,7 +94,7 @@ def data_of(
         launches = read()
         given = replace(given, scalars=with_members_set(given.scalars, launches.use))
     saying = _counting(source, given.scalars, launches.use)
-    scalars = set_apart(consistent(given.scalars, saying, source.body))
+    scalars = set_apart(consistent(given.scalars, saying, (source.body, *source.texts)))
     counting = counted = _counting(source, scalars, launches.use)
     if not counting and launches.use is not None:
         # How much there is, only the host code knows: by the name that it has there.

@@ -4,7 +4,38 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.init.consistent import of_counts, of_pairs
+from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.init.consistent import consistent, of_counts, of_pairs
+from gi_cuda.init.members import ProposedScalar
+
+IMAGES = [
+    ProposedScalar.guessed(f"{image}_{name}", Element("int32"), 1, f"{image}.{name}")
+    for image in ("a", "b")
+    for name in ("pitch", "height", "width")
+]
+COUNTS = ["a_height", "a_width", "b_height", "b_width"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "b.at[y * b.pitch + x] = a.at[y * a.pitch + x];",
+            {"a_pitch": "a_width", "b_pitch": "a_width"}
+            | {"b_height": "a_height", "b_width": "a_width"},
+        ),
+        (
+            "for (int k = 0; k < a.width; k++) sum += a.get(y, k) * b.get(k, x);",
+            {"a_pitch": "a_height", "b_pitch": "a_height", "a_width": "a_height"}
+            | {"b_height": "a_height", "b_width": "a_height"},
+        ),
+    ],
+)
+def test_rows_are_as_long_as_those_of_the_matrices_that_they_are_like(
+    text: str, said: dict[str, str]
+) -> None:
+    found = consistent(IMAGES, COUNTS, [text])
+    assert {one.name: one.computed for one in found if one.computed} == said
 
 
 @pytest.mark.parametrize(

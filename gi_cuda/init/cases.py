@@ -94,11 +94,20 @@ def _less(extents: Sequence[Extent], first: CaseSizes, second: Second) -> tuple[
         return first.sizes
     # A GPU has so much to do that half of it can be timed as well.
     share = _NEARLY if second is Second.NEARLY and not first.device else _SHARE
-    each = share ** (1 / max(1, sum(map(_is_free, extents))))
+    free = [size for one, size in zip(extents, first.sizes, strict=True) if _is_free(one)]
+    shares = iter(_shares(free, share))
     return tuple(
-        _scaled(size, each, odd=second is not Second.WHOLE) if _is_free(one) else size
+        _scaled(size, next(shares), odd=second is not Second.WHOLE) if _is_free(one) else size
         for one, size in zip(extents, first.sizes, strict=True)
     )
+
+
+def _shares(sizes: Sequence[int], share: float) -> list[float]:
+    """What is left of each size where that share of all data is: of sizes that are alike less of
+    the later ones, so that no variant may take one for another."""
+    alike = len(set(sizes)) < len(sizes)
+    weights = [1 + number if alike else 1 for number in range(len(sizes))]
+    return [share ** (weight / sum(weights)) for weight in weights]
 
 
 def _scaled(size: int, share: float, *, odd: bool) -> int:

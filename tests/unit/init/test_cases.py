@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,26 @@ def test_the_second_case_has_about_half_of_the_data_in_odd_sizes() -> None:
     first, second = (one.sizes for one in cases(FREE, Second.ODD)[:2])
     assert all(size % 2 for size in second)
     assert 0.4 < math.prod(second) / math.prod(first) < 0.6
+
+
+@pytest.mark.parametrize(
+    ("alike", "second"),
+    [
+        ((1024, 1024), Second.ODD),
+        ((1024, 1024), Second.WHOLE),
+        ((128, 128, 128), Second.ODD),
+        ((64, 16, 64), Second.WHOLE),
+        ((16, 16), Second.WHOLE),
+    ],
+)
+def test_sizes_that_are_alike_are_none_in_the_second_case(
+    alike: tuple[int, ...], second: Second
+) -> None:
+    extents = [Extent("n", True, 40 + i, 30 + i, size) for i, size in enumerate(alike)]
+    found = {one.name: one.sizes for one in cases(extents, second)}
+    assert found["large"] == alike
+    assert len(set(found["large-2"])) == len(alike)
+    assert 0.25 < math.prod(found["large-2"]) / math.prod(alike) < 0.6
 
 
 def test_what_was_free_is_so_where_it_was_doubled() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile, plain_type, walk
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, constants_in, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
 from gi_cuda.init.launch_macros import written_out
@@ -86,7 +86,7 @@ def _constants(code: CudaFile) -> Iterator[tuple[str, str]]:
         if node.type == "enumerator_list":
             yield from _enumerators(code, node)
         elif node.type in _DECLARED:
-            yield from CONSTANT.findall(code.of(node))
+            yield from constants_in(code.of(node))
         if node.type != "function_definition":
             stack.extend(reversed(node.children))
 

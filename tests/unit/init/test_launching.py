@@ -10,6 +10,7 @@ from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 from gi_cuda.init.host import KnownNames, read_host_code
 from gi_cuda.init.launching import launch_sites
+from gi_cuda.spec.expression import parse
 
 from .conftest import launch
 
@@ -45,6 +46,24 @@ def test_grids(read: Callable[[str], CudaFile], grid: str, expected: str | None)
     elif "?" not in grid:
         assert use.grid is None
     assert use.values == {"s": 1.5}
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "constexpr std::size_t WIDE = 96;",
+        "static constexpr std::uint32_t WIDE{96};",
+        "const unsigned long long WIDE = {96};",
+        "constexpr auto WIDE = 96;",
+        "typedef unsigned u32; const u32 WIDE = 96;",
+        "const int OTHER = 3, WIDE = OTHER * 32;",
+    ],
+)
+def test_constants_of_any_whole_type(read: Callable[[str], CudaFile], declared: str) -> None:
+    host = f"{declared} void run(float *a, int N) {{ k<<<N / WIDE, WIDE>>>(a, N, 0); }}"
+    use = launch(read, host)
+    assert use.block is not None
+    assert [parse(text).evaluate({}) for text in use.block] == [96]
 
 
 def test_three_dimensions_of_locals_and_constructors(read: Callable[[str], CudaFile]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, constants_in
 from gi_cuda.spec.expression import ExpressionError, parse
 
 LONGEST = 2000
@@ -36,6 +36,6 @@ def named(code: CudaFile) -> dict[str, str]:
         for macro in one.macros.values():
             if macro.parameters is None and macro.body:
                 found.setdefault(macro.name, macro.body)
-        for name, body in CONSTANT.findall(one.text):
+        for name, body in constants_in(one.text):
             found.setdefault(name, body)
     return found

@@ -20,11 +20,17 @@ from gi_cuda.spec.kernel_names import listed
 
 _SPACE = re.compile(r"\s+")
 _GLOBAL = re.compile(r"\b__global__\b")
-CONSTANT = re.compile(
-    r"\b(?:static\s+|constexpr\s+|const\s+|inline\s+|__device__\s+|unsigned\s+)+"
-    r"(?:int|unsigned|uint|size_t|long|short|u?int\d+_t)\s+(\w+)\s*=\s*([^;,]+);"
+_CONSTANTS = re.compile(
+    r"\b(?:static\s+|constexpr\s+|const\s+|inline\s+|__device__\s+|unsigned\s+|long\s+)+"
+    r"(?:(?:std::)?(?:int|unsigned|uint|size_t|ptrdiff_t|long|short|auto|u?int\d+_t|[ui]\d+)\s+"
+    r"(?:(?:const|constexpr)\s+)?)"
+    r"(\w+\s*(?:=(?!=)[^;{}]*|=?\s*\{[^;{}]*\}))\s*;"
 )
-"""Constants that are no macros: name and value."""
+"""What declares constants that are no macros."""
+
+_CONSTANT = re.compile(r"\s*(\w+)\s*(?:=\s*\{?|\{)\s*([^{}]+?)\s*\}?\s*")
+_COMMA = re.compile(r",(?![^(]*\))")
+"""What separates declarators, and no arguments."""
 
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|register|typename|struct|class|enum|__restrict__|__restrict|restrict"
@@ -327,7 +333,14 @@ def source_constants(code: CudaFile) -> dict[str, str]:
         for node in walk(code.root)
         if node.type == "declaration" and not inside_function(node)
     )
-    return dict(CONSTANT.findall(declared))
+    return dict(constants_in(declared))
+
+
+def constants_in(text: str) -> list[tuple[str, str]]:
+    """Constants that are no macros: name and value."""
+    declared = [one for group in _CONSTANTS.findall(text) for one in _COMMA.split(group)]
+    found = map(_CONSTANT.fullmatch, declared)
+    return [(one[1], one[2]) for one in found if one is not None]
 
 
 def first_macro(codes: Sequence[CudaFile], name: str) -> Macro | None:

@@ -186,7 +186,7 @@ class Attempts:
             if sizes := _tiny(proposal, seen.magnitudes):
                 return Tiny(sizes)
             if seen.seconds < BRIEF:
-                return Brief(seen.seconds)
+                return Brief(seen.seconds, seen.alike)
             if crowded(tools, built):
                 return Crowded()
             return Alike() if seen.alike else None

@@ -174,6 +174,10 @@ def _whole_inputs(buffer: ProposedBuffer) -> bool:
     return buffer.role == "input" and _whole_numbers(buffer)
 
 
+def _signed_inputs(buffer: ProposedBuffer) -> bool:
+    return _whole_inputs(buffer) and buffer.element.type.startswith("int") and not buffer.into
+
+
 def _real_numbers(buffer: ProposedBuffer) -> bool:
     real = buffer.element.type.startswith("float")
     return real and buffer.role in _GIVEN and buffer.fill != _ZEROS
@@ -309,9 +313,10 @@ def varied(proposal: Proposal) -> Iterator[Mend]:
     found = _filled(proposal, _real_numbers, Fill(-1, 1), note)
     if found != proposal:
         yield Mend(found, "real numbers from -1 to 1")
-    few = _filled(proposal, _whole_inputs, Fill(0, 2), "few, as all answers were one value before")
-    if few != proposal:
-        yield Mend(few, "whole numbers from 0 to 2")
+    for which, fill in ((_signed_inputs, Fill(-1, 2)), (_whole_inputs, Fill(0, 2))):
+        few = _filled(proposal, which, fill, "few, as all answers were one value before")
+        if few != proposal:
+            yield Mend(few, f"whole numbers from {fill.low} to {fill.high}")
     for value in _LEVELS:
         note = f"{value}, as all answers were one value before"
         scalars = tuple(

@@ -66,6 +66,8 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from defined(proposal)
         case Brief():
             yield from longer(proposal, trouble)
+            if trouble.alike:
+                yield from varied(proposal)
         case Unjudged():
             yield from judged(proposal)
         case Crowded():

@@ -120,7 +120,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     tried: list[str] = []
     brief: Outcome | None = None
     spare: Outcome | None = None  # would pass all the same
-    shortest = 0.0
+    shortest = True, 0.0
     furthest: _Failed | None = None
     slow: list[_Failed] = []
     better = MOST_BETTER
@@ -138,9 +138,9 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
             return _passed(proposal, done)
         if isinstance(trouble, Crowded | Alike | Tiny):
             brief, spare = None, spare or _passed(proposal, done)
-        elif isinstance(trouble, Brief) and trouble.seconds > shortest:
+        elif isinstance(trouble, Brief) and (trouble.alike, -trouble.seconds) < shortest:
             brief = replace(_passed(proposal, done), brief=trouble.seconds)
-            shortest = 1.5 * trouble.seconds
+            shortest = trouble.alike, -1.5 * trouble.seconds
         elif brief is not None:
             continue  # larger sizes do not do, or make no difference
         further = _further(proposal, trouble, seen)

@@ -186,9 +186,11 @@ class Brief:
 
     Attributes:
         seconds: that the train case takes.
+        alike: whether what it writes is one value everywhere as well.
     """
 
     seconds: float
+    alike: bool = False
 
     @property
     def remedy(self) -> str:

@@ -214,6 +214,20 @@ def test_answers_that_are_all_one_value_get_other_data(trial: Callable[[str], Ou
     assert outcome.proposal.buffers[0].fill == Fill(-1, 1)
 
 
+def test_short_launches_whose_answers_are_all_one_value_get_other_data(
+    trial: Callable[[str], Outcome],
+) -> None:
+    """No size makes them longer, and spins are of both signs."""
+    outcome = trial(
+        "__global__ void k(const int *spins, int *b) { int i = threadIdx.x;"
+        " int sum = spins[i] + spins[(i + 1) % 64]; b[i] = sum >= 0 ? 1 : -1; }\n"
+        "int main() { int *spins, *b; cudaMalloc(&spins, 64 * sizeof(int));"
+        " cudaMalloc(&b, 64 * sizeof(int)); k<<<1, 64>>>(spins, b); }\n"
+    )
+    assert outcome.brief
+    assert outcome.proposal.buffers[0].fill == Fill(-1, 2)
+
+
 @pytest.mark.parametrize(("entries", "below"), [(256, 256), (128, 100)])
 def test_bytes_are_all_that_there_are_unless_a_table_is_smaller(
     entries: int, below: int, trial: Callable[[str], Outcome]

@@ -370,10 +370,16 @@ def test_what_a_template_takes_is_deduced_from_what_a_library_makes(tmp_path: Pa
     assert init(str(source), tmp_path / "t").kernels == ("k<8, unsigned int>",)
 
 
-def test_parameters_of_templates_that_are_constrained_or_enumerators(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "declared", ["enum Mode { SUM, PRODUCT };", "typedef enum { SUM, PRODUCT } Mode;"]
+)
+def test_parameters_of_templates_that_are_constrained_or_enumerators(
+    declared: str, tmp_path: Path
+) -> None:
     source = tmp_path / "k.cu"
     source.write_text(
-        "enum Mode { SUM, PRODUCT };\ntemplate <typename T> concept Real = sizeof(T) > 2;\n"
+        f"{declared}\n"
+        "template <typename T> concept Real = sizeof(T) > 2;\n"
         "template <Real T, Mode M> __global__ void k(T *a) { a[threadIdx.x] = M + 1; }\n"
     )
     assert init(str(source), tmp_path / "t").kernels == ("k<float, Mode(0)>",)

@@ -177,6 +177,8 @@ def read_element_types(codes: Iterable[CudaFile]) -> ElementTypes:
                     continue
                 if kind.type == "struct_specifier" and kind.child_by_field_name("body"):
                     structs.setdefault(code.of(name), tuple(_members(code, kind)))
+                elif kind.type == "enum_specifier" and kind.child_by_field_name("body"):
+                    enums.add(code.of(name))
                 elif declared is not None and declared.type == "type_identifier":
                     aliases.setdefault(code.of(name), code.of(kind))
             elif node.type == "alias_declaration":

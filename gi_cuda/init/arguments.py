@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.element_types import Element
@@ -31,12 +31,15 @@ class Arguments:
 
     Attributes:
         names: of what stands for each parameter, in the kernel's order.
+        symbols: variables in constant memory that say how much data there is, and what they are
+            called as sizes.
     """
 
     buffers: tuple[ProposedBuffer, ...]
     scalars: tuple[ProposedScalar, ...]
     structs: tuple[ProposedStruct, ...]
     names: tuple[str, ...]
+    symbols: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_arguments(source: Chosen, use: LaunchSite | None, layouts: Layouts) -> Arguments:

@@ -88,14 +88,18 @@ def data_of(
 
     def read(*, own: bool = False) -> Launches:
         kinds = (active, source.fixed)
-        return Launches(*(source.launches(one, own=own, members=members) for one in kinds))
+        known = [
+            source.launches(one, own=own, members=members, symbols=given.symbols) for one in kinds
+        ]
+        return Launches(*known)
 
-    if members:
+    if members or given.symbols:
         launches = read()
         given = replace(given, scalars=with_members_set(given.scalars, launches.use))
     saying = _counting(source, given.scalars, launches.use)
     scalars = set_apart(consistent(given.scalars, saying, (source.body, *source.texts)))
-    counting = counted = _counting(source, scalars, launches.use)
+    counting = _counting(source, scalars, launches.use)
+    counting = counted = [*counting, *_apart(given, counting, launches.use)]
     if not counting and launches.use is not None:
         # How much there is, only the host code knows: by the name that it has there.
         launches = read(own=True)
@@ -116,6 +120,14 @@ def data_of(
     return KernelData(launches, buffers, scalars, sizes)
 
 
+def _apart(given: Arguments, counting: Sequence[str], use: LaunchSite | None) -> list[str]:
+    """The sizes that the kernel gets in constant memory; none where host code allocates and
+    launches by others, and does not say which of them these are."""
+    names = list(given.symbols.values())
+    said = frozenset() if use is None else words_of([use], [*use.allocated.values()])
+    return names if use is None or counting or said.intersection(names) else []
+
+
 def _sizes(
     source: Chosen,
     counts: tuple[Sequence[str], Sequence[str]],
@@ -133,7 +145,7 @@ def _sizes(
         taken: names that are in use.
     """
     counting, counted = counts
-    places = [written[name] for name in counting]
+    places = [written.get(name, name) for name in counting]
     kernel = source.kernel.definition
     sizes = extents(
         counted,
@@ -146,7 +158,7 @@ def _sizes(
         least=_threads(use, defaults) if any(b.elements is None for b in buffers) else None,
         host={} if use is None else use.values,
     )
-    sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
+    sizes = tuple(replace(one, passed=one.name in written) for one in sizes)
     if use is not None and all(buffer.elements for buffer in buffers):
         sizes = tuple(_within(one, known_sizes(buffers), use.values) for one in sizes)
     return small_enough(sizes, known_sizes(buffers), defaults)

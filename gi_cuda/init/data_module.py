@@ -120,7 +120,7 @@ def _random(buffer: ProposedBuffer) -> bool:
 
 def _same(buffer: ProposedBuffer) -> bool:
     """Whether all of its numbers are one."""
-    if _zeros(buffer):
+    if _zeros(buffer) or (buffer.known and not buffer.element.fields):
         return True
     fill = buffer.fill
     return fill is not None and fill.high - fill.low == 1 and not fill.rising
@@ -141,6 +141,8 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     size = times(items, element.parts)
     if buffer.addresses and not element.fields:
         return _numbers_of_elements(proposal, buffer, items)
+    if buffer.known and not element.fields:
+        return f"np.full({size}, {in_python(buffer.known[0][1])}, dtype=np.{_numpy(element)})"
     if _zeros(buffer):
         return f"np.zeros({size}, dtype=np.{_numpy(element)})"
     if element.fields:

@@ -181,6 +181,8 @@ class KnownNames:
         scalars: what the host code passes for a scalar of the kernel, and that scalar's name.
         members: for a struct that the kernel gets, how one writes a member behind its name
             (``.width``), and the name of the scalar that it is.
+        symbols: variables in constant memory that say how much data there is, and what they are
+            called as sizes.
         kept: macros and constants that stay names.
         own: whether numbers that nobody can tell, and whose names say how much data there is, do.
         starts: whether a variable of a loop is what it is at first, instead of unknown.
@@ -191,6 +193,7 @@ class KnownNames:
 
     scalars: Mapping[str, str] = field(default_factory=dict)
     members: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    symbols: Mapping[str, str] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
     own: bool = False
     starts: bool = False

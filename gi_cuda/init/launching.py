@@ -11,6 +11,7 @@ from tree_sitter import Node
 from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
+from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.drawn import drawn
 from gi_cuda.init.host import HostCode, KnownNames, enclosing_function, is_name, template_names
 from gi_cuda.init.host_code import Resolver
@@ -24,6 +25,7 @@ _MOST = 6
 """Launches of a kernel in one file that are read; a dispatcher may have a hundred."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_ADDRESS = re.compile(r"(?:\(\s*(?:const\s+)?void\s*\*\s*\)\s*)?&\s*([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ def _site(
     for argument, passes in passed:
         own = known.members.get(argument.name, {})
         here |= {f"{code.of(passes).strip()}{path}": name for path, name in own.items()}
+    here = {**_copied(host, known.symbols), **here}
     plain = Resolver(host, node, types, KnownNames(starts=True))
     for text, name in [*here.items()]:
         for other in plain.other_names(text):
@@ -172,6 +175,18 @@ def _site(
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
         drawn={a.name: d for a, n in passed if a.pointers and (d := drawn(host, node, n))},
     )
+
+
+def _copied(host: HostCode, symbols: Mapping[str, str]) -> dict[str, str]:
+    """For the variables that host code copies to some symbols, what these are called as sizes."""
+    found: dict[str, str] = {}
+    for call in host.calls.get("cudaMemcpyToSymbol", ()) if symbols else ():
+        given = [host.code.of(one) for one in parts(call.child_by_field_name("arguments"))]
+        name = symbols.get(given[0].strip('&( )"').rpartition("::")[2]) if given else None
+        variable = _ADDRESS.fullmatch(given[1]) if len(given) > 1 else None
+        if name is not None and variable is not None:
+            found.setdefault(variable[1], name)
+    return found
 
 
 def _extent(resolver: Resolver, nodes: Sequence[Node]) -> tuple[str, ...] | None:

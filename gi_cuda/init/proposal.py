@@ -28,6 +28,7 @@ from gi_cuda.init.sizes import (
     Extent,
 )
 from gi_cuda.init.sources import Chosen, choose
+from gi_cuda.init.symbol_counts import as_sizes, counting_symbols
 from gi_cuda.init.tuning import Tunable, tunables, within_blocks
 from gi_cuda.init.variables import variables
 from gi_cuda.spec.load import MARK
@@ -127,7 +128,8 @@ def propose(
     layouts, of_instance = Layouts(source, instance, compilation), replace(source, types=bound)
     given = read_arguments(of_instance, launches.use, layouts)
     symbols, led_to = variables(source, bound, layouts)
-    given = replace(given, buffers=(*given.buffers, *led_to))
+    counts = counting_symbols(source, symbols)
+    given = replace(given, buffers=(*given.buffers, *led_to), symbols=counts)
     names = [one.name for one in (*symbols, *led_to)]
     data = data_of(source, given, names, launches, defaults)
     launch = launching(
@@ -151,7 +153,11 @@ def propose(
         headers=source.headers,
         compilation=replace(compilation, define=define),
         parameters=parameters,
-        buffers=with_member_counts(_all(source, data.buffers, symbols), data.extents, source.texts),
+        buffers=with_member_counts(
+            _all(source, data.buffers, as_sizes(symbols, counts, data.extents)),
+            data.extents,
+            source.texts,
+        ),
         scalars=data.scalars,
         structs=given.structs,
         arguments=given.names,

@@ -105,3 +105,59 @@ def test_members_are_what_host_code_sets_them_to(tmp_path: Path) -> None:
     found = load_case(target, case).scalars
     assert case.args.keys() == {"seed", "p_num_particles"}
     assert (found["p_max_neighbors"], found["p_dt"]) == (32, np.float32(0.1))
+
+
+IN_CONSTANTS = """
+__constant__ int d_width, d_height;
+__global__ void blur(const float *a, float *b) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < d_width && y < d_height) b[y * d_width + x] = a[y * d_width + x] / 2;
+}
+int main(int argc, char **argv) {
+  int w = atoi(argv[1]), h = atoi(argv[2]);
+  float *a, *b;
+  cudaMemcpyToSymbol(d_width, &w, sizeof(int));
+  cudaMemcpyToSymbol(d_height, &h, sizeof(int));
+  cudaMalloc(&a, w * h * sizeof(float));
+  cudaMalloc(&b, w * h * sizeof(float));
+  blur<<<dim3((w + 15) / 16, (h + 15) / 16), dim3(16, 16)>>>(a, b);
+}
+"""
+
+
+def test_constants_that_host_code_sets_to_its_sizes_are_these(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(IN_CONSTANTS)
+    target = init(str(source), tmp_path / "t")
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.grid] == ["(d_width + 15) / 16", "(d_height + 15) / 16"]
+    assert sizes(target)["b"] == "d_width * d_height"
+    for case in (one for one in target.cases if "host" in one.backends):
+        found = load_case(target, case).buffers
+        assert found["d_width_"] == case.args["d_width"]
+        assert found["d_height_"] == case.args["d_height"]
+
+
+ELSEWHERE = """
+__constant__ int count;
+__global__ void twice(float *a) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) a[i] *= 2;
+}
+void set_up(int items) { cudaMemcpyToSymbol(count, &items, sizeof(int)); }
+int main(int argc, char **argv) {
+  int num = atoi(argv[1]);
+  float *a;
+  cudaMalloc(&a, num * sizeof(float));
+  twice<<<(num + 127) / 128, 128>>>(a);
+}
+"""
+
+
+def test_a_constant_that_counts_is_the_one_size_that_there_is(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(ELSEWHERE)
+    target = init(str(source), tmp_path / "t")
+    assert sizes(target)["a"] == "num"
+    for case in (one for one in target.cases if "host" in one.backends):
+        assert load_case(target, case).buffers["count"] == case.args["num"]

@@ -105,6 +105,8 @@ def data_of(
         launches = read(own=True)
         own = words_of(launches.found[:1], [*launches.found[0].allocated.values()])
         counted = sorted(own - active - {*given.names, *source.fixed})
+        counting = [] if counted else [*given.symbols.values()]
+        counted = counted or counting
     use = launches.use
     within = of_structs(given.structs, given.buffers, scalars, saying)
     within = tuple(_as_drawn(buffer, use) for buffer in within)
@@ -257,6 +259,13 @@ def _as_drawn(buffer: ProposedBuffer, use: LaunchSite | None) -> ProposedBuffer:
     return buffer.with_data(fill, "between these in the host code") if fits else buffer
 
 
+def _measured(text: str) -> frozenset[str]:
+    """The names in what host code computes that may say how much data there is: not those of a
+    window or a step, which are subtracted, or by which it divides."""
+    words = frozenset(_WORD.findall(text))
+    return frozenset(one for one in words if not re.search(rf"[-/%]\s*\(*\s*{one}\b", text))
+
+
 def _counting(
     source: Chosen, scalars: Sequence[ProposedScalar], use: LaunchSite | None
 ) -> list[str]:
@@ -267,12 +276,13 @@ def _counting(
     told: set[str] = set()
     fixed: set[str] = set()
     if use is not None:
-        further = [*use.allocated.values(), *use.computed.values()]
-        said = set(words_of([], [*(use.grid or ()), *further]))
+        said = set(words_of([], [*(use.grid or ()), *use.allocated.values()]))
+        said |= {name for text in use.computed.values() for name in _measured(text)}
         told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
         if use.grid is not None and use.allocated:
             # What host code has few of, and neither launches nor allocates by, is no data.
             fixed = {s.name for s in numbers if s.name not in said and is_few(use.values, s.name)}
+        fixed |= words_of([], [*use.computed.values()]) - said
         pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
         apart = not any(s.member for s in scalars)
         # Of a loop that launches round after round, the round alone says nothing.

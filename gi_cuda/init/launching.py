@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from tree_sitter import Node
 
 from gi_cuda.grammar import SourceLine
+from gi_cuda.grammar.frontends.cuda.constants import LONGEST
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
 from gi_cuda.grammar.frontends.cuda.syntax import parts
@@ -19,10 +20,14 @@ from gi_cuda.init.host_extents import extents_of
 from gi_cuda.init.in_python import plainer
 from gi_cuda.init.launch_calls import LaunchCall, launch_calls
 from gi_cuda.init.rounds import SECOND, counted
+from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.value_ranges import Range
 
 _MOST = 6
 """Launches of a kernel in one file that are read; a dispatcher may have a hundred."""
+
+_DEPTH = 3
+"""Numbers that are computed of each other, at most."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ADDRESS = re.compile(r"(?:\(\s*(?:const\s+)?void\s*\*\s*\)\s*)?&\s*([A-Za-z_]\w*)")
@@ -204,14 +209,34 @@ def _computed(
     passed: Sequence[tuple[Argument, Node]],
     kept: frozenset[str],
 ) -> Iterator[tuple[str, str]]:
-    """The parameters for which the host code passes what it computes from earlier ones, as far as
-    these are whole numbers: no other have a value in expressions of a target."""
-    known: set[str] = set()
-    for argument, node in passed:
-        text = resolver.made_from_others(node)
-        names = set(_NAME.findall(text or ""))
-        if text is not None and names and names <= known | kept and names & known:
-            yield argument.name, text
-        elif not argument.pointers and is_name(node):
-            element = types.element(argument.type)
-            known |= set() if element is not None and element.floating else {argument.name}
+    """The parameters for which the host code passes what it computes from others, as far as these
+    are whole numbers: no other have a value in expressions of a target."""
+    made = {argument.name: resolver.made_from_others(node) or "" for argument, node in passed}
+    whole = {
+        argument.name
+        for argument, node in passed
+        if not argument.pointers and is_name(node) and not _is_real(types, argument)
+    }
+    known = {name for name in whole if not _NAME.search(made[name])}
+    for argument, _ in passed:
+        own = argument.name
+        text = _written_out(made[own], {n: t for n, t in made.items() if t and n not in known})
+        names = set(_NAME.findall(text))
+        if names <= known | kept and names & known:
+            yield own, text
+        elif own in whole:
+            known.add(own)
+
+
+def _written_out(text: str, made: Mapping[str, str]) -> str:
+    """An expression with those of what it is computed from in place of their names."""
+    for _ in range(_DEPTH):
+        if len(text) > LONGEST or made.keys().isdisjoint(_NAME.findall(text)):
+            break
+        text = _NAME.sub(lambda match: bracketed(made.get(match[0], match[0])), text)
+    return text
+
+
+def _is_real(types: ElementTypes, argument: Argument) -> bool:
+    element = types.element(argument.type)
+    return element is not None and element.floating

@@ -57,7 +57,8 @@ def names(proposal: Proposal, case: str) -> dict[str, int]:
     """
     known = {one.name: one.default for one in proposal.parameters if one.active}
     known |= _sizes(proposal, case)
-    for scalar in proposal.scalars:
+    # What is computed comes behind what it is computed from.
+    for scalar in sorted(proposal.scalars, key=lambda one: one.computed is not None):
         if scalar.computed is not None:
             known[scalar.name] = parse(scalar.computed).evaluate(known)
         elif scalar.name not in known and isinstance(scalar.value, int):

@@ -40,3 +40,36 @@ def test_buffers_of_a_kernel_with_rows_of_its_own_length_have_its_size(tmp_path:
     source.write_text(f"#define WIDTH 1280\n{fixed}", "utf-8")
     target = init(str(source), tmp_path / "target")
     assert set(sizes(target).values()) == {str(1280 * 960)}
+
+
+POOL = """
+__global__ void pool(float *out, const float *in, int total, int oh, int ow, int h, int w,
+                     int window, int step, int pad) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= total) return;
+  int y = i / ow % oh * step - pad, x = i % ow * step - pad;
+  float most = -1;
+  for (int a = max(y, 0); a < min(y + window, h); a++)
+    for (int b = 0; b < window; b++)
+      if (x + b >= 0 && x + b < w) most = fmaxf(most, in[a * w + x + b]);
+  out[i] = most;
+}
+void run(float *in, float *out, int h, int w, int window, int step, int pad) {
+  int oh = (h + 2 * pad - window) / step + 1;
+  int ow = (w + 2 * pad - window) / step + 1;
+  int total = oh * ow;
+  pool<<<(total + 127) / 128, 128>>>(out, in, total, oh, ow, h, w, window, step, pad);
+}
+"""
+
+
+def test_sizes_follow_windows_and_those_that_come_behind_them(tmp_path: Path) -> None:
+    source = tmp_path / "pool.cu"
+    source.write_text(POOL, "utf-8")
+    target = init(str(source), tmp_path / "target")
+    assert {*target.cases[0].args} == {"seed", "h", "w"}
+    computed = {one.name: one.value for one in target.scalars if one.value is not None}
+    assert {*computed} == {"oh", "ow", "total"}
+    given = {"h": 30, "w": 20, "window": 3, "step": 2, "pad": 1}
+    found = {name: value.evaluate(given) for name, value in computed.items()}
+    assert found == {"oh": 15, "ow": 10, "total": 150}

@@ -271,7 +271,7 @@ def _counting(
 ) -> list[str]:
     """The scalars that say how much data there is: by host code, else by their names as well."""
     numbers = [s for s in scalars if s.computed is None and s.count == 1]
-    numbers = [s for s in numbers if "int" in s.element.type and not s.element.truth]
+    numbers = [s for s in numbers if "int" in s.element.type and s.element.bytes > 1]
     whole = [s.name for s in numbers]
     told: set[str] = set()
     fixed: set[str] = set()

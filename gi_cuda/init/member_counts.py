@@ -15,6 +15,9 @@ from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.count_names import is_count_name
 from gi_cuda.init.sizes import Extent
 
+_BYTES = ("int8", "uint8")
+"""Types of numbers that hardly count data."""
+
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _HOW_MANY = frozenset({"n", "num", "number", "nr", "no", "count", "total", "of", "size", "len"})
 """Words of a name that only say that it is a number of something."""
@@ -50,7 +53,7 @@ def _is_one(buffer: ProposedBuffer, text: str) -> bool:
 
 def _known(buffer: ProposedBuffer, sizes: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
     for member in buffer.element.fields:
-        if "int" not in member.type or member.length > 1:
+        if "int" not in member.type or member.type in _BYTES or member.length > 1:
             continue
         same = [size for size in sizes if _words(size) == _words(member.name)]
         compared = is_count_name(member.name, compared=True) and _is_compared(member, text)

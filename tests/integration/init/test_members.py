@@ -38,12 +38,12 @@ def test_structs_with_addresses_may_be_written(tmp_path: Path) -> None:
 
 
 COUNTED = """
-struct Setup { double step; int number_cells, rounds, seed; };
+struct Setup { double step; int number_cells, rounds, seed; char all_cells; };
 struct Cell { float value; int age; };
 __constant__ Setup fixed;
 __global__ void k(Cell *cells, const Setup *setup, float *sums) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, all = setup->number_cells;
-  if (i >= all || i >= fixed.number_cells) return;
+  if (i >= all || i >= fixed.number_cells || fixed.all_cells > all) return;
   for (int j = 0; j < all; j += 64) sums[i] += cells[j].value * setup->seed;
   if (cells[i].age < 3) cells[i].age++;
 }

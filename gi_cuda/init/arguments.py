@@ -143,6 +143,10 @@ class _Reader:
             elif element.bytes >= _PLACE:
                 led = leads_into(code, definition, name, self._pointers)
                 buffer = buffer if led is None else buffer.leading_into(led.array, once=led.once)
+        elif _is_whole_vector(element) and buffer.role == "input":
+            # Of the corners of a triangle all are places in one array.
+            led = leads_into(code, definition, name, self._pointers)
+            buffer = buffer if led is None else buffer.leading_into(led.array, once=False)
         self.buffers.append(buffer)
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:
@@ -219,6 +223,12 @@ def _cannot(source: Chosen, what: str, argument: Argument, shape: Shape | None) 
     else:
         hint += "; let the kernel take these"
     return UserError(said, where=source.code.where(source.kernel.definition.node), hint=hint)
+
+
+def _is_whole_vector(element: Element) -> bool:
+    plain = not element.fields and not element.addresses
+    whole = "int" in element.type and element.bytes >= _PLACE * element.parts
+    return plain and whole and element.parts > 1
 
 
 def _scalar(name: str, element: Element, use: LaunchSite | None) -> ProposedScalar:

@@ -93,8 +93,10 @@ def _holders(code: CudaFile, body: Node, items: Collection[Node]) -> frozenset[s
 
 
 def _around(node: Node) -> Node:
-    """An expression with the parentheses and casts around it."""
-    while node.parent is not None and node.parent.type in _AROUND:
+    """An expression with the parentheses and casts around it, or the part of it that is taken."""
+    while node.parent is not None and (
+        node.parent.type in _AROUND or node.parent.type == "field_expression"
+    ):
         node = node.parent
     return node
 

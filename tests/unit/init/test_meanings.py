@@ -93,3 +93,22 @@ def test_places_in_another_array(
     code = kernel(read, body)
     definition = kernels(code)[0].definition
     assert leads_into(code, definition, "p", {"p", "v", "out"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("int4 q = c[i]; out[i] = v[q.x] + v[q.w];", Led("v", False)),
+        ("out[i] = v[c[i].y];", Led("v", False)),
+        ("int4 q = __ldg(c + i); out[i] = __ldg(v + q.x);", Led("v", False)),
+        ("int4 q = c[i]; out[i] = q.x + q.y;", None),
+    ],
+)
+def test_parts_of_vectors_are_places_in_other_arrays(
+    read: Callable[[str], CudaFile], body: str, expected: Led | None
+) -> None:
+    code = read(
+        f"__global__ void k(const int4 *c, const float *v, float *out, int i) {{ {body} }}\n"
+    )
+    definition = kernels(code)[0].definition
+    assert leads_into(code, definition, "c", {"c", "v", "out"}) == expected

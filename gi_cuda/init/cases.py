@@ -27,6 +27,7 @@ class Second(Enum):
 
     ODD = "about half as much, in odd sizes"
     WHOLE = "about half as much, in sizes that are multiples as the first ones are"
+    FEWER = "half as much, or two thirds, of the largest even size alone, in whole blocks"
     NEARLY = "on the host nearly as much, in odd sizes"
     SAME = "as much"
     NONE = "there is no second case"
@@ -92,6 +93,8 @@ def _less(extents: Sequence[Extent], first: CaseSizes, second: Second) -> tuple[
     """The sizes of a second case."""
     if second is Second.SAME:
         return first.sizes
+    if second is Second.FEWER:
+        return _fewer(extents, first.sizes)
     # A GPU has so much to do that half of it can be timed as well.
     share = _NEARLY if second is Second.NEARLY and not first.device else _SHARE
     free = [size for one, size in zip(extents, first.sizes, strict=True) if _is_free(one)]
@@ -100,6 +103,18 @@ def _less(extents: Sequence[Extent], first: CaseSizes, second: Second) -> tuple[
         _scaled(size, next(shares), odd=second is not Second.WHOLE) if _is_free(one) else size
         for one, size in zip(extents, first.sizes, strict=True)
     )
+
+
+def _fewer(extents: Sequence[Extent], sizes: Sequence[int]) -> tuple[int, ...]:
+    """With less of one size, in multiples of the power of two that is in it."""
+    even = [n for n, one in enumerate(extents) if _is_free(one) and not sizes[n] % 2]
+    largest = max(even, key=lambda n: sizes[n], default=None)
+
+    def less(size: int) -> int:
+        power = size & -size
+        return size - power if size > power else size // 2
+
+    return tuple(less(size) if n == largest else size for n, size in enumerate(sizes))
 
 
 def _shares(sizes: Sequence[int], share: float) -> list[float]:

@@ -17,7 +17,7 @@ from gi_cuda.trial.growing import larger
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
 from gi_cuda.trial.troubles import Bearable, Beside, Trouble, borne_with
 
-_LESS_AND_LESS = (Second.ODD, Second.WHOLE, Second.NEARLY, Second.SAME)
+_LESS_AND_LESS = (Second.ODD, Second.WHOLE, Second.FEWER, Second.NEARLY, Second.SAME)
 """What is tried, from the first one that makes sense."""
 
 _GROWN = 3

@@ -59,6 +59,14 @@ def test_sizes_that_are_alike_are_none_in_the_second_case(
     assert 0.25 < math.prod(found["large-2"]) / math.prod(alike) < 0.6
 
 
+def test_less_of_the_largest_size_is_of_whole_blocks_still() -> None:
+    extents = (Extent("w", True, 64, 32, 1024), Extent("h", True, 32, 96, 1024), *FIXED)
+    found = {one.name: one.sizes for one in cases(extents, Second.FEWER)}
+    assert found["train-2"] == (32, 32, 300)
+    assert found["held-out-2"] == (32, 64, 300)
+    assert found["large-2"] == (512, 1024, 300)
+
+
 def test_what_was_free_is_so_where_it_was_doubled() -> None:
     doubled = [Extent(one.name, True, 2 * one.train, 2 * one.held_out, 4096) for one in FREE]
     assert second_of(doubled) is Second.ODD

@@ -142,7 +142,8 @@ class _Reader:
                 buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
             elif element.bytes >= _PLACE:
                 led = leads_into(code, definition, name, self._pointers)
-                buffer = buffer if led is None else buffer.leading_into(led.array, once=led.once)
+                if led is not None:
+                    buffer = buffer.leading_into(led.array, once=led.once, within=led.within)
         elif _is_whole_vector(element) and buffer.role == "input":
             # Of the corners of a triangle all are places in one array.
             led = leads_into(code, definition, name, self._pointers)

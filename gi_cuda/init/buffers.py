@@ -110,6 +110,8 @@ class ProposedBuffer:
         magnitude: how large real numbers are that the kernel writes; None where that is as usual.
         into: the buffer whose items its numbers are the places of; "" where they are of none.
         once: whether none of these is there twice, if there are as many.
+        within: what may be the length of a row of that buffer, as the kernel's text has it, if they
+            are places in rows; else nothing.
     """
 
     name: str
@@ -133,6 +135,7 @@ class ProposedBuffer:
     magnitude: float | None = None
     into: str = ""
     once: bool = False
+    within: tuple[str, ...] = ()
 
     def allowance(self, usual: float) -> float:
         """By how much real numbers of it may be off, however small they are. Where those that the
@@ -152,10 +155,14 @@ class ProposedBuffer:
         """With such numbers, and why."""
         return replace(self, fill=fill, notes=replace(self.notes, data=note))
 
-    def leading_into(self, other: str, *, once: bool) -> ProposedBuffer:
-        """With numbers that are places of another one's items."""
-        said = f"places in {other}" + (", each of them once" if once else "")
-        return replace(self, into=other, once=once, notes=replace(self.notes, data=said))
+    def leading_into(
+        self, other: str, *, once: bool, within: tuple[str, ...] = ()
+    ) -> ProposedBuffer:
+        """With numbers that are places of another one's items, or places in its rows."""
+        said = f"places in {'a row of ' if within else ''}{other}"
+        said += ", each of them once" if once else ""
+        notes = replace(self.notes, data=said)
+        return replace(self, into=other, once=once, within=within, notes=notes)
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

@@ -15,6 +15,7 @@ from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.consistent import consistent, of_counts, of_pairs, of_structs, with_rows
 from gi_cuda.init.count_names import is_count_name, is_of_window
 from gi_cuda.init.launching import LaunchSite
+from gi_cuda.init.meanings import is_row_length
 from gi_cuda.init.members import ProposedScalar, set_apart, written_members
 from gi_cuda.init.rounds import SECOND
 from gi_cuda.init.sizes import (
@@ -259,6 +260,17 @@ def _as_drawn(buffer: ProposedBuffer, use: LaunchSite | None) -> ProposedBuffer:
     return buffer.with_data(fill, "between these in the host code") if fits else buffer
 
 
+def _is_bound(source: Chosen, written: str, use: LaunchSite | None) -> bool:
+    """Whether a kernel compares something with a number, or goes from row to row by it where no
+    host code says how much there is."""
+    kernel = source.kernel.definition
+    if is_compared(source.code, kernel, written):
+        return True
+    arrays = {one.name for one in source.kernel.arguments if one.pointers}
+    said = use is not None and use.grid is not None and use.allocated
+    return not said and is_row_length(source.code, kernel, written, arrays)
+
+
 def _measured(text: str) -> frozenset[str]:
     """The names in what host code computes that may say how much data there is: not those of a
     window or a step, which are subtracted, or by which it divides."""
@@ -290,13 +302,12 @@ def _counting(
         if saying and use.grid is not None and apart and pointers <= use.allocated.keys():
             # Nothing is left for any other scalar to say.
             return [name for name in whole if name in told]
-    kernel = source.kernel.definition
     return [
         s.name
         for s in numbers
         if s.name in told
         or (
             s.name not in fixed
-            and is_count_name(s.meaning, compared=is_compared(source.code, kernel, s.written))
+            and is_count_name(s.meaning, compared=_is_bound(source, s.written, use))
         )
     ]

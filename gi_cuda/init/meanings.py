@@ -52,17 +52,20 @@ class Led(NamedTuple):
     Attributes:
         array: its pointer.
         once: whether they are assigned to, so that of two threads with one place one would win.
+        within: what may be the length of a row of it, if they are places in rows; else nothing.
     """
 
     array: str
     once: bool
+    within: tuple[str, ...] = ()
 
 
 def leads_into(
     code: CudaFile, function: Definition, name: str, arrays: Collection[str]
 ) -> Led | None:
-    """The array whose items a kernel finds by the items of another one: ``x`` of ``x[at[i]]``; None
-    where there is none, or where what is computed of them leads there.
+    """The array whose items a kernel finds by the items of another one: ``x`` of ``x[at[i]]``, or
+    of ``x[row * width + at[i]]``; None where there is none, or where what else is computed of them
+    leads there.
 
     Args:
         name: of the pointer, as the function has it.
@@ -74,7 +77,8 @@ def leads_into(
     items = [_loaded(code, one) for one in walk(body) if _index(code, one, name) is not None]
     holders = _holders(code, body, items)
     named = [one for one in walk(body) if one.type == "identifier" and code.of(one) in holders]
-    found = [_led(code, place) for place in (*items, *map(_around, named))]
+    places = (*items, *map(_around, named))
+    found = [_row(code, place) or _led(code, place) for place in places]
     led = [one for one in found if one is not None and one.array in arrays]
     return next((one for one in led if one.once), led[0]) if led else None
 
@@ -130,6 +134,56 @@ def _led(code: CudaFile, place: Node) -> Led | None:
     if user is None or user.type != "assignment_expression":
         return Led(code.of(array), False)
     return Led(code.of(array), user.child_by_field_name("left") == item)
+
+
+def _row(code: CudaFile, place: Node) -> Led | None:
+    """The array in a row of which an expression is a place: ``x[row * width + place]``."""
+    total = place.parent
+    if total is None or _operator(code, total) != "+":
+        return None
+    factors = _factors(code, total.children[0 if total.children[-1] == place else -1])
+    item = _around(total).parent
+    item = None if item is None or item.type != "subscript_argument_list" else item.parent
+    array = None if item is None else item.child_by_field_name("argument")
+    if not factors or item is None or array is None:
+        return None
+    user = item.parent
+    once = user is not None and user.type == "assignment_expression"
+    once = once and user is not None and user.child_by_field_name("left") == item
+    return Led(code.of(array), once, factors)
+
+
+def _factors(code: CudaFile, product: Node) -> tuple[str, ...]:
+    """The names that are multiplied with something, the last one first."""
+    if product.type != "binary_expression" or _operator(code, product) != "*":
+        return ()
+    both = (product.children[-1], product.children[0])
+    return tuple(code.of(one) for one in both if one.type in ("identifier", "field_expression"))
+
+
+def is_row_length(code: CudaFile, function: Definition, name: str, arrays: Collection[str]) -> bool:
+    """Whether a kernel goes from row to row by a number: ``x[row * width + column]``, or
+    ``x + row * width``.
+
+    Args:
+        name: of the number, as the function has it.
+        arrays: the pointers of which it may be.
+    """
+    body = function.node.child_by_field_name("body")
+    return body is not None and any(
+        _operator(code, total) == "+"
+        and any(name in _factors(code, one) for one in (total.children[0], total.children[-1]))
+        and (_is_index(total) or code.of(total.children[0]) in arrays)
+        for total in walk(body)
+        if total.type == "binary_expression"
+    )
+
+
+def _is_index(node: Node) -> bool:
+    """Whether an expression is a summand of an index, or that."""
+    while node.parent is not None and node.parent.type in (*_AROUND, "binary_expression"):
+        node = node.parent
+    return node.parent is not None and node.parent.type == "subscript_argument_list"
 
 
 def are_flags(code: CudaFile, function: Definition, name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.meanings import Led, are_flags, are_offsets, leads_into
+from gi_cuda.init.meanings import Led, are_flags, are_offsets, is_row_length, leads_into
 
 HELPERS = """
 __device__ float row(const int *from, const float *v, int r) {
@@ -112,3 +112,39 @@ def test_parts_of_vectors_are_places_in_other_arrays(
     )
     definition = kernels(code)[0].definition
     assert leads_into(code, definition, "c", {"c", "v", "out"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("out[i] = v[i * n + p[i]];", Led("v", False, ("n", "i"))),
+        ("int at = p[i]; out[i] = v[at + n * i];", Led("v", False, ("i", "n"))),
+        ("for (int j = 0; j < n; ++j) { const int c = p[j]; out[i * n + c] = v[j]; }", "out"),
+        ("out[i] = v[(i + 1) * n + (p[i])];", Led("v", False, ("n",))),
+        ("out[i] = v[i + p[i]];", None),
+        ("out[i] = i * n + p[i];", None),
+    ],
+)
+def test_places_in_rows(
+    read: Callable[[str], CudaFile], body: str, expected: Led | str | None
+) -> None:
+    code = kernel(read, body)
+    found = leads_into(code, kernels(code)[0].definition, "p", {"p", "v", "out"})
+    assert found == (Led("out", True, ("n", "i")) if expected == "out" else expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("out[i] = v[i * n + threadIdx.x];", True),
+        ("out[i] = v[threadIdx.x + (i + 1) * n];", True),
+        ("out[i] = v[(blockIdx.x * n + i) * 4 + 1];", True),
+        ("const float *row = v + i * n; out[i] = row[0];", True),
+        ("out[i] = v[i * 4 + n];", False),
+        ("out[i * n] = v[i];", False),
+        ("out[i] = i * n + 3;", False),
+    ],
+)
+def test_lengths_of_rows(read: Callable[[str], CudaFile], body: str, expected: bool) -> None:
+    code = kernel(read, body)
+    assert is_row_length(code, kernels(code)[0].definition, "n", {"p", "v", "out"}) is expected

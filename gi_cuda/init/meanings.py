@@ -78,7 +78,7 @@ def leads_into(
     holders = _holders(code, body, items)
     named = [one for one in walk(body) if one.type == "identifier" and code.of(one) in holders]
     places = (*items, *map(_around, named))
-    found = [_row(code, place) or _led(code, place) for place in places]
+    found = [led for place in places for led in (*_rows(code, body, place), _led(code, place))]
     led = [one for one in found if one is not None and one.array in arrays]
     return next((one for one in led if one.once), led[0]) if led else None
 
@@ -136,21 +136,24 @@ def _led(code: CudaFile, place: Node) -> Led | None:
     return Led(code.of(array), user.child_by_field_name("left") == item)
 
 
-def _row(code: CudaFile, place: Node) -> Led | None:
-    """The array in a row of which an expression is a place: ``x[row * width + place]``."""
+def _rows(code: CudaFile, body: Node, place: Node) -> Iterator[Led]:
+    """The arrays in rows of which an expression is a place: ``x[row * width + place]``, or by a
+    variable that holds the index."""
     total = place.parent
     if total is None or _operator(code, total) != "+":
-        return None
+        return
     factors = _factors(code, total.children[0 if total.children[-1] == place else -1])
-    item = _around(total).parent
-    item = None if item is None or item.type != "subscript_argument_list" else item.parent
-    array = None if item is None else item.child_by_field_name("argument")
-    if not factors or item is None or array is None:
-        return None
-    user = item.parent
-    once = user is not None and user.type == "assignment_expression"
-    once = once and user is not None and user.child_by_field_name("left") == item
-    return Led(code.of(array), once, factors)
+    index = _around(total)
+    holders = _holders(code, body, [index]) if factors else frozenset[str]()
+    for item in walk(body) if factors else ():
+        array, given = item.child_by_field_name("argument"), item.child_by_field_name("indices")
+        if item.type != "subscript_expression" or array is None or given is None:
+            continue
+        if given.named_children == [index] or code.of(given)[1:-1] in holders:
+            user = item.parent
+            set_by = user is not None and user.type == "assignment_expression"
+            once = set_by and user is not None and user.child_by_field_name("left") == item
+            yield Led(code.of(array), once, factors)
 
 
 def _factors(code: CudaFile, product: Node) -> tuple[str, ...]:

@@ -15,7 +15,10 @@ _FEWEST = 8
 looks at neighbours."""
 
 _NUMBERED = re.compile(r"\b(\w+)\s*=\s*threadIdx\s*\.\s*([xyz])\s*[;,]")
-_LIBRARY = re.compile(r"\bBlock[A-Z]\w*\s*<[^<>;]*?,\s*(\w+)\s*[,>]")
+_LIBRARY = re.compile(
+    r"\bBlock(?:Reduce|Scan|Load|Store|Exchange|Shuffle|Histogram|Discontinuity|(?:Radix|Merge)Sort"
+    r"|AdjacentDifference)\s*<[^<>;]*?,\s*(\w+)\s*[,>]"
+)
 """What threads of a block do together in CUB, with how many they are."""
 _SHARED = re.compile(r"\b__shared__\s[^;={}()]*?\b(\w+)((?:\s*\[[^\[\];]+\])+)\s*;")
 _STEPS = re.compile(r"\bfor\s*\([^;{}]*?\b(\w+)\s*=\s*0\s*;[^;{}]*;\s*\1\s*\+=\s*([^;(){}]+?)\s*\)")

@@ -41,6 +41,7 @@ REDUCES = """int tid = threadIdx.x, row = blockIdx.x;
         ("x", "for (int k = 0; k < 3; k += 1) sum += a[threadIdx.x + k];", None),
         ("x", "for (int k = 0; k < n; k += 16) s[threadIdx.y] += a[k + threadIdx.x];", "16"),
         ("x", "using Sum = cub::BlockReduce<float, THREADS>;", "96"),
+        ("x", "BlockOfItems<float, 64> mine;", None),
         ("x", "typedef cub::BlockScan<T, 128, cub::BLOCK_SCAN_RAKING> Scan;", "128"),
         ("x", "__shared__ float s[THREADS]; s[threadIdx.x] = a[threadIdx.x];", "96"),
         ("x", "__shared__ float s[64]; int t = threadIdx.x; s[t] = s[63 - t];", "64"),

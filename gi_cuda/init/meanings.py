@@ -130,10 +130,15 @@ def _led(code: CudaFile, place: Node) -> Led | None:
     array = None if item is None else item.child_by_field_name("argument")
     if item is None or array is None or len(parent.named_children) > 1:
         return None
+    return Led(code.of(array), _is_set(item))
+
+
+def _is_set(item: Node) -> bool:
+    """Whether an item of an array is assigned to."""
     user = item.parent
     if user is None or user.type != "assignment_expression":
-        return Led(code.of(array), False)
-    return Led(code.of(array), user.child_by_field_name("left") == item)
+        return False
+    return user.child_by_field_name("left") == item
 
 
 def _rows(code: CudaFile, body: Node, place: Node) -> Iterator[Led]:
@@ -150,10 +155,7 @@ def _rows(code: CudaFile, body: Node, place: Node) -> Iterator[Led]:
         if item.type != "subscript_expression" or array is None or given is None:
             continue
         if given.named_children == [index] or code.of(given)[1:-1] in holders:
-            user = item.parent
-            set_by = user is not None and user.type == "assignment_expression"
-            once = set_by and user is not None and user.child_by_field_name("left") == item
-            yield Led(code.of(array), once, factors)
+            yield Led(code.of(array), _is_set(item), factors)
 
 
 def _factors(code: CudaFile, product: Node) -> tuple[str, ...]:

@@ -41,7 +41,8 @@ def own_block(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> s
     steps = [*(step for _, step in _loops(body, thread)), *_beside(body, thread)]
     library = _LIBRARY.findall(body) if axis == "x" else []
     others = [*_apart(code, body, axis, usable), *library, *_items(body, axis, thread)]
-    found = [*(_told(code, one, usable, _FEWEST) for one in steps)]
+    # A step that the kernel is given may be any.
+    found = [_told(code, one, usable & code.macros.keys(), _FEWEST) for one in steps]
     found += [_told(code, one, usable) for one in others]
     return next(filter(None, found), None)
 

@@ -23,6 +23,8 @@ _NONE = Beyond(0, 0, 0)
 
 _READ_BESIDE = 2**32 - POISON
 _MARGINS = 2**15
+"""As an index, poison leads to so many items in front of a begin, and what margins hold to up to so
+many more."""
 
 
 def is_poison(items: int) -> bool:

@@ -26,6 +26,7 @@ REDUCES = """int tid = threadIdx.x, row = blockIdx.x;
         ("x", "for (int i = first[0] + threadIdx.x; i < n; i += warpSize) a[i] = 0;", "32"),
         ("x", "for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += 640) a[i] = 0;", "64"),
         ("x", "for (int i = threadIdx.x; i < n; i += blockDim.x) a[i] = 0;", None),
+        ("x", "for (int i = threadIdx.x; i < 99; i += n) a[i] = 0;", None),
         ("x", "for (int i = threadIdx.x; i < n; i += 4096) a[i] = 0;", None),
         ("x", "for (int i = threadIdx.y; i < n; i += 64) a[i] = 0;", None),
         ("y", "for (int i = threadIdx.y; i < n; i += 64) a[i] = 0;", "64"),

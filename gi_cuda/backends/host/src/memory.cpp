@@ -41,8 +41,9 @@ unsigned given_pages;
 
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Words of margins. None is that of another buffer, nor what unwritten memory holds: else `b[n] = a[n]`, one item
-// too far in both, would leave a margin as it was. All are a NaN, and negative, as poison is.
+// Words of margins: for each buffer its own (two names have the same once in so many), and none what unwritten memory
+// holds. Else `b[n] = a[n]`, one item too far in both, would leave a margin as it was. All are a NaN, and negative, as
+// poison is.
 constexpr uint32_t kMargins = 32749;
 uint32_t margin_of(uint32_t number) { return GI_POISON - 1 - number % kMargins; }
 

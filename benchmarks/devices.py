@@ -2,7 +2,7 @@
 
 Searches with one seed on one target, in turn: each of ``--rounds`` says on which devices and with
 how many processors, ``0:16`` is the first device and 16 processors, ``all:32`` all devices and 32.
-Printed are each round's rate, baseline aside, and for each two rounds how many of the individuals
+Printed are each round's rate, baseline aside and as far as its seconds go, and for each two rounds how many of the individuals
 that both had ended in the same way. Two rounds on one device show how much of that is chance.
 """
 
@@ -44,33 +44,38 @@ def searched(
         create_run(subject, folder, plan, tell=lambda _: None) as run,
     ):
         made = time.perf_counter() - begun
-        since, until, arrived = 0.0, begun + made + limit, Counter[int]()
+        since, until, times = 0.0, begun + made + limit, list[float]()
         try:
             with where(run, lambda: False) as place:
                 search = run.evolution(lambda: time.perf_counter() > until, place.evaluator)
                 for progress in search.run():
                     since = time.perf_counter() - begun - made
-                    arrived[int(since // EACH)] += progress.ident is not None
+                    if progress.ident is not None:
+                        times.append(since)
         finally:  # what was finished counts even where there was no time for all
-            found = _told(run, words, made, since)
+            seconds = min(since, limit)
+            within = sum(one <= seconds for one in times)
+            found = _told(run, words, made, within, seconds)
             ended = time.perf_counter() - begun - made - since
             print(f"    it ended {ended:.1f} s after the last one", flush=True)
+            arrived = Counter(int(one // EACH) for one in times)
             each = " + ".join(str(arrived[one]) for one in range(max(arrived, default=0) + 1))
             print(f"    in each {EACH} s: {each}", flush=True)
     return found
 
 
-def _told(run: Run, words: str, made: float, seconds: float) -> Mapping[str, Evaluation]:
+def _told(
+    run: Run, words: str, made: float, number: int, seconds: float
+) -> Mapping[str, Evaluation]:
     """Print how fast a search was, and how its devices are; what became of each genotype.
 
     Args:
         made: seconds until it began.
-        seconds: that it took.
+        number: of individuals that came in so many seconds.
     """
     names = {one.ident: one.genotype for one in run.store.individuals()}
     finished = [one for one in run.store.generations() if one.finished]
     spent = sum((one.phases for one in finished), Phases())
-    number = len(run.store.evaluations())
     on_each = run.baseline.on_each or (run.baseline.seconds,)
     print(
         f"{words:8} {number / seconds:7.1f} individuals/s: {number} in {seconds:.1f} s, generations"

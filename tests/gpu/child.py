@@ -44,8 +44,11 @@ def main() -> None:
     regions, form, values, kept = {}, "@", [], []
     for name, value in job["arguments"].items():
         if isinstance(value, np.ndarray):
-            kept.append(memory.upload(name, value))
-            regions[name] = memory.buffer(name, value.nbytes, int(kept[-1]), arena)
+            pristine = 0
+            if name not in job["unwritten"]:
+                kept.append(memory.upload(name, value))
+                pristine = int(kept[-1])
+            regions[name] = memory.buffer(name, value.nbytes, pristine, arena)
             if name in job["textures"]:
                 made = textures.object(views[name], regions[name])
                 form, values = form + "Q", [*values, made]

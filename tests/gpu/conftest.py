@@ -109,12 +109,14 @@ class Cuda:
         symbols: Mapping[str, np.ndarray] | None = None,
         textures: Mapping[str, tuple[str, int, bool] | View] | None = None,
         way: int | None = None,
+        unwritten: Sequence[str] = (),
     ) -> Outcome:
         """Compile the text and launch its kernel with these arguments, in order.
 
         Textures and surfaces are told by their arguments' names: as views, linear ones also by a
         component's type, the components of a texel, whether they are normalized. With a way, one
-        of those that there are, the code is confined.
+        of those that there are, the code is confined. What the unwritten arguments hold is not
+        copied to the device.
         """
         compiler = self.compiler if way is None else self.compiler.rehearsing()[way]
         (built,) = build_batch(compiler, [Variant(0, text, {})], self.folder).values()
@@ -129,6 +131,7 @@ class Cuda:
             "limit": limit,
             "symbols": dict(symbols or {}),
             "textures": dict(textures or {}),
+            "unwritten": frozenset(unwritten),
         }
         done = subprocess.run(
             [sys.executable, HERE / "child.py"], input=pickle.dumps(job), capture_output=True

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS
 
 KERNEL = "__global__ void k(int *out, int n) { STATEMENT }"
@@ -47,6 +48,28 @@ def test_writes_beside_a_buffer_are_found(cuda: Any, statement: str, damaged: li
     outcome = run(cuda, statement)
     assert outcome.status == 0
     assert outcome.damaged == damaged
+
+
+def test_what_is_copied_from_beside_one_buffer_to_beside_another_is_found(cuda: Any) -> None:
+    text = "__global__ void k(int *a, int *b, int n) { b[n] = a[n]; b[-1] = a[-1]; }"
+    arguments = {"a": np.zeros(8, np.int32), "b": np.zeros(8, np.int32), "n": np.int32(8)}
+    outcome = cuda.run(text, arguments, (1,), (1,))
+    assert outcome.status == 0
+    assert outcome.damaged == ["before b", "behind b"]
+
+
+def test_memory_that_nothing_was_written_to_is_poison_to_its_last_byte(cuda: Any) -> None:
+    sizes = range(1, 10)
+    names = [f"b{size}" for size in sizes]
+    parameters = ", ".join(f"char *{name}" for name in names)
+    arguments = {name: np.zeros(size, np.uint8) for name, size in zip(names, sizes, strict=True)}
+    text = f"__global__ void k({parameters}) {{ }}"
+    outcome = cuda.run(text, arguments, (1,), (1,), unwritten=names)
+    assert outcome.status == 0
+    assert outcome.damaged == []
+    words = np.full(3, POISON, np.uint32).view(np.uint8)
+    for name, size in zip(names, sizes, strict=True):
+        assert outcome.outputs[name].tolist() == words[:size].tolist()
 
 
 def test_too_much_shared_memory_is_refused(cuda: Any) -> None:

@@ -24,6 +24,21 @@ POISON = 0xFFFDA5A5
 A quiet NaN as float and double, negative as int, an index far beyond any buffer as unsigned.
 """
 
+_MARGINS = 32749
+"""Words of margins."""
+
+
+def margin_of(name: str) -> int:
+    """The word beside a buffer, by the buffer's name; like poison, and as memory.cpp has it.
+
+    It is not what unwritten memory holds, nor, but for two names in so many, what lies beside
+    another buffer: else ``b[n] = a[n]``, one item too far in both, would leave a margin as it was.
+    """
+    number = 2166136261  # FNV-1a: the same in each process
+    for byte in name.encode():
+        number = (number ^ byte) * 16777619 % 2**32
+    return POISON - 1 - number % _MARGINS
+
 
 class LaunchRefused(Exception):
     """The device will not launch this: geometry, shared memory or a symbol that is not there.

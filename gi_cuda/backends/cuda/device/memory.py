@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.cuda.device.arena import UNIT, Arena
 from gi_cuda.backends.cuda.device.context import Context
-from gi_cuda.backends.protocol.device import POISON
+from gi_cuda.backends.protocol.device import POISON, margin_of
 
 GUARD = 64 * 1024
 """Bytes before and behind every buffer; a multiple of what the device aligns memory to."""
+
+_WORD = 4
 
 _CHECK_BLOCKS, _CHECK_THREADS = 264, 256
 _MOST_CHECKS = 65535
@@ -57,7 +59,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCheck:
-    """A stretch of memory to be looked at: like ``expected`` or, where that is 0, poison.
+    """A stretch of memory to be looked at: like ``expected`` or, where that is 0, full of a word.
 
     Attributes:
         mended: whether it is made so, where it is not.
@@ -67,11 +69,12 @@ class MemoryCheck:
     size: int
     expected: int = 0
     mended: bool = False
+    word: int = POISON
 
     def packed(self) -> bytes:
         """As ``gi_check`` reads it."""
         return struct.pack(
-            "@PPQII", self.address, self.expected, self.size, POISON, int(self.mended)
+            "@PPQII", self.address, self.expected, self.size, self.word, int(self.mended)
         )
 
 
@@ -79,11 +82,11 @@ def guards(region: Region) -> tuple[MemoryCheck, ...]:
     """The zones before and behind a buffer, which are mended."""
     if not region.guarded:
         return ()
-    end = region.address + region.size
+    end, word = region.address + region.size, margin_of(region.name)
     behind = _padded(region.size) + GUARD - region.size
     return (
-        MemoryCheck(region.address - GUARD, GUARD, mended=True),
-        MemoryCheck(end, behind, mended=True),
+        MemoryCheck(region.address - GUARD, GUARD, mended=True, word=word),
+        MemoryCheck(end, behind, mended=True, word=word),
     )
 
 
@@ -149,7 +152,7 @@ class Memory:
         """A new buffer between guard zones; poisoned, or filled from a pristine copy.
 
         Args:
-            name: for messages.
+            name: for messages; decides what the guard zones hold.
             size: bytes.
             pristine: address of the copy; 0 if there is none.
             arena: where it is to lie; in plain memory without one.
@@ -159,7 +162,8 @@ class Memory:
         """
         whole = GUARD + _padded(size) + GUARD
         memory = (arena or self._context).allocate(name, whole)
-        self._drv.memset_d32_async(int(memory), POISON, whole // 4, self._context.stream)
+        stream = self._context.stream
+        self._drv.memset_d32_async(int(memory), margin_of(name), whole // 4, stream)
         region = Region(name, int(memory) + GUARD, size, True, pristine, memory)
         if arena:
             arena.shadow.let_in(region.address, size)
@@ -192,8 +196,12 @@ class Memory:
         if region.pristine:
             self._drv.memcpy_dtod_async(region.address, region.pristine, region.size, stream)
         elif region.guarded:
-            # The last word may reach into the guard zone, which holds the same.
-            self._drv.memset_d32_async(region.address, POISON, -(-region.size // 4), stream)
+            words, rest = divmod(region.size, _WORD)
+            if words:
+                self._drv.memset_d32_async(region.address, POISON, words, stream)
+            for at in range(rest):  # a whole word more would reach into the guard zone
+                byte, end = POISON >> 8 * at & 0xFF, region.address + _WORD * words
+                self._drv.memset_d8_async(end + at, byte, 1, stream)
         else:
             byte = 0 if region.zero else POISON & 0xFF
             self._drv.memset_d8_async(region.address, byte, region.size, stream)

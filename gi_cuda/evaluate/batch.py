@@ -252,9 +252,8 @@ class Batch:
             one.scheduler.repeat(ident)
         for one in self._passes:
             more = one is self._measuring and bool(self._elsewhere)
-            busy = any(other.scheduler.measuring for other in self._passes if other is not one)
             while pool.has_room and (
-                task := one.next(compiling=compiling, busy=busy, expecting=more, at_once=at_once)
+                task := one.next(compiling=compiling, expecting=more, at_once=at_once)
             ):
                 self._evidence.begun(task.key, pool.submit(task))
         base = self._measuring.base

@@ -326,21 +326,19 @@ class Pass:
         return True
 
     def next(
-        self, *, compiling: bool, busy: bool, expecting: bool = False, at_once: bool = False
+        self, *, compiling: bool, expecting: bool = False, at_once: bool = False
     ) -> Task[int] | None:
         """What workers can be given now, if anything.
 
         Args:
             compiling: whether something is, for this pass or another one.
-            busy: whether something is being measured for another one.
             expecting: whether there is more to come besides what is compiled for this pass.
             at_once: whether what is faster by far runs on the siblings where it is first measured.
         """
         timed = self.sampling.most > 0
         if timed and compiling and self._builder.compiler.disturbs:
             return None
-        more = self.compiles or expecting
-        return self.scheduler.next(more=more, busy=busy, at_once=at_once)
+        return self.scheduler.next(more=self.compiles or expecting, at_once=at_once)
 
     def done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
         """The records of an individual and of those with its machine code."""

@@ -7,15 +7,13 @@ is not: there many take their workers down, and a mistake costs one individual.
 
 What looks faster is measured again, too: in a fresh worker, together with others like it if the
 device has something to do until they come, and on more cases, unless it is faster by far, and was
-right on these cases at once. A fresh worker is dear: while it opens the device, and fills it with
-what the cases hold, all else that is measured there takes half as long again.
+right on these cases at once.
 """
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -28,12 +26,10 @@ CONFIRMED = 2
 """Times as many variants as share other measurements that share one which confirms what they seemed
 to be: they are right, and every fresh worker takes time to open the device."""
 
-LULL = 0.4
-"""Seconds in which nothing more has come that looks faster, after which what does waits no longer
-for company: where little is right, as when a search begins, it is what the search waits for."""
-
-LONGEST = 1.0
-"""Seconds for which the first of them waits at most: a search breeds of what is faster."""
+PATIENCE = 3
+"""Other measurements from one that confirms to the next before what looks faster waits no longer
+for company. Where little is right, as when a search begins, each of them takes a second to come
+together, and what is faster is what the search waits for."""
 
 Answer = Measurement | Lost | Refused
 """What became of one variant in one measurement."""
@@ -90,17 +86,10 @@ class MeasurementScheduler:
         numbers: of tasks; no two of a pool have the same.
         rehearsal: whether all that is measured is whether answers are right.
         devices: among which what is confirmed at the end is divided.
-        clock: seconds, from any moment on.
     """
 
     def __init__(
-        self,
-        together: int,
-        numbers: Iterator[int],
-        *,
-        rehearsal: bool = False,
-        devices: int = 1,
-        clock: Callable[[], float] = time.monotonic,
+        self, together: int, numbers: Iterator[int], *, rehearsal: bool = False, devices: int = 1
     ) -> None:
         self._together = together
         self._devices = devices
@@ -109,11 +98,10 @@ class MeasurementScheduler:
         self._new: deque[int] = deque()
         self._again: deque[_Group] = deque()
         self._doubted: deque[int] = deque()
-        self._first_came = self._last_came = 0.0
         self._looked_faster: set[int] = set()
         self._begun: dict[int, _Group] = {}
+        self._since = 0
         self._numbers = numbers
-        self._clock = clock
 
     @property
     def idle(self) -> bool:
@@ -142,48 +130,34 @@ class MeasurementScheduler:
         """Measure a variant that looks faster again, in a fresh worker; with others, if there are
         more to come."""
         self._looked_faster.add(ident)
-        self._last_came = self._clock()
-        if not self._doubted:
-            self._first_came = self._last_came
         self._doubted.append(ident)
 
-    @property
-    def measuring(self) -> bool:
-        """Whether something is being measured."""
-        return bool(self._begun)
-
-    def next(self, *, more: bool, busy: bool = False, at_once: bool = False) -> Task[int] | None:
+    def next(self, *, more: bool, at_once: bool = False) -> Task[int] | None:
         """The next task, if there is one to be begun now.
 
         Args:
             more: whether there are variants to come, for whose company others may wait while there
                 is something else to do.
-            busy: whether the device has something to do that is not of here.
             at_once: whether what is faster by far runs on the siblings where it is first measured.
         """
         if self._again:
             return self._task(self._again.popleft(), at_once)
         # A device with nothing to do need not wait for company.
-        to_come = (more and (self._begun or busy)) or self._new or self._screens
-        to_come = to_come and not self._waited
+        to_come = (more and self._begun) or self._new or self._screens
+        to_come = to_come and self._since < PATIENCE
         crowd = CONFIRMED * self._together
         if self._doubted and (len(self._doubted) >= crowd or not to_come):
+            self._since = 0
             share = crowd if to_come else ceil(len(self._doubted) / self._devices)
             while self._doubted and not (to_come and len(self._doubted) < crowd):
                 group = self._first(self._doubted, min(share, crowd))
                 self._again.append(_Group(group, fresh=True))
-            self._first_came = self._clock()
             return self._task(self._again.popleft(), at_once)
         enough = self._together if more and self._begun else 1
         if len(self._new) < enough:
             return None
+        self._since += 1
         return self._task(_Group(self._first(self._new, self._together)), at_once)
-
-    @property
-    def _waited(self) -> bool:
-        """Whether what looks faster has waited long enough for others like it."""
-        now = self._clock()
-        return now - self._last_came >= LULL or now - self._first_came >= LONGEST
 
     @property
     def _screens(self) -> bool:

@@ -11,13 +11,13 @@ from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.workers.pool import Lost, Task
-from gi_cuda.evaluate.scheduler import LONGEST, LULL, MeasurementScheduler
+from gi_cuda.evaluate.scheduler import PATIENCE, MeasurementScheduler
 from gi_cuda.results.measurement import Measurement, Survival
 
 REFERENCE = Program(Binary(0, Path("0")), {}, ("train",))
 
 
-def scheduler(together: int, variants: Iterable[int], **others: object) -> MeasurementScheduler:
+def scheduler(together: int, variants: Iterable[int], **others: int) -> MeasurementScheduler:
     """One that has all of some variants."""
     made = MeasurementScheduler(together, count(1), **others)  # type: ignore[arg-type]
     for ident in variants:
@@ -230,67 +230,18 @@ def test_what_takes_its_worker_down_in_a_rehearsal_does_so_once() -> None:
     assert some.idle
 
 
-class Clock:
-    """A clock that somebody sets."""
-
-    now = 5.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def looking_faster(clock: Clock) -> MeasurementScheduler:
-    """One in which a variant looks faster, and much else is measured."""
-    some = scheduler(1, range(1, 100), clock=clock)
+def test_one_that_looks_faster_does_not_wait_for_ever_where_there_is_always_more_to_come() -> None:
+    some = scheduler(1, range(1, 100))
     first = next_task(some, more=True)
-    next_task(some, more=True)
     list(some.results(first.key, fine(first)))
     some.confirm(1)
-    return some
-
-
-def test_what_looks_faster_waits_for_company_until_none_has_come_for_a_while() -> None:
-    some = looking_faster(clock := Clock())
-    clock.now += 0.9 * LULL
-    assert not next_task(some, more=True).alone
-    clock.now += 0.1 * LULL
-    confirming = next_task(some, more=True)
-    assert confirming.alone
-    assert idents(confirming) == [1]
+    begun = [first, *(next_task(some, more=True) for _ in range(PATIENCE))]
     some.confirm(2)
-    assert not next_task(some, more=True).alone  # it waits by itself
-
-
-def test_what_looks_faster_does_not_wait_for_ever_where_there_is_always_more_to_come() -> None:
-    some = scheduler(8, range(1, 100), clock=(clock := Clock()))
-    next_task(some, more=True)
-    begun, steps = clock.now, iter(range(1, 100))
-    while True:
-        some.confirm(next(steps))
-        clock.now += 0.5 * LULL
-        task = next_task(some, more=True)
-        if task.alone:
-            break
-    assert LONGEST <= clock.now - begun < LONGEST + 0.5 * LULL
-    assert len(idents(task)) < 16
-
-
-def test_a_full_group_waits_for_nothing() -> None:
-    some = scheduler(2, range(1, 100), clock=Clock())
-    next_task(some, more=True)
-    for ident in range(3, 7):
-        some.confirm(ident)
-    assert idents(next_task(some, more=True)) == [3, 4, 5, 6]
-
-
-def test_what_looks_faster_waits_for_company_while_the_device_has_something_else_to_do() -> None:
-    some = scheduler(2, [1], clock=Clock())
-    first = next_task(some)
-    list(some.results(first.key, fine(first)))
-    some.confirm(1)
-    assert some.next(more=True, busy=True) is None
-    assert some.measuring is False
-    assert idents(next_task(some, more=True)) == [1]
+    begun += [next_task(some, more=True) for _ in range(PATIENCE + 1)]
+    others = [False] * PATIENCE
+    assert [task.alone for task in begun] == [*others, True, *others, True]
+    assert [idents(one) for one in begun if one.alone] == [[1], [2]]
+    assert not next_task(some, more=True).alone
 
 
 def test_what_nobody_will_answer_is_measured_as_it_was_to_be() -> None:

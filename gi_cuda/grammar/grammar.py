@@ -195,6 +195,7 @@ class View:
         self._spelled: dict[PlaceClass, tuple[frozenset[str], frozenset[str]]] = {}
         self._needs: dict[str, tuple[tuple[NameUse, Declaration | None], ...]] = {}
         self._may_go: dict[tuple[str, str], bool] = {}
+        self._operations: dict[str, tuple[Operation, ...]] = {}
 
     def donors(self, place: str) -> tuple[str, ...]:
         """Donors that are active and mean the same at the place; never the place itself.
@@ -226,7 +227,10 @@ class View:
 
     def operations(self, place: str) -> tuple[Operation, ...]:
         """Which edits apply to a rule."""
-        return _operations(self.grammar, self, place)
+        found = self._operations.get(place)
+        if found is None:
+            found = self._operations[place] = _operations(self.grammar, self, place)
+        return found
 
     def is_active(self, name: str) -> bool:
         """Whether the configuration compiles a rule."""

@@ -59,6 +59,7 @@ class _TestedSelection:
 
     def __init__(self, whole: Selection, left_out: LeftOut) -> None:
         self._whole, self._left_out = whole, left_out
+        self._operations: dict[str, tuple[Operation, ...]] = {}
         self.mutable = tuple(
             name for name in whole.mutable if name not in left_out or self.operations(name)
         )
@@ -70,9 +71,12 @@ class _TestedSelection:
         return self._whole.count(place)
 
     def operations(self, place: str) -> tuple[Operation, ...]:
-        offered = self._whole.operations(place)
-        left_out = self._left_out.get(place, ())
-        return tuple(one for one in offered if one not in left_out)
+        found = self._operations.get(place)
+        if found is None:
+            left_out = self._left_out.get(place, ())
+            offered = self._whole.operations(place)
+            found = self._operations[place] = tuple(one for one in offered if one not in left_out)
+        return found
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 Searches with one seed on one target, in turn: each of ``--rounds`` says on which devices and with
 how many processors, ``0:16`` is the first device and 16 processors, ``all:32`` all devices and 32.
-Printed are each round's rate, baseline aside and as far as its seconds go, and for each two rounds how many of the individuals
-that both had ended in the same way. Two rounds on one device show how much of that is chance.
+Printed are each round's rate, baseline aside and as far as its seconds go, and for each two rounds
+how many of the individuals that both had ended in the same way. Two rounds on one device show how
+much of that is chance.
 """
 
 from __future__ import annotations

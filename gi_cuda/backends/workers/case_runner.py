@@ -61,6 +61,9 @@ are made anew before each."""
 _OPINIONS = 1000
 """Opinions of the oracle that are remembered."""
 
+_KEPT = 64 * 2**20
+"""Bytes of acceptable answers that are remembered."""
+
 
 @dataclass(slots=True)
 class _CaseHistory:
@@ -104,6 +107,7 @@ class CaseRunner:
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
         self._repeats: tuple[int, ...] = ()
         self._opinions: OrderedDict[tuple[str, int, bytes], Judgement] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bytes], Outputs] = OrderedDict()
         self._histories: dict[str, _CaseHistory] = {}
 
     def stored(self, case: str, draw: int = 0) -> Reference:
@@ -239,22 +243,43 @@ class CaseRunner:
             damaged = [self.device.damaged(one) for one in self.timed_plans(program)]
         return any(damaged)
 
-    def run_to_verify(self, loaded: Loaded, case_plan: CasePlan) -> TimedRun:
-        """A run whose answers are to be those of the reference's recorded run in the same draw."""
-        return TimedRun(loaded, case_plan, self.stored(case_plan.case, case_plan.draw).outputs)
+    def run_to_verify(
+        self, loaded: Loaded, case_plan: CasePlan, accepted: Outputs | None = None
+    ) -> TimedRun:
+        """A run whose answers are to be those of the reference's recorded run in the same draw.
+
+        Args:
+            accepted: answers of its own that were acceptable; to be those is as good.
+        """
+        if accepted is None:
+            accepted = self.stored(case_plan.case, case_plan.draw).outputs
+        return TimedRun(loaded, case_plan, accepted)
 
     def judged(self, case_plan: CasePlan, verified: Verified) -> Judgement:
         """What is to be said of a run.
 
-        Once the oracle has accepted the reference, it is not asked about answers that are those of
-        the reference's recorded run in the same draw, bit for bit. Comparing is cheaper, and the
-        device may do it without copying.
+        The oracle is not asked about answers that are those that were expected, bit for bit: the
+        reference's recorded run in the same draw or what it has accepted before. Comparing is
+        cheaper, and the device may do it without copying.
         """
         if damage := damage_of(case_plan, verified.damaged):
             return damage
         if verified.outputs is None:
             return Judgement(0.0)
         return self.opinion(case_plan, verified.outputs)
+
+    def kept(self, case: str, outputs: Outputs) -> Outputs:
+        """Acceptable answers as they stay valid: what is the same bit for bit is one object, of
+        which a device that compares with it needs one copy. Many variants round alike."""
+        key = case, _digest(outputs)
+        if key not in self._kept:
+            self._kept[key] = {name: np.copy(array) for name, array in outputs.items()}
+        self._kept.move_to_end(key)
+        found = self._kept[key]
+        size = sum(map(_size, self._kept.values()))
+        while size > _KEPT:
+            size -= _size(self._kept.popitem(last=False)[1])
+        return found
 
     def opinion(self, case_plan: CasePlan, outputs: Outputs) -> Judgement:
         """What the oracle says of outputs.
@@ -279,6 +304,11 @@ def damage_of(case_plan: CasePlan, damaged: Sequence[str]) -> Judgement | None:
         return None
     reason = f"{case_plan.case}: wrote where it must not: {', '.join(damaged)}"
     return Judgement(float(len(damaged)), reason)
+
+
+def _size(outputs: Outputs) -> int:
+    """Bytes of outputs."""
+    return sum(array.nbytes for array in outputs.values())
 
 
 def _digest(outputs: Outputs) -> bytes:

@@ -68,7 +68,8 @@ class VariantRunner:
         """
         case_plan = case_plan.drawn(draw if case_plan.redrawn else 0)
         self._case_runner.device.make_ready(self.loaded, case_plan)
-        return self._case_runner.run_to_verify(self.loaded, case_plan)
+        accepted = None if case_plan.draw else self._answers.get(case_plan.case)
+        return self._case_runner.run_to_verify(self.loaded, case_plan, accepted)
 
     def judged(self, run: TimedRun, seen: Verified) -> bool:
         """Enter what became of a run; whether its answers are acceptable."""
@@ -84,10 +85,17 @@ class VariantRunner:
                 self._verdict = Judgement(self._verdict.penalty, reason)
             right = not self._verdict.penalty
             if right and not case_plan.draw:
-                self._answers[case_plan.case] = _kept(run, seen)
+                self._answers[case_plan.case] = self._kept(run, seen)
         self._case_runner.enter(case_plan.case, right=right)
         self._verify_seconds += time.perf_counter() - begun
         return right
+
+    def _kept(self, run: TimedRun, seen: Verified) -> Outputs:
+        """What a run gave, to be looked for in later ones."""
+        if seen.outputs is None:
+            assert run.expected is not None, "it was compared with what is expected"
+            return run.expected
+        return self._case_runner.kept(run.plan.case, seen.outputs)
 
     def add_reason(self, words: str) -> None:
         """It was found wrong when it ran in a way that is to be said."""
@@ -135,10 +143,3 @@ class VariantRunner:
             self._verify_seconds,
             self.elsewhere,
         )
-
-
-def _kept(run: TimedRun, seen: Verified) -> Outputs:
-    """What a run gave, to be looked for in later ones."""
-    outputs = run.expected if seen.outputs is None else seen.kept().outputs
-    assert outputs is not None, "it was compared with what is expected"
-    return outputs

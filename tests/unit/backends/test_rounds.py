@@ -18,7 +18,7 @@ from gi_cuda.backends.protocol.programs import CasePlan
 
 @given(st.lists(st.integers(1, 2 * MOST), max_size=20))
 def test_rounds_have_all_runs_in_order_and_no_more_than_there_is_room_for(sizes: list[int]) -> None:
-    staging = Staging(None, None)  # type: ignore[arg-type]
+    staging = Staging(None)  # type: ignore[arg-type]
     runs = [(number, [Region("out", 0, size, True)]) for number, size in enumerate(sizes)]
     rounds = list(staging.rounds(runs))
     assert [number for some in rounds for number in some] == list(range(len(sizes)))

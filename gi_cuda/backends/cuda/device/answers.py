@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -9,6 +10,10 @@ from typing import Any
 from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region
 from gi_cuda.backends.protocol.programs import Outputs
 from gi_cuda.spec import Buffer
+
+MOST = 64 * 2**20
+"""Bytes of copies besides the first ones that are kept from round to round. To take and give back
+memory is dear: it waits for whoever opens the device."""
 
 
 class Answers:
@@ -21,11 +26,14 @@ class Answers:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._first: dict[tuple[str, str], tuple[Any, Any]] = {}
-        self._others: dict[int, tuple[Any, Any]] = {}
+        self._others: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
 
-    def forget_others(self) -> None:
-        """Free all copies but the first ones. Nothing that looks at them may be under way."""
-        self._others.clear()
+    def forget_old(self) -> None:
+        """Free copies that are not the first ones and that nobody asked for lately, as far as there
+        are too many. Nothing that looks at them may be under way."""
+        size = sum(wanted.nbytes for wanted, _ in self._others.values())
+        while size > MOST:
+            size -= self._others.popitem(last=False)[1][0].nbytes
 
     def checks(
         self,
@@ -37,7 +45,7 @@ class Answers:
         """Checks that outputs are as expected; None where they have not even the size.
 
         What is expected first of a case, the reference's answers, is copied once, as long as it is
-        the same object; anything else until it is forgotten.
+        the same object; anything else once until it is forgotten.
 
         Args:
             judged: the buffers that the oracle looks at, and where they lie.
@@ -60,6 +68,7 @@ class Answers:
             return int(self._first[key][1])
         if id(wanted) not in self._others:
             self._others[id(wanted)] = (wanted, self._uploaded(key, stored(wanted)))
+        self._others.move_to_end(id(wanted))
         return int(self._others[id(wanted)][1])
 
     def _uploaded(self, key: tuple[str, str], wanted: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from gi_cuda.backends.cuda.device.arena import Arena, arena_supported
 from gi_cuda.backends.cuda.device.context import Context
@@ -13,6 +13,9 @@ from gi_cuda.backends.cuda.device.memory import GUARD, Memory, MemoryCheck, Regi
 from gi_cuda.backends.protocol.programs import CasePlan
 from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Target
 from gi_cuda.spec.addresses import addressed, numbered
+
+_Key: TypeAlias = tuple[str, str, int]
+"""Of a buffer's memory: the case, the buffer's name, elements."""
 
 _PLANS = 256
 """Sizes of buffers whose zones are kept; many variants have the same."""
@@ -44,7 +47,9 @@ class Buffers:
         self._context = context
         self._memory = memory
         self._pristine: dict[tuple[str, str], Any] = {}
-        self._regions: dict[tuple[str, str, int], Region] = {}
+        self._blank_pristine: dict[tuple[str, str], Any] = {}
+        self._regions: dict[_Key, Region] = {}
+        self._blank: dict[_Key, Region] = {}
         cushioned = target.cases if arena_supported() else ()
         self._cushioned = {case.name for case in cushioned if case.role is CaseRole.TRAIN}
         self._arena: tuple[Arena, Region] | None = None
@@ -55,9 +60,22 @@ class Buffers:
         """Address of a copy, which no launch is told of, of what a case gives."""
         key = (plan.case, buffer.name)
         if key not in self._pristine:
-            array = self.stored(plan, buffer, self._cases[plan.case].buffers[buffer.name])
-            self._pristine[key] = self._memory.upload(f"the buffer {buffer.name}", array)
+            given = self._cases[plan.case].buffers[buffer.name]
+            room = self._room_for_original(plan, buffer)
+            self._memory.write(room, self.stored(plan, buffer, given))
+            self._pristine[key] = self._blank_pristine.pop(key)
         return int(self._pristine[key])
+
+    def _room_for_original(self, plan: CasePlan, buffer: Buffer) -> Any:
+        """Memory for such a copy, which is there or has still to be made."""
+        key = (plan.case, buffer.name)
+        if key in self._pristine:
+            return self._pristine[key]
+        if key not in self._blank_pristine:
+            given = self._cases[plan.case].buffers[buffer.name]
+            name = f"the buffer {buffer.name}"
+            self._blank_pristine[key] = self._memory.room_for(name, given)
+        return self._blank_pristine[key]
 
     def stored(self, plan: CasePlan, buffer: Buffer, values: Any) -> Any:
         """Values of a buffer as they stand in its memory: see :func:`addressed`."""
@@ -73,14 +91,28 @@ class Buffers:
 
     def region(self, plan: CasePlan, name: str) -> Region:
         """The memory of a buffer; made and filled when it is first asked for."""
-        key = (plan.case, name, plan.sizes[name])
+        key = _key(plan, name)
         if key not in self._regions:
-            buffer = next(b for b in self._target.buffers if b.name == name)
-            pristine = self.original(plan, buffer) if buffer.role.given else 0
+            buffer, region = self._buffer(name), self._room(plan, name)
+            if buffer.role.given:
+                self.original(plan, buffer)
+            arena, _ = self._cushion(plan) or (None, None)
+            self._memory.fill(region, arena)
+            self._regions[key] = self._blank.pop(key)
+        return self._regions[key]
+
+    def _room(self, plan: CasePlan, name: str) -> Region:
+        """The memory of a buffer that has still to be filled."""
+        key, buffer = _key(plan, name), self._buffer(name)
+        if key not in self._blank:
+            pristine = int(self._room_for_original(plan, buffer)) if buffer.role.given else 0
             size = plan.sizes[name] * buffer.dtype.itemsize
             arena, _ = self._cushion(plan) or (None, None)
-            self._regions[key] = self._memory.buffer(name, size, pristine, arena)
-        return self._regions[key]
+            self._blank[key] = self._memory.room(name, size, pristine, arena)
+        return self._blank[key]
+
+    def _buffer(self, name: str) -> Buffer:
+        return next(b for b in self._target.buffers if b.name == name)
 
     def _cushion(self, plan: CasePlan) -> tuple[Arena, Region] | None:
         """Where the buffers of a case that gives fitness lie; others lie in plain memory."""
@@ -125,11 +157,12 @@ class Buffers:
         names = [
             buffer.name
             for buffer in self._target.buffers
-            if buffer.symbol is None
-            and (plan.case, buffer.name, plan.sizes[buffer.name]) not in self._regions
+            if buffer.symbol is None and _key(plan, buffer.name) not in self._regions
         ]
         if names:
             self._cushion(plan)
+            for name in names:
+                self._room(plan, name)
             # Filling them would disturb what others time.
             with self._context.slot.lock.turn():
                 for name in names:
@@ -176,3 +209,7 @@ class Buffers:
             yield Zone(MemoryCheck(region.address, region.size, region.pristine, True), name)
         for check, word in zip(guards(region), ("before", "behind"), strict=False):
             yield Zone(check, f"memory {word} {name}")
+
+
+def _key(plan: CasePlan, name: str) -> _Key:
+    return (plan.case, name, plan.sizes[name])

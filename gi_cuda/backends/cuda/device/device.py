@@ -68,7 +68,7 @@ class CudaDevice(Solid):
         self._scrub = scrubber(self._context, helpers)
         self._flush = flusher(self._context) if target.timing.cache == "flushed" else None
         self._answers = Answers(self._memory)
-        self._staging = Staging(self._context, self._memory)
+        self._staging = Staging(self._context)
         self._binder = Binder(target, self._context, self._buffers, self._textures)
         self._last: Bound | None = None
         self._events: list[tuple[Any, Any]] = []
@@ -180,7 +180,7 @@ class CudaDevice(Solid):
         Raises:
             LaunchRefused: see :meth:`run`.
         """
-        self._answers.forget_others()
+        self._answers.forget_old()
         steps = [Step(one, self._expected(one)) for one in runs]
         done = self._timed(steps, limit, self.prepare)
         return [Timed(one.seconds, not one.failing) for one in done]
@@ -192,7 +192,7 @@ class CudaDevice(Solid):
         Raises:
             LaunchRefused: see :meth:`run`.
         """
-        self._answers.forget_others()
+        self._answers.forget_old()
         looks = [self._look(one) for one in runs]
         rounds = list(self._staging.rounds([(look, look.written) for look in looks]))
         if len(rounds) == 1:
@@ -208,13 +208,13 @@ class CudaDevice(Solid):
             for look, kept in zip(looks, places, strict=True)
         ]
         done = self._timed(steps, limit, self.prepare)
-        for look, kept, one in zip(looks, places, done, strict=True):
-            damaged, signs, differs = look.told(one.failing)
+        told = [look.told(one.failing) for look, one in zip(looks, done, strict=True)]
+        differ = [at for at, (damaged, _, differs) in enumerate(told) if differs and not damaged]
+        arrays = dict(zip(differ, self._staging.read([places[at] for at in differ]), strict=True))
+        for at, (look, one, (damaged, signs, _)) in enumerate(zip(looks, done, told, strict=True)):
             outputs = None
-            if differs and not damaged:
-                outputs = self._told(
-                    look.run.plan, look.judged, self._staging.read(look.written, kept)
-                )
+            if at in arrays:
+                outputs = self._told(look.run.plan, look.judged, arrays[at])
             yield Verified(one.seconds, damaged, self._confinement.fates(signs), outputs)
 
     def _look(self, run: TimedRun) -> Look:

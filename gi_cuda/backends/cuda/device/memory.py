@@ -22,7 +22,7 @@ _WORD = 4
 _CHECK_BLOCKS, _CHECK_THREADS = 264, 256
 _MOST_CHECKS = 65535
 
-_TABLES = 64
+_TABLES = 256
 """Tables of checks kept on the device."""
 
 _FINDINGS = 256
@@ -160,15 +160,31 @@ class Memory:
         Raises:
             LaunchRefused: the device has not so much memory.
         """
-        whole = GUARD + _padded(size) + GUARD
-        memory = (arena or self._context).allocate(name, whole)
-        stream = self._context.stream
-        self._drv.memset_d32_async(int(memory), margin_of(name), whole // 4, stream)
-        region = Region(name, int(memory) + GUARD, size, True, pristine, memory)
-        if arena:
-            arena.shadow.let_in(region.address, size)
-        self.restore(region)
+        region = self.room(name, size, pristine, arena)
+        self.fill(region, arena)
         return region
+
+    def room(self, name: str, size: int, pristine: int = 0, arena: Arena | None = None) -> Region:
+        """The same, not filled yet: the device has nothing to do for it.
+
+        Raises:
+            LaunchRefused: see :meth:`buffer`.
+        """
+        memory = (arena or self._context).allocate(name, GUARD + _padded(size) + GUARD)
+        return Region(name, int(memory) + GUARD, size, True, pristine, memory)
+
+    def fill(self, region: Region, arena: Arena | None = None) -> None:
+        """Make a new buffer and its guard zones what they are to be. Does not wait.
+
+        Args:
+            arena: that it lies in.
+        """
+        begin, whole = region.address - GUARD, GUARD + _padded(region.size) + GUARD
+        stream = self._context.stream
+        self._drv.memset_d32_async(begin, margin_of(region.name), whole // _WORD, stream)
+        if arena:
+            arena.shadow.let_in(region.address, region.size)
+        self.restore(region)
 
     def upload(self, name: str, array: NDArray[Any]) -> Any:
         """A copy of an array on the device, without guard zones.
@@ -176,9 +192,21 @@ class Memory:
         Raises:
             LaunchRefused: the device has not so much memory.
         """
-        memory = self._context.allocate(name, max(16, array.nbytes))
-        self._drv.memcpy_htod(memory, np.ascontiguousarray(array))
+        memory = self.room_for(name, array)
+        self.write(memory, array)
         return memory
+
+    def room_for(self, name: str, array: NDArray[Any]) -> Any:
+        """Memory for such a copy.
+
+        Raises:
+            LaunchRefused: see :meth:`upload`.
+        """
+        return self._context.allocate(name, max(16, array.nbytes))
+
+    def write(self, memory: Any, array: NDArray[Any]) -> None:
+        """Copy an array to where there is room for it."""
+        self._drv.memcpy_htod(memory, np.ascontiguousarray(array))
 
     def kept(self, name: str, address: int, size: int) -> Region:
         """Memory that others allocated, with a copy of what it holds now. Does not wait.

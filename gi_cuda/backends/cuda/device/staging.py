@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.cuda.device.context import Context
-from gi_cuda.backends.cuda.device.memory import Memory, Region
+from gi_cuda.backends.cuda.device.memory import Region
 
 MOST = 64 * 2**20
 """Bytes that are kept at a time; of what is larger, one run's are read where they lie."""
@@ -25,13 +25,12 @@ class Staging:
 
     Args:
         context: the worker's.
-        memory: of the device.
     """
 
-    def __init__(self, context: Context, memory: Memory) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._memory = memory
         self._room: Any = None
+        self._size = 0
         self._landing: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def rounds(self, runs: Sequence[tuple[_Run, Sequence[Region]]]) -> Iterator[list[_Run]]:
@@ -57,10 +56,9 @@ class Staging:
         if len(written) < 2:
             return [list(regions) for regions in written]
         size = sum(map(_size, written))
-        if size > len(self._landing):
-            self._room, self._landing = None, np.empty(0, np.uint8)
-            self._room = self._context.allocate("answers", size)
-            self._landing = self._context.drv.pagelocked_empty(size, np.uint8)
+        if size > self._size:
+            self._room, self._size = None, 0
+            self._room, self._size = self._context.allocate("answers", size), size
         at, found = int(self._room), []
         for regions in written:
             places = []
@@ -79,16 +77,23 @@ class Staging:
                     place.address, region.address, region.size, stream
                 )
 
-    def read(self, written: Sequence[Region], places: Sequence[Region]) -> list[NDArray[np.uint8]]:
-        """What is kept there; valid until the next round. Waits for the device."""
-        if all(place.address == one.address for one, place in zip(written, places, strict=True)):
-            return self._memory.download(places)
-        found, stream = [], self._context.stream
-        for place in places:
-            at = place.address - int(self._room)
-            found.append(self._landing[at : at + place.size])
-            self._context.drv.memcpy_dtoh_async(found[-1], place.address, stream)
-        self._context.settle()
+    def read(self, runs: Sequence[Sequence[Region]]) -> list[list[NDArray[np.uint8]]]:
+        """What some runs wrote, from where it is kept; valid until the next call. Waits for the
+        device."""
+        size = sum(map(_size, runs))
+        if size > len(self._landing):  # page-locked memory is dear, and most runs are not read
+            self._landing = np.empty(0, np.uint8)
+            self._landing = self._context.drv.pagelocked_empty(size, np.uint8)
+        at, found = 0, []
+        for places in runs:
+            arrays = []
+            for place in places:
+                arrays.append(self._landing[at : at + place.size])
+                self._context.drv.memcpy_dtoh_async(arrays[-1], place.address, self._context.stream)
+                at += _padded(place.size)
+            found.append(arrays)
+        if size:
+            self._context.settle()
         return found
 
 

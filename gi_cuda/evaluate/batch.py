@@ -18,7 +18,7 @@ from gi_cuda.backends.bell import Bell
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure
-from gi_cuda.backends.workers.pool import Lost, Task
+from gi_cuda.backends.workers.pool import Lost, Task, Wants
 from gi_cuda.backends.workers.tasks import Unanswered
 from gi_cuda.errors import DeviceLost
 from gi_cuda.evaluate.account import Account
@@ -263,7 +263,7 @@ class Batch:
         for number, device in self._evidence.proofs(pool.devices, idle=idle):
             sampling = self._measuring.sampling.untimed()
             sampling = replace(sampling, limit=PROOF_SLACK * sampling.limit)
-            pool.submit(Task(number, Measure(base, base, sampling), alone=True), device)
+            pool.submit(Task(number, Measure(base, base, sampling), Wants.FRESH), device)
 
     def _promote(self) -> None:
         """Have those compiled as they are that were right in their rehearsal, and then some of

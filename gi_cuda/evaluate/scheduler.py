@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
-from gi_cuda.backends.workers.pool import Lost, Task
+from gi_cuda.backends.workers.pool import Lost, Task, Wants
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import clearly_below
 
@@ -64,18 +64,24 @@ class _Group:
 
     Attributes:
         idents: their numbers.
-        fresh: whether a worker measures them that measures nothing else.
+        wants: which worker measures them.
         elsewhere: whether those that are fast enough run on the siblings.
     """
 
     idents: tuple[int, ...]
-    fresh: bool = False
+    wants: Wants = Wants.ANY
     elsewhere: bool = False
 
     @property
     def alone(self) -> bool:
-        """Whether it is one by itself in such a worker, so that what happens to it is its own."""
-        return self.fresh and len(self.idents) == 1
+        """Whether it is one by itself in a fresh worker, so that what happens to it is its own."""
+        return self.wants is Wants.FRESH and len(self.idents) == 1
+
+    def of(self, *idents: int) -> _Group:
+        """Some of them, measured by such a worker again; what crashed or hung among others in a
+        worker of a kind is now by itself in a fresh one."""
+        one_by_one = len(idents) == 1 and self.wants is Wants.ALIKE
+        return _Group(idents, Wants.FRESH if one_by_one else self.wants)
 
 
 class MeasurementScheduler:
@@ -124,7 +130,7 @@ class MeasurementScheduler:
 
     def repeat(self, ident: int) -> None:
         """Measure a variant again, alone in a fresh worker."""
-        self._again.append(_Group((ident,), fresh=True))
+        self._again.append(_Group((ident,), Wants.FRESH))
 
     def confirm(self, ident: int) -> None:
         """Measure a variant that looks faster again, in a fresh worker; with others, if there are
@@ -151,7 +157,7 @@ class MeasurementScheduler:
             share = crowd if to_come else ceil(len(self._doubted) / self._devices)
             while self._doubted and not (to_come and len(self._doubted) < crowd):
                 group = self._first(self._doubted, min(share, crowd))
-                self._again.append(_Group(group, fresh=True))
+                self._again.append(_Group(group, Wants.ALIKE))
             return self._task(self._again.popleft(), at_once)
         enough = self._together if more and self._begun else 1
         if len(self._new) < enough:
@@ -186,11 +192,11 @@ class MeasurementScheduler:
         variants = tuple(self._requests[ident].variant for ident in group.idents)
         sampling = first.sampling
         if self._rehearsal:
-            return Task(number, Rehearse(variants, sampling), group.fresh)
+            return Task(number, Rehearse(variants, sampling), group.wants)
         if not confirms:
             below = clearly_below(sampling.floor) if at_once else 0.0
             sampling = replace(sampling, siblings=replace(sampling.siblings, below=below))
-        return Task(number, SharedMeasurement(variants, first.reference, sampling), group.fresh)
+        return Task(number, SharedMeasurement(variants, first.reference, sampling), group.wants)
 
     def results(
         self, number: int, answer: tuple[Measurement | Refused, ...] | Lost | Refused
@@ -211,10 +217,10 @@ class MeasurementScheduler:
             yield result(idents[0], answer)
         elif isinstance(answer, Lost) and answer.suspect in idents:
             others = tuple(i for i in idents if i != answer.suspect)
-            self._again.append(_Group(others, group.fresh))
+            self._again.append(group.of(*others))
             yield result(answer.suspect, answer)
         else:
-            self._again.extend(_Group((ident,), group.fresh) for ident in idents)
+            self._again.extend(map(group.of, idents))
 
 
 def _told(answer: Answer, ident: int) -> bool:

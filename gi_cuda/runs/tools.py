@@ -153,8 +153,8 @@ def open_tools(
     session = Session(subject.target, subject.backend, names, folder / "reference", first)
     uncached = backend.compiler(subject, jobs)
     compiler = keeping(uncached, cache)
-    busy, extra, reserve = backend.processes(workers)
-    crew = Crew(busy, backend.depth, extra, reserve)
+    there = backend.processes(workers)
+    crew = Crew(there.crew, backend.depth, there.extra, there.reserve, there.alike)
     knowing = _knowing(session, siblings)
     with Pool[int](knowing, crew, backend.devices, server) as pool, ExitStack() as opened:
         try:

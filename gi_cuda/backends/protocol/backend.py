@@ -27,11 +27,13 @@ class Processes(NamedTuple):
         crew: that measure.
         extra: how many more there may be for what is measured alone.
         reserve: how many more may wait, ready for when others die.
+        alike: requests of a kind that one answers which is to answer no others.
     """
 
     crew: int
     extra: int = 0
     reserve: int = 0
+    alike: int = 1
 
 
 class OpenBackend(Protocol):

@@ -30,7 +30,7 @@ from gi_cuda.backends.protocol.requests import GetReady, Refused
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.workers.fork_server import Exit
 from gi_cuda.backends.workers.forking import ForkServer
-from gi_cuda.backends.workers.tasks import Key, Lost, Task
+from gi_cuda.backends.workers.tasks import Key, Lost, Task, Wants
 from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError
 from gi_cuda.results.measurement import Survival
 
@@ -54,6 +54,7 @@ class _Worker(Generic[Key]):
         sent: what it was sent and has not answered, the oldest first: that is what it is at.
         deadline: when it is killed over that, or, once it is ending, given up.
         used: grows with each use of any worker; 0: it was never asked anything.
+        alike: how many requests it was asked that wanted a worker for such alone, if nothing else.
         alone: whether it is at a request that is to have a worker for itself.
         exit: how it ended, once the fork server has said so.
         again: what it is asked a second time, since it lacked room for it.
@@ -64,6 +65,7 @@ class _Worker(Generic[Key]):
     sent: deque[Task[Key]] = field(default_factory=deque)
     deadline: float = 0.0
     used: int = 0
+    alike: int = 0
     alone: bool = False
     exit: Exit | None = None
     again: Task[Key] | None = None
@@ -92,12 +94,15 @@ class Crew:
         extra: workers beyond these for requests that want one alone; without any, such a request
             waits until another one is done.
         reserve: most fresh workers that are made ready beforehand.
+        alike: requests that a worker answers which was fresh for the first, where others of the
+            kind may come before.
     """
 
     number: int
     depth: int = 1
     extra: int = 0
     reserve: int = 0
+    alike: int = 1
 
 
 class DeviceWorkers(Generic[Key]):
@@ -117,7 +122,7 @@ class DeviceWorkers(Generic[Key]):
         self._server = server
         self.device = device
         self._number, self._depth = crew.number, crew.depth
-        self._extra, self._reserve = crew.extra, crew.reserve
+        self._extra, self._reserve, self._alike = crew.extra, crew.reserve, crew.alike
         self._workers: dict[int, _Worker[Key]] = {}
         self._waiting: deque[Task[Key]] = deque()
         self._alone: deque[Task[Key]] = deque()
@@ -217,9 +222,9 @@ class DeviceWorkers(Generic[Key]):
             while self._alone and len(self._busy()) < self._number + self._extra:
                 if self._tight:
                     self._end_idle()
-                worker = next(iter(self._fresh()), None) or self._fork()
-                worker.alone = True
-                self._send(worker, self._alone)
+                worker = self._lonely(self._alone[0])
+                if self._send(worker, self._alone):
+                    worker.alone = True
             if not self._waiting or (self._alone and not self._extra):
                 return  # where there is no extra worker, a place has to get free
             if self._has_place():
@@ -229,9 +234,21 @@ class DeviceWorkers(Generic[Key]):
             elif not self._send(min(short, key=lambda one: len(one.sent)), self._waiting):
                 return  # it died over what it was sent before; that comes out on receiving
 
+    def _lonely(self, task: Task[Key]) -> _Worker[Key]:
+        """A worker for a task that wants one alone."""
+        if task.wants is Wants.ALIKE and (kept := self._kept()):
+            return kept[0]
+        return next(iter(self._fresh()), None) or self._fork()
+
+    def _kept(self) -> list[_Worker[Key]]:
+        """Those that wait for more of the kind that they were asked alone."""
+        return [one for one in self._idle() if 0 < one.alike < self._alike]
+
     def _take(self) -> _Worker[Key]:
         """A worker that is ready: of those that wait, the one that was used last."""
-        return max(self._idle(), key=lambda one: one.used, default=None) or self._fork()
+        kept = self._kept()
+        free = [one for one in self._idle() if one not in kept]
+        return max(free, key=lambda one: one.used, default=None) or self._fork()
 
     def _send(self, worker: _Worker[Key], tasks: deque[Task[Key]]) -> bool:
         """Send a worker the first of some tasks; whether that could be done."""
@@ -244,7 +261,8 @@ class DeviceWorkers(Generic[Key]):
         if not worker.sent:
             worker.deadline = time.monotonic() + PATIENCE
         worker.used = next(self._uses)
-        worker.sent.append(tasks.popleft())
+        worker.sent.append(task := tasks.popleft())
+        worker.alike = worker.alike + 1 if task.wants is Wants.ALIKE else self._alike
         return True
 
     # -- receiving ---------------------------------------------------------------------------
@@ -298,8 +316,11 @@ class DeviceWorkers(Generic[Key]):
         worker.sent.popleft()
         worker.deadline = time.monotonic() + PATIENCE
         worker.used = next(self._uses)
-        used = [one for one in self._idle() if not one.fresh and one is not worker]
-        if worker.alone and len(used) >= self._number + self._extra:
+        kept = self._kept()
+        if worker in kept and len(kept) > max(1, self._extra):
+            worker.alike = self._alike  # more than can be at work at a time
+        used = [one for one in self._idle() if not (one.fresh or one is worker or one in kept)]
+        if worker.alone and worker not in kept and len(used) >= self._number + self._extra:
             self._end(worker)
         worker.alone = False
         yield task.key, answer

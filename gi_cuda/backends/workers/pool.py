@@ -21,6 +21,7 @@ from gi_cuda.backends.workers.left import Left
 from gi_cuda.backends.workers.tasks import Key, Unanswered
 from gi_cuda.backends.workers.tasks import Lost as Lost
 from gi_cuda.backends.workers.tasks import Task as Task
+from gi_cuda.backends.workers.tasks import Wants as Wants
 from gi_cuda.errors import DeviceLost, MachineError, UserError
 
 
@@ -123,7 +124,7 @@ class Pool(Generic[Key]):
             UserError: see :meth:`wait`.
         """
         first = next(iter(self._devices))
-        tasks = iter([Task(0, request, alone=True)])
+        tasks = iter([Task(0, request, Wants.FRESH)])
         ((_, answer),) = self._run(tasks, lambda: first)  # type: ignore[arg-type]
         return answer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Generic, TypeVar
 
 from gi_cuda.backends.protocol.requests import Request
@@ -26,17 +27,32 @@ class Lost:
     signal: int | None = None
 
 
+class Wants(Enum):
+    """Which worker a request is for."""
+
+    ANY = auto()
+    FRESH = auto()
+    """One that was never asked anything, and is asked nothing else meanwhile."""
+    ALIKE = auto()
+    """The same, or one that was asked nothing but a few requests that wanted this, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Key]):
     """A request with the key that its answer comes under.
 
     Attributes:
-        alone: whether it is for a fresh worker, which gets no other one.
+        wants: which worker it is for.
     """
 
     key: Key
     request: Request
-    alone: bool = False
+    wants: Wants = Wants.ANY
+
+    @property
+    def alone(self) -> bool:
+        """Whether its worker is asked nothing else meanwhile."""
+        return self.wants is not Wants.ANY
 
 
 @dataclass(frozen=True, slots=True)

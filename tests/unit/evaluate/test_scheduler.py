@@ -10,7 +10,7 @@ from pathlib import Path
 from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.backends.workers.pool import Lost, Task
+from gi_cuda.backends.workers.pool import Lost, Task, Wants
 from gi_cuda.evaluate.scheduler import PATIENCE, MeasurementScheduler
 from gi_cuda.results.measurement import Measurement, Survival
 
@@ -228,6 +228,36 @@ def test_what_takes_its_worker_down_in_a_rehearsal_does_so_once() -> None:
     results = list(some.results(again.key, fine(again)))
     assert [(one.ident, one.final) for one in results] == [(1, True), (3, True)]
     assert some.idle
+
+
+def test_confirmations_may_share_a_worker_and_what_died_there_is_by_itself_in_a_fresh_one() -> None:
+    some = scheduler(2, range(1, 5))
+    for task in (next_task(some), next_task(some)):
+        list(some.results(task.key, fine(task)))
+    for ident in range(1, 5):
+        some.confirm(ident)
+    confirming = next_task(some)
+    assert confirming.wants is Wants.ALIKE
+    lost = Lost(Survival.CRASHED, "signal 11")
+    assert list(some.results(confirming.key, lost)) == []
+    again = [next_task(some) for _ in range(4)]
+    assert {task.wants for task in again} == {Wants.FRESH}
+    results = [one for task in again for one in some.results(task.key, fine(task))]
+    assert [(one.ident, one.confirmed, one.own) for one in results] == [
+        (ident, True, True) for ident in range(1, 5)
+    ]
+
+
+def test_one_that_dies_by_itself_where_others_were_confirmed_has_not_died_of_itself_yet() -> None:
+    some = scheduler(1, [1])
+    list(some.results((task := next_task(some)).key, fine(task)))
+    some.confirm(1)
+    confirming = next_task(some)
+    assert (confirming.wants, idents(confirming)) == (Wants.ALIKE, [1])
+    (result,) = some.results(confirming.key, Lost(Survival.HUNG, "over its time limit"))
+    assert (result.own, result.final) == (False, False)
+    some.repeat(1)
+    assert next_task(some).wants is Wants.FRESH
 
 
 def test_one_that_looks_faster_does_not_wait_for_ever_where_there_is_always_more_to_come() -> None:

@@ -1,0 +1,244 @@
+"""A driver with bytes behind its addresses, for machines without a GPU.
+
+Kernels are functions of Python; the tool's own are done here. What a worker does between launches
+(filling, comparing, mending, keeping answers) is then all real, and every access beyond what was
+allocated fails.
+"""
+
+from __future__ import annotations
+
+import bisect
+import struct
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Kernel = Callable[["Driver", bytes], None]
+"""What a launch does, with its arguments as they lie in memory."""
+
+_FIRST = 2**33
+_ALIGNMENT = 2**16
+_UNSET = 0xCD
+_NUMBER = b"@variant "
+
+
+def numbered(cubin: bytes, number: int) -> bytes:
+    """A cubin of a variant: its kernels are what the driver has under this number."""
+    return cubin + _NUMBER + str(number).encode()
+
+
+@dataclass
+class Driver:
+    """The driver's state.
+
+    Attributes:
+        kernels: what the launches of variants do, by their numbers.
+        calls: how often memory was taken, given back and copied to, and page-locked.
+        launched: the numbers of the variants that were launched, in order.
+    """
+
+    kernels: dict[int, Kernel]
+    calls: Counter[str] = field(default_factory=Counter)
+    launched: list[int] = field(default_factory=list)
+    _next: int = _FIRST
+    _begins: list[int] = field(default_factory=list)
+    _blocks: dict[int, Bytes] = field(default_factory=dict)
+
+    def at(self, address: int, size: int) -> Bytes:
+        """So many bytes that begin at an address."""
+        number = bisect.bisect_right(self._begins, address) - 1
+        assert number >= 0, "an address in front of all memory"
+        begin = self._begins[number]
+        offset, block = address - begin, self._blocks[begin]
+        assert offset + size <= len(block), "an access beyond what was allocated"
+        return block[offset : offset + size]
+
+    def array(self, address: int, count: int, kind: type[np.generic]) -> NDArray[Any]:
+        """So many values that begin at an address."""
+        return self.at(address, count * np.dtype(kind).itemsize).view(kind)
+
+    # -- what PyCUDA offers --------------------------------------------------------------------
+
+    def module(self) -> ModuleType:
+        """The driver as PyCUDA shows it."""
+        found: Any = ModuleType("pycuda.driver")
+        found.Error = found.MemoryError = _Error
+        found.init = lambda: None
+        found.Device = lambda number: _Device()
+        found.Stream = lambda: SimpleNamespace(handle=1, is_done=lambda: True)
+        found.Event = _Event
+        found.device_attribute = SimpleNamespace(
+            MAX_SHARED_MEMORY_PER_BLOCK_OPTIN="shared", MULTIPROCESSOR_COUNT="multiprocessors"
+        )
+        found.function_attribute = SimpleNamespace(NUM_REGS=0, MAX_DYNAMIC_SHARED_SIZE_BYTES=1)
+        found.mem_get_info = lambda: (2**36, 2**36)
+        found.mem_alloc = lambda size: _Allocation(self, size)
+        found.module_from_buffer = lambda cubin: _Module(self, cubin)
+        found.pagelocked_empty = self._pagelocked
+        found.memset_d8_async = self._memset_bytes
+        found.memset_d32 = found.memset_d32_async = self._memset_words
+        found.memcpy_htod = found.memcpy_htod_async = self._to_device
+        found.memcpy_dtoh = found.memcpy_dtoh_async = self._from_device
+        found.memcpy_dtod_async = self._within
+        return found
+
+    def take(self, size: int) -> int:
+        """The address of memory that is new."""
+        self.calls["taken"] += 1
+        address = self._next
+        self._next += (size // _ALIGNMENT + 2) * _ALIGNMENT
+        self._begins.append(address)
+        self._blocks[address] = np.full(size, _UNSET, np.uint8)
+        return address
+
+    def give_back(self, address: int) -> None:
+        """Nobody needs this memory any more."""
+        self.calls["given back"] += 1
+        self._begins.remove(address)
+        self._blocks.pop(address, None)  # who collects garbage may have emptied it
+
+    def _pagelocked(self, size: int, kind: type[np.generic]) -> NDArray[Any]:
+        self.calls["page-locked"] += 1
+        return np.zeros(size, kind)
+
+    def _memset_words(self, address: int, word: int, count: int, stream: object = None) -> None:
+        self.array(address, count, np.uint32)[:] = word
+
+    def _memset_bytes(self, address: int, byte: int, count: int, stream: object = None) -> None:
+        self.at(address, count)[:] = byte
+
+    def _to_device(self, to: Any, values: NDArray[Any], stream: object = None) -> None:
+        self.calls["copied to"] += 1
+        self.at(int(to), values.nbytes)[:] = values.reshape(-1).view(np.uint8)
+
+    def _from_device(self, values: NDArray[Any], at: Any, stream: object = None) -> None:
+        values.reshape(-1).view(np.uint8)[:] = self.at(int(at), values.nbytes)
+
+    def _within(self, to: int, at: int, size: int, stream: object = None) -> None:
+        self.at(to, size)[:] = self.at(at, size).copy()
+
+    # -- the tool's own kernels ----------------------------------------------------------------
+
+    def check(self, arguments: bytes, checks: int) -> None:
+        """What ``gi_check`` of helpers.cu does."""
+        table, found = struct.unpack("@PP", arguments)
+        each = struct.calcsize("@PPQII")
+        for number in range(checks):
+            packed = bytes(self.at(table + each * number, each))
+            address, expected, size, word, mended = struct.unpack("@PPQII", packed)
+            memory = self.at(address, size)
+            wanted = self.at(expected, size) if expected else _repeated(word, address, size)
+            wrong = np.count_nonzero(memory != wanted)
+            if wrong:
+                self.array(found + 4 * number, 1, np.uint32)[0] += wrong
+                if mended:
+                    memory[:] = wanted
+
+
+def _repeated(word: int, address: int, size: int) -> Bytes:
+    """A word, wherever it is aligned to four bytes, in so many bytes."""
+    pattern = np.frombuffer(struct.pack("<I", word), np.uint8)
+    return np.resize(pattern, size + 4)[address % 4 :][:size]
+
+
+class _Error(Exception):
+    """What the driver does not do."""
+
+
+class _Allocation:
+    """Memory, until nobody has it any more."""
+
+    def __init__(self, driver: Driver, size: int) -> None:
+        self._driver, self._address = driver, driver.take(size)
+
+    def __int__(self) -> int:
+        return self._address
+
+    __index__ = __int__
+
+    def __del__(self) -> None:
+        self._driver.give_back(self._address)
+
+
+class _Event:
+    """Time goes on by a millisecond from one to the next."""
+
+    def record(self, stream: object = None) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
+
+    def time_since(self, other: object) -> float:
+        return 1.0
+
+
+class _Device:
+    def make_context(self) -> Any:
+        return SimpleNamespace(pop=lambda: None, detach=lambda: None)
+
+    def pci_bus_id(self) -> str:
+        return "none"
+
+    def get_attribute(self, which: str) -> int:
+        return {"shared": 4096, "multiprocessors": 2}[which]
+
+    def compute_capability(self) -> tuple[int, int]:
+        return 9, 0
+
+
+@dataclass(frozen=True)
+class _Module:
+    driver: Driver
+    cubin: bytes
+
+    def get_function(self, symbol: str) -> _Function:
+        *_, number = self.cubin.rpartition(_NUMBER)
+        own = _NUMBER in self.cubin
+        return _Function(self.driver, symbol, int(number) if own else None)
+
+
+@dataclass(frozen=True)
+class _Function:
+    driver: Driver
+    symbol: str
+    number: int | None
+
+    def get_attribute(self, which: int) -> int:
+        return 0
+
+    def _launch_kernel(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        arguments: bytes,
+        shared: int,
+        stream: object,
+    ) -> None:
+        if self.number is not None:
+            self.driver.launched.append(self.number)
+            self.driver.kernels[self.number](self.driver, arguments)
+        elif self.symbol == "gi_check":
+            self.driver.check(arguments, grid[1])
+        else:  # there is no shared memory, and nothing is confined
+            assert self.symbol in ("gi_scrub", "gi_begin")
+
+
+@contextmanager
+def installed(driver: Driver) -> Iterator[None]:
+    """While this lasts, PyCUDA is this driver, without addresses that it can reserve."""
+    package: Any = ModuleType("pycuda")
+    package.driver = driver.module()
+    modules = {"pycuda": package, "pycuda.driver": package.driver}
+    arena = "gi_cuda.backends.cuda.device.buffers.arena_supported"
+    with patch.dict(sys.modules, modules), patch(arena, lambda: False):
+        yield

@@ -14,10 +14,13 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.device import device as cuda_device
+from gi_cuda.backends.cuda.device.buffers import Buffers
+from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.cuda.device.device import CudaDevice
+from gi_cuda.backends.cuda.device.memory import Memory
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
+from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Rehearse, SharedMeasurement
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.workers.case_runner import CaseRunner
@@ -25,7 +28,7 @@ from gi_cuda.backends.workers.measuring import measure_together
 from gi_cuda.backends.workers.rehearsing import rehearse
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.results.measurement import Measurement, Sample
-from gi_cuda.spec import load_case
+from gi_cuda.spec import load_case, load_target
 from tests.integration.backends.driver import Driver, Kernel, installed, numbered
 
 KERNEL = """\
@@ -71,7 +74,7 @@ NOWHERE = Siblings()
 
 
 @dataclass(frozen=True)
-class Memory:
+class Given:
     """What a launch is given."""
 
     driver: Driver
@@ -102,9 +105,9 @@ class Memory:
         return self.driver.array(self.larges + self.n + -self.n % 4, 1, np.float32)
 
 
-def right(driver: Driver, arguments: bytes) -> Memory:
+def right(driver: Driver, arguments: bytes) -> Given:
     """What the reference does."""
-    memory = Memory(driver, *struct.unpack_from("@PPPi", arguments))
+    memory = Given(driver, *struct.unpack_from("@PPPi", arguments))
     memory.out[:] = 2 * memory.values
     memory.large[:] = memory.values > 0.5
     return memory
@@ -302,3 +305,43 @@ def test_a_worker_takes_no_memory_for_what_it_has_seen(worker: Worker) -> None:
     worker.measured(*map(worker.program, kernels), siblings=siblings)
     worker.rehearsed(*map(worker.program, kernels))
     assert worker.driver.calls == {}
+
+
+LINKED = """\
+target = { name = "linked", source = "kernel.cu", kernels = ["twice"], data = "data.py" }
+buffer = [
+    { name = "links", type = "uint64", size = "n", role = "inout", addresses = { links = 0 } },
+    { name = "heads", type = "uint64", size = 1, role = "input", addresses = { links = 0 } },
+]
+scalar = [{ name = "n", type = "int32" }]
+launch = [{ kernel = "twice", grid = "1", block = "64", args = ["links", "heads", "n"] }]
+oracle = { kind = "exact" }
+case = [{ name = "train", role = "train" }, { name = "held-out", role = "held-out" }]
+"""
+
+LINKS = """\
+import numpy as np
+
+def case():
+    ring = np.array([1, 2, 2**64 - 1, 0], np.uint64)
+    return {"links": ring, "heads": np.array([3], np.uint64), "n": 4}
+"""
+
+
+def test_pointers_may_lead_into_their_own_buffer(
+    compiled: tuple[Path, CudaBinary], tmp_path: Path
+) -> None:
+    (tmp_path / "target.toml").write_text(LINKED)
+    (tmp_path / "data.py").write_text(LINKS)
+    (tmp_path / "kernel.cu").write_text(KERNEL)
+    target = load_target(tmp_path)
+    cases = {TRAIN: load_case(target, target.cases[0])}
+    plan = CasePlan(TRAIN, (), {"links": 4, "heads": 1}, {})
+    with installed(driver := Driver({})):
+        context = Context(WorkerSlot(2))
+        memory = Memory(context, context.module(compiled[1].path))
+        buffers = Buffers(target, cases, context, memory)
+        buffers.make_room(plan)
+        links, heads = (buffers.region(plan, name).address for name in ("links", "heads"))
+        assert driver.array(links, 4, np.uint64).tolist() == [links + 8, links + 16, 0, links]
+        assert driver.array(heads, 1, np.uint64).tolist() == [links + 24]

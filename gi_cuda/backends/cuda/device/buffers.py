@@ -86,8 +86,9 @@ class Buffers:
         return numbered(self._target, buffer, held, partial(self._address, plan))
 
     def _address(self, plan: CasePlan, name: str) -> int:
-        """Where the first element of a buffer lies."""
-        return self.region(plan, name).address + plan.offsets.get(name, 0)
+        """Where the first element of a buffer lies, which need not be filled yet."""
+        region = self._regions.get(_key(plan, name)) or self._room(plan, name)
+        return region.address + plan.offsets.get(name, 0)
 
     def region(self, plan: CasePlan, name: str) -> Region:
         """The memory of a buffer; made and filled when it is first asked for."""

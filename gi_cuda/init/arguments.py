@@ -10,10 +10,10 @@ from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.access import accesses
-from gi_cuda.init.buffers import FLAGS, OFFSETS, ProposedBuffer, of_pointer
+from gi_cuda.init.buffers import COUNTS, FLAGS, OFFSETS, ProposedBuffer, of_pointer
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
-from gi_cuda.init.meanings import are_flags, are_offsets, leads_into
+from gi_cuda.init.meanings import are_flags, are_offsets, counted_rows, leads_into
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
 from gi_cuda.init.shapes import declared_shape, is_polymorphic, opaque
 from gi_cuda.init.sources import Chosen
@@ -140,6 +140,8 @@ class _Reader:
                 )
             elif are_flags(code, definition, name):
                 buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
+            elif counted_rows(code, definition, name) is not None:
+                buffer = buffer.with_data(COUNTS, "how many rows of others each has")
             elif element.bytes >= _PLACE:
                 led = leads_into(code, definition, name, self._pointers)
                 if led is not None:

@@ -58,6 +58,9 @@ OFFSETS = Fill(0, 17, rising=True)
 
 FLAGS = Fill(0, 2)
 
+COUNTS = Fill(0, 9)
+"""How many rows of each there are; none, now and then."""
+
 SEEN = "as it was seen"
 """Where an image is from that a run told of."""
 

@@ -11,6 +11,7 @@ from itertools import combinations_with_replacement
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.count_names import is_of_threads
+from gi_cuda.init.meanings import CountedRows
 from gi_cuda.init.members import ProposedScalar, ProposedStruct
 from gi_cuda.init.sizes import is_few, is_looped
 
@@ -31,19 +32,28 @@ def is_pitch_name(name: str) -> bool:
 
 
 def consistent(
-    scalars: Sequence[ProposedScalar], counting: Sequence[str], texts: Sequence[str]
+    scalars: Sequence[ProposedScalar],
+    counting: Sequence[str],
+    texts: Sequence[str],
+    rows: Sequence[CountedRows] = (),
 ) -> tuple[ProposedScalar, ...]:
     """The scalars, some of them computed from those that say how much data there is.
 
     Args:
         counting: names of these.
         texts: of the kernel, and of what it reaches.
+        rows: through which the kernel goes: the place in one is less than their length.
     """
     counts = [one for one in scalars if one.name in counting]
     tied = _of_several_structs(counts, texts)
+    names = {one.written: one.name for one in counts}
+    for found in rows:
+        bounds = [names[bound] for bound in found.bounds if bound in names]
+        tied |= {name: names[found.length] for name in bounds if found.length in names}
+    tied = {name: to for name, to in tied.items() if name != to and to not in tied}
     own = [one for one in counts if one.name not in tied]
     items = [one.name for one in own if not is_of_threads(one.meaning)]
-    found = []
+    fitting = []
     for one in scalars:
         free = one.computed is None and not one.source and one.count == 1
         width = _width(one, counts)
@@ -56,8 +66,8 @@ def consistent(
             wide = "pitch" in one.meaning.lower() and _OF_BYTES.search(texts[0])
             text = f"{width} * {_LARGEST}" if wide else width
             one = replace(one, computed=text, note="assumed: rows without gaps")
-        found.append(one)
-    return tuple(found)
+        fitting.append(one)
+    return tuple(fitting)
 
 
 def _is_pitch(scalar: ProposedScalar, body: str) -> bool:

@@ -191,6 +191,74 @@ def _is_index(node: Node) -> bool:
     return node.parent is not None and node.parent.type == "subscript_argument_list"
 
 
+class CountedRows(NamedTuple):
+    """Rows through which a kernel goes, each item of an array says how many: the neighbours of each
+    atom, ``x[k * atoms + atom]``, or what a row of a sparse matrix has in columns (ELLPACK).
+
+    Attributes:
+        counts: the array.
+        length: what stands for the length of a row.
+        arrays: those that have such rows.
+        bounds: what the place in a row is less than.
+    """
+
+    counts: str
+    length: str
+    arrays: frozenset[str]
+    bounds: frozenset[str]
+
+
+def counted_rows(code: CudaFile, function: Definition, name: str) -> CountedRows | None:
+    """The rows of which the items of an array say how many there are; None where it says so of
+    none.
+
+    Args:
+        name: of the pointer, as the function has it.
+    """
+    body = function.node.child_by_field_name("body")
+    if body is None:
+        return None
+    items = [_loaded(code, one) for one in walk(body) if _index(code, one, name) is not None]
+    counts = {*_holders(code, body, items), *map(code.of, items)} if items else set[str]()
+    rows = {row for loop in walk(body) for row in _counted(code, loop, counts)}
+    lengths, arrays, bounds = set[str](), set[str](), set[str]()
+    for total in walk(body) if rows else ():
+        if total.type != "binary_expression" or _operator(code, total) != "+":
+            continue
+        for product, place in (total.children[::2], total.children[::-2]):
+            factors = _factors(code, product)
+            if rows.isdisjoint(factors):
+                continue
+            lengths.update(one for one in factors if one not in rows)
+            arrays.update(one.array for one in _rows(code, body, place) if one is not None)
+            bounds.update(_bounds(code, body, code.of(place)))
+    if len(lengths) != 1 or not arrays:
+        return None
+    return CountedRows(name, lengths.pop(), frozenset(arrays), frozenset(bounds))
+
+
+def _bounds(code: CudaFile, body: Node, place: str) -> Iterator[str]:
+    """The names that a variable is compared with."""
+    for node in walk(body):
+        if node.type != "binary_expression" or _operator(code, node) not in ("<", ">="):
+            continue
+        if code.of(node.children[0]) == place and node.children[-1].type == "identifier":
+            yield code.of(node.children[-1])
+
+
+def _counted(code: CudaFile, loop: Node, counts: Collection[str]) -> Iterator[str]:
+    """The variable of a loop that goes from a number to some count."""
+    begins, condition = (loop.child_by_field_name(one) for one in ("initializer", "condition"))
+    if loop.type != "for_statement" or begins is None or condition is None:
+        return
+    if condition.type != "binary_expression" or _operator(code, condition) not in ("<", "!="):
+        return
+    row, bound = code.of(condition.children[0]), code.of(condition.children[-1])
+    first = next((right for left, right in map(_set_by, walk(begins)) if left is not None), None)
+    if bound in counts and first is not None and first.type == "number_literal":
+        yield row
+
+
 def are_flags(code: CudaFile, function: Definition, name: str) -> bool:
     """Whether a kernel asks of items of an array only whether they are 0.
 

@@ -116,7 +116,8 @@ def _is_far(proposal: Proposal, case: str, name: str, beyond: Beyond) -> bool:
 
 def nearer(proposal: Proposal) -> Iterator[Mend]:
     """With indices that may be smaller."""
-    others = [_small(proposal), _few_bytes(proposal), _narrow(proposal), _lone(proposal)]
+    unknown, every = _narrow_unknown(proposal), _narrow(proposal)
+    others = [_small(proposal), _few_bytes(proposal), unknown, every, _lone(proposal)]
     if (other := other_block(proposal)) is not None:
         others.insert(1, other)
     yield from (mend for mend in others if mend.proposal != proposal)
@@ -131,7 +132,7 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
         yield from fewer_threads(proposal)
     if (other := other_block(proposal)) is not None:
         yield other
-    narrow: list[Callable[[Proposal], Mend]] = [_few_bytes, _narrow]
+    narrow: list[Callable[[Proposal], Mend]] = [_few_bytes, _narrow_unknown, _narrow]
     kinds = [_given, *narrow, _whole_sizes, _small, _lone]
     if "which is in no buffer" in trouble.message:
         # Where no data may be indices, it is scalars that are.
@@ -151,7 +152,7 @@ def _filled(
     proposal: Proposal, which: Callable[[ProposedBuffer], bool], fill: Fill, note: str
 ) -> Proposal:
     for buffer in proposal.buffers:
-        if buffer.fill is not None and buffer.fill.rising:
+        if buffer.fill is not None and (buffer.fill.rising or _is_within(buffer.fill, fill)):
             continue
         if fill.high > 2 ** (8 * buffer.element.bytes // buffer.element.parts - 1):
             continue  # its type has no such numbers
@@ -159,6 +160,11 @@ def _filled(
             notes = replace(buffer.notes, data=note)
             proposal = with_buffer(proposal, replace(buffer, fill=fill, notes=notes))
     return proposal
+
+
+def _is_within(own: Fill, fill: Fill) -> bool:
+    """Whether numbers are as small already."""
+    return own.low == fill.low and own.high < fill.high
 
 
 def _whole_numbers(buffer: ProposedBuffer) -> bool:
@@ -201,6 +207,17 @@ def _few_bytes(proposal: Proposal) -> Mend:
     """A table may have an entry for each letter, or for each percent."""
     note = f"below {MOST}, as they may be indices"
     return Mend(_filled(proposal, _bytes, Fill(0, MOST), note), f"bytes below {MOST}")
+
+
+def _narrow_unknown(proposal: Proposal) -> Mend:
+    """The same of those alone of which nothing says what they are for, where it says so of some."""
+
+    def unknown(buffer: ProposedBuffer) -> bool:
+        return _whole_numbers(buffer) and buffer.fill is None and not buffer.into
+
+    known = any(_whole_numbers(one) and not unknown(one) for one in proposal.buffers)
+    found = _filled(proposal, unknown, Fill(0, 2), "small, as they may be indices")
+    return Mend(found if known else proposal, "other whole numbers of 0 and 1")
 
 
 def _narrow(proposal: Proposal) -> Mend:

@@ -50,3 +50,36 @@ def test_columns_of_a_row_that_is_written_differ(tmp_path: Path) -> None:
         column, wide = data.buffers["column"], int(data.scalars["cols"])
         assert all(len(set(column[at : at + wide])) == wide for at in range(0, 3 * wide, 7))
     passes(tmp_path / "t", tmp_path)
+
+
+NEIGHBOURS = """__global__ void forces(int atoms, int last, const int *number, const int *list,
+                       const float *x, float *f) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < last) {
+    int many = number[i];
+    float sum = 0;
+    for (int k = 0; k < many; ++k) {
+      int at = k * atoms + i, j = list[at];
+      sum += x[j] - x[i];
+    }
+    f[i] = sum;
+  }
+}
+"""
+
+
+def test_each_has_as_many_rows_as_an_array_says(tmp_path: Path) -> None:
+    source = tmp_path / "forces.cu"
+    source.write_text(NEIGHBOURS)
+    said(source, tmp_path / "t")
+    target = load_target(tmp_path / "t")
+    assert sizes(target)["list"] == "atoms * 8"
+    assert sizes(target)["x"] == "atoms"
+    for case in (one for one in target.cases if "host" in one.backends):
+        data = load_case(target, case)
+        assert set(np.unique(data.buffers["number"])) == set(range(9))
+        assert data.buffers["list"].max() > int(data.scalars["atoms"]) // 2
+    (last,) = (one for one in target.scalars if one.name == "last")
+    assert last.value is not None
+    assert last.value.text == "atoms"
+    passes(tmp_path / "t", tmp_path)

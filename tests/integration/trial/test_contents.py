@@ -243,3 +243,17 @@ def test_bytes_are_all_that_there_are_unless_a_table_is_smaller(
     )
     assert outcome.passes, outcome.trouble
     assert f"rng.integers(0, {below}, n, dtype=np.uint8)" in data_py(outcome.proposal)
+
+
+def test_places_stay_what_they_are_where_other_numbers_lead_too_far(
+    trial: Callable[[str], Outcome],
+) -> None:
+    outcome = trial(
+        "struct Table { float of[3]; };\n"
+        "__global__ void k(Table t, const int *kind, const int *at, const float *v, float *b,"
+        f" int n) {{ {INDEX} if (i < n) b[i] = t.of[kind[i] + kind[at[i]]] * v[at[i]]; }}\n"
+    )
+    assert outcome.passes, outcome.trouble
+    found = {one.name: one for one in outcome.proposal.buffers}
+    assert found["kind"].fill == Fill(0, 2)
+    assert (found["at"].fill, found["at"].into) == (None, "kind")

@@ -7,7 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.meanings import Led, are_flags, are_offsets, is_row_length, leads_into
+from gi_cuda.init.meanings import (
+    Led,
+    are_flags,
+    are_offsets,
+    counted_rows,
+    is_row_length,
+    leads_into,
+)
 
 HELPERS = """
 __device__ float row(const int *from, const float *v, int r) {
@@ -151,3 +158,36 @@ def test_places_in_rows(
 def test_lengths_of_rows(read: Callable[[str], CudaFile], body: str, expected: bool) -> None:
     code = kernel(read, body)
     assert is_row_length(code, kernels(code)[0].definition, "n", {"p", "v", "out"}) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "arrays", "bounds"),
+    [
+        ("for (int k = 0; k < p[i]; ++k) out[i] += v[k * n + i];", "v", ""),
+        (
+            "if (i >= n) return; int m = p[i]; for (int k = 0; k < m; k++) out[i] += v[i + n * k];",
+            "v",
+            "n",
+        ),
+        ("for (int k = 1; k < p[i]; ++k) { int at = i + n * k; out[at] = v[at]; }", "v out", ""),
+        ("int m = p[i]; for (int k = 0; k < m; ++k) out[i] += v[i * n + k];", None, ""),
+        ("int m = p[i]; for (int k = 0; k < m; ++k) out[i] += v[k];", None, ""),
+        ("for (int k = n; k < p[i]; ++k) out[i] += v[k * n + i];", None, ""),
+        ("for (int k = 0; k < n; ++k) out[i] += v[k * n + i] * p[i];", None, ""),
+        ("int m = p[i] + 1; for (int k = 0; k < m; ++k) out[i] += v[k * n + i];", None, ""),
+        ("for (int k = 0; k < p[i]; ++k) out[i] += k * n + i;", None, ""),
+        ("", None, ""),
+    ],
+)
+def test_how_many_rows_there_are_of_each(
+    read: Callable[[str], CudaFile], body: str, arrays: str | None, bounds: str
+) -> None:
+    code = kernel(read, body)
+    found = counted_rows(code, kernels(code)[0].definition, "p")
+    if arrays is None:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.counts, found.length) == ("p", "n")
+    assert found.arrays == set(arrays.split())
+    assert found.bounds == set(bounds.split())

@@ -111,7 +111,7 @@ def data_of(
         counted = counted or counting
     use = launches.use
     within = of_structs(given.structs, given.buffers, scalars, saying)
-    within = tuple(_with_rows(buffer, rows, scalars, counting) for buffer in within)
+    within = tuple(_with_room_for_rows(buffer, rows, scalars, counting) for buffer in within)
     within = tuple(_as_drawn(buffer, use) for buffer in within)
     sized = tuple(_sized(buffer, use, counted, defaults) for buffer in within)
     sized = tuple(_of_pairs(buffer, use, counting, source.constants()) for buffer in sized)
@@ -132,7 +132,7 @@ def _counted_rows(source: Chosen, given: Arguments) -> list[CountedRows]:
     return [one for one in found if one is not None]
 
 
-def _with_rows(
+def _with_room_for_rows(
     buffer: ProposedBuffer,
     rows: Sequence[CountedRows],
     scalars: Sequence[ProposedScalar],

@@ -210,7 +210,7 @@ def _few_bytes(proposal: Proposal) -> Mend:
 
 
 def _narrow_unknown(proposal: Proposal) -> Mend:
-    """The same of those alone of which nothing says what they are for, where it says so of some."""
+    """Small numbers where nothing says what they are for, if it is known of others."""
 
     def unknown(buffer: ProposedBuffer) -> bool:
         return _whole_numbers(buffer) and buffer.fill is None and not buffer.into

@@ -48,7 +48,8 @@ def main() -> None:
             if name not in job["unwritten"]:
                 kept.append(memory.upload(name, value))
                 pristine = int(kept[-1])
-            regions[name] = memory.buffer(name, value.nbytes, pristine, arena)
+            regions[name] = memory.room(name, value.nbytes, pristine, arena)
+            memory.fill(regions[name], arena)
             if name in job["textures"]:
                 made = textures.object(views[name], regions[name])
                 form, values = form + "Q", [*values, made]

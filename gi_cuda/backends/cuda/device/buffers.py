@@ -47,9 +47,9 @@ class Buffers:
         self._context = context
         self._memory = memory
         self._pristine: dict[tuple[str, str], Any] = {}
-        self._blank_pristine: dict[tuple[str, str], Any] = {}
+        self._written = set[tuple[str, str]]()
+        self._rooms: dict[_Key, Region] = {}
         self._regions: dict[_Key, Region] = {}
-        self._blank: dict[_Key, Region] = {}
         cushioned = target.cases if arena_supported() else ()
         self._cushioned = {case.name for case in cushioned if case.role is CaseRole.TRAIN}
         self._arena: tuple[Arena, Region] | None = None
@@ -58,24 +58,20 @@ class Buffers:
 
     def original(self, plan: CasePlan, buffer: Buffer) -> int:
         """Address of a copy, which no launch is told of, of what a case gives."""
+        key, room = (plan.case, buffer.name), self._room_for_original(plan, buffer)
+        if key not in self._written:
+            given = self._cases[plan.case].buffers[buffer.name]
+            self._memory.write(room, self.stored(plan, buffer, given))
+            self._written.add(key)
+        return int(room)
+
+    def _room_for_original(self, plan: CasePlan, buffer: Buffer) -> Any:
+        """Memory for such a copy, which need not be made yet."""
         key = (plan.case, buffer.name)
         if key not in self._pristine:
             given = self._cases[plan.case].buffers[buffer.name]
-            room = self._room_for_original(plan, buffer)
-            self._memory.write(room, self.stored(plan, buffer, given))
-            self._pristine[key] = self._blank_pristine.pop(key)
-        return int(self._pristine[key])
-
-    def _room_for_original(self, plan: CasePlan, buffer: Buffer) -> Any:
-        """Memory for such a copy, which is there or has still to be made."""
-        key = (plan.case, buffer.name)
-        if key in self._pristine:
-            return self._pristine[key]
-        if key not in self._blank_pristine:
-            given = self._cases[plan.case].buffers[buffer.name]
-            name = f"the buffer {buffer.name}"
-            self._blank_pristine[key] = self._memory.room_for(name, given)
-        return self._blank_pristine[key]
+            self._pristine[key] = self._memory.room_for(f"the buffer {buffer.name}", given)
+        return self._pristine[key]
 
     def stored(self, plan: CasePlan, buffer: Buffer, values: Any) -> Any:
         """Values of a buffer as they stand in its memory: see :func:`addressed`."""
@@ -87,8 +83,7 @@ class Buffers:
 
     def _address(self, plan: CasePlan, name: str) -> int:
         """Where the first element of a buffer lies, which need not be filled yet."""
-        region = self._regions.get(_key(plan, name)) or self._room(plan, name)
-        return region.address + plan.offsets.get(name, 0)
+        return self._room(plan, name).address + plan.offsets.get(name, 0)
 
     def region(self, plan: CasePlan, name: str) -> Region:
         """The memory of a buffer; made and filled when it is first asked for."""
@@ -99,18 +94,18 @@ class Buffers:
                 self.original(plan, buffer)
             arena, _ = self._cushion(plan) or (None, None)
             self._memory.fill(region, arena)
-            self._regions[key] = self._blank.pop(key)
+            self._regions[key] = region
         return self._regions[key]
 
     def _room(self, plan: CasePlan, name: str) -> Region:
-        """The memory of a buffer that has still to be filled."""
+        """The memory of a buffer, which need not be filled yet."""
         key, buffer = _key(plan, name), self._buffer(name)
-        if key not in self._blank:
+        if key not in self._rooms:
             pristine = int(self._room_for_original(plan, buffer)) if buffer.role.given else 0
             size = plan.sizes[name] * buffer.dtype.itemsize
             arena, _ = self._cushion(plan) or (None, None)
-            self._blank[key] = self._memory.room(name, size, pristine, arena)
-        return self._blank[key]
+            self._rooms[key] = self._memory.room(name, size, pristine, arena)
+        return self._rooms[key]
 
     def _buffer(self, name: str) -> Buffer:
         return next(b for b in self._target.buffers if b.name == name)

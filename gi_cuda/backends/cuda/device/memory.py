@@ -148,33 +148,25 @@ class Memory:
         self._findings: NDArray[np.uint32] = np.empty(0, np.uint32)
         self._landing: dict[tuple[str, int], NDArray[np.uint8]] = {}
 
-    def buffer(self, name: str, size: int, pristine: int = 0, arena: Arena | None = None) -> Region:
-        """A new buffer between guard zones; poisoned, or filled from a pristine copy.
+    def room(self, name: str, size: int, pristine: int = 0, arena: Arena | None = None) -> Region:
+        """Memory for a new buffer between guard zones, not filled yet: the device has nothing to do
+        for it.
 
         Args:
             name: for messages; decides what the guard zones hold.
             size: bytes.
-            pristine: address of the copy; 0 if there is none.
+            pristine: address of a copy of what it holds before a launch; 0 if there is none.
             arena: where it is to lie; in plain memory without one.
 
         Raises:
             LaunchRefused: the device has not so much memory.
         """
-        region = self.room(name, size, pristine, arena)
-        self.fill(region, arena)
-        return region
-
-    def room(self, name: str, size: int, pristine: int = 0, arena: Arena | None = None) -> Region:
-        """The same, not filled yet: the device has nothing to do for it.
-
-        Raises:
-            LaunchRefused: see :meth:`buffer`.
-        """
         memory = (arena or self._context).allocate(name, GUARD + _padded(size) + GUARD)
         return Region(name, int(memory) + GUARD, size, True, pristine, memory)
 
     def fill(self, region: Region, arena: Arena | None = None) -> None:
-        """Make a new buffer and its guard zones what they are to be. Does not wait.
+        """Make a new buffer and its guard zones what they are to be: poisoned, or filled from its
+        pristine copy. Does not wait.
 
         Args:
             arena: that it lies in.

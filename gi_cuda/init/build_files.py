@@ -142,7 +142,9 @@ def _of_makefiles(folder: Path) -> Iterator[Said]:
         for match in _OPTION.finditer(text):
             part = _PARTS.match(match[0])
             value = None if part is None else expanded(part[2], variables)
-            if part is not None and value is not None:
+            # What a macro is as a text in quotes is not read, and without it is another one.
+            cut = match[0].endswith("=") and text[match.end() :].startswith(("'", '"'))
+            if part is not None and value is not None and not cut:
                 at = original.find(match[0])
                 place = f"{file}:{_line(original, at)}" if at >= 0 else str(file)
                 yield from _said(part[1], value, folder, place)

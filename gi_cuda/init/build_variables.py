@@ -9,22 +9,14 @@ _USED = re.compile(r"\$\(([\w.-]+)\)|\$\{([\w.-]+)\}")
 _DEPTH = 8
 
 
-def expanded(
-    text: str, variables: Mapping[str, str], unset: str | None = None, depth: int = 0
-) -> str | None:
-    """A text with variables put in; None where one is not known, or more is asked for than that.
-
-    Args:
-        unset: what those are that nobody sets; None: they are not known.
-    """
+def expanded(text: str, variables: Mapping[str, str], depth: int = 0) -> str | None:
+    """A text with variables put in; None where one is not known, or more is asked for than that."""
     unknown = False
 
     def value(match: re.Match[str]) -> str:
         nonlocal unknown
-        body = variables.get(match[1] or match[2], unset)
-        inner = (
-            None if body is None or depth > _DEPTH else expanded(body, variables, unset, depth + 1)
-        )
+        body = variables.get(match[1] or match[2])
+        inner = None if body is None or depth > _DEPTH else expanded(body, variables, depth + 1)
         unknown = unknown or inner is None
         return inner or ""
 

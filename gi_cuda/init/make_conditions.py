@@ -1,4 +1,5 @@
-"""Which lines of a Makefile count: those that its conditions let in where nobody sets anything.
+"""Which lines of a Makefile count: those that its conditions let in where nobody sets anything,
+and of what is set for certain targets that for those which are made then.
 
 Conditions are decided as make would decide them here, as far as plain text and variables go; none
 of the commands that it might ask is run. What cannot be decided counts, with all that is instead
@@ -7,12 +8,12 @@ of it.
 
 from __future__ import annotations
 
-import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gi_cuda.init.build_variables import expanded
+from gi_cuda.init.make_goals import without_other_goals
+from gi_cuda.init.make_values import computed, told
 
 _DIRECTIVE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<word>ifn?eq|ifn?def|else|endif)\b[ \t]*(?P<rest>.*)$"
@@ -22,15 +23,6 @@ _ASSIGNED = re.compile(
     r"^[ ]*(?:(?:export|override)[ ]+)*([\w.-]+)[ \t]*(\?|\+|:{0,2})=[ \t]*(.*)$"
 )
 _SIDES = re.compile(r"""(["'])(.*?)\1[ \t]+(["'])(.*?)\3""")
-
-_HERE = {
-    "uname": platform.system(),
-    "uname -s": platform.system(),
-    "uname -m": platform.machine(),
-}
-"""What the commands would say that most ask for."""
-
-_SHELL = re.compile(r"\$\(shell[ \t]+([\w -]+?)[ \t]*(?:2>[ \t]*/dev/null)?[ \t]*\)")
 
 
 @dataclass(slots=True)
@@ -57,7 +49,7 @@ def counting(text: str, elsewhere: Mapping[str, str]) -> str:
         text: of it; a continued line is one.
         elsewhere: values of variables that other files set.
     """
-    variables = {name: _told(value) for name, value in elsewhere.items()}
+    variables = {name: told(value) for name, value in elsewhere.items()}
     branches: list[_Branch] = []
     lines, defining = [], False
     for line in text.split("\n"):
@@ -70,7 +62,7 @@ def counting(text: str, elsewhere: Mapping[str, str]) -> str:
         if counts and not defining and (found := _ASSIGNED.match(line)):
             _assign(variables, *found.groups())
         lines.append(line if counts else "")
-    return "\n".join(lines)
+    return "\n".join(without_other_goals(lines, variables, variables.get(".DEFAULT_GOAL", "")))
 
 
 def _is_within(line: str, defining: bool) -> bool:
@@ -80,7 +72,7 @@ def _is_within(line: str, defining: bool) -> bool:
 
 
 def _assign(variables: dict[str, str], name: str, kind: str, value: str) -> None:
-    value = _told(value)
+    value = told(value)
     if kind == "+":
         variables[name] = f"{variables.get(name, '')} {value}".strip()
     elif kind != "?" or name not in variables:
@@ -114,12 +106,12 @@ def _follow(branches: list[_Branch], match: re.Match[str], variables: Mapping[st
 def _decided(word: str, rest: str, variables: Mapping[str, str]) -> bool | None:
     """Whether a condition holds; None where that takes a command or a function to tell."""
     if word in ("ifdef", "ifndef"):
-        name = _expanded(rest, variables)
+        name = computed(rest, variables)
         return None if name is None else bool(variables.get(name)) == (word == "ifdef")
     sides = _sides(rest)
     if sides is None:
         return None
-    left, right = (_expanded(one.strip(), variables) for one in sides)
+    left, right = (computed(one.strip(), variables) for one in sides)
     if left is None or right is None:
         return None
     return (left.strip() == right.strip()) == (word == "ifeq")
@@ -137,13 +129,3 @@ def _sides(rest: str) -> tuple[str, str] | None:
         if character == "," and depth == 0:
             return inner[:at], inner[at + 1 :]
     return None
-
-
-def _expanded(text: str, variables: Mapping[str, str]) -> str | None:
-    """As make would have it, where variables that nobody sets are empty."""
-    return expanded(_told(text), variables, unset="")
-
-
-def _told(text: str) -> str:
-    """With what commands would say that most ask for."""
-    return _SHELL.sub(lambda one: _HERE.get(one[1], one[0]), text)

@@ -35,6 +35,12 @@ def left(text: str, **elsewhere: str) -> str:
         ("ifeq ($(shell which x),)\nA\nelse ifdef m\nB\nelse\nC\nendif", "A C"),
         (f"ifeq ($(shell uname -s 2>/dev/null),{platform.system()})\nA\nelse\nB\nendif", "A"),
         ("ifeq ($(call f, a, b),)\nA\nendif", "A"),
+        ("s = a-b\nifeq ($(findstring -b,$(s)),-b)\nA\nelse\nB\nendif", "A"),
+        ("s = a-b\nifneq ($(findstring x,$(s)), x)\nA\nelse\nB\nendif", "A"),
+        ("ifneq (,$(filter mex oct,$(MAKECMDGOALS)))\nA\nelse\nB\nendif", "B"),
+        ("m = all\nifneq ($(filter-out a%,$(m) b),)\nA\nelse\nB\nendif", "A"),
+        ("ifeq ($(strip  $(m) ),)\nA\nelse\nB\nendif", "A"),
+        ("m = $(shell cc --version)\nifeq ($(findstring x,$(m)),x)\nA\nelse\nB\nendif", "A B"),
         ("define m\nifdef n\nA\nendif\nendef\nB", "A B"),
         ("all:\n\tif x; then A; \\\n\telse B; fi\nC", "A; B; C"),
         ("ifdef m\nall:\n\telse\n\tA\nendif\nB", "B"),
@@ -46,6 +52,26 @@ def left(text: str, **elsewhere: str) -> str:
 )
 def test_what_counts(text: str, counts: str) -> None:
     assert left(text) == counts
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("all: p\np: p.o\ndebug: F += A\np: F += B\n", "B"),
+        ("debug fast: F += A\nall: fast\nfast: p\n", "A"),
+        ("debug: F = A\nall: $(kind)\nkind = debug\n", "A"),
+        ("$(kind): F := A\nall: p\nkind = debug\n", ""),
+        ("all: p\nother: export F = A\nx.o: F = B\n%.o: private F ?= C\n", "B C"),
+        (".PHONY: all debug\nall: p\ndebug: F += A\n", ""),
+        ("all: p\n.DEFAULT_GOAL := debug\ndebug: F += A\np: F += B\n", "A"),
+        ("all: p\ndebug:: all\ndebug: F += A\n\tp: F += B\n", "B"),
+        ("debug: F += A\n", "A"),
+        ("a: b\nb: a\nc: F += A\nb: F += B\n", "B"),
+    ],
+)
+def test_what_is_set_for_a_target_counts_where_make_makes_it(text: str, counts: str) -> None:
+    shown = " ".join(word for word in left(text).split() if len(word) == 1 and word != "F")
+    assert shown == counts
 
 
 def test_what_another_file_sets_is_known() -> None:
@@ -64,3 +90,18 @@ def test_folders_and_macros_are_those_of_the_build_that_is_made_here(tmp_path: P
     said = [*said_by_build_files(tmp_path / "a.cu", Repository(tmp_path))]
     assert [one.value for one in said] == [str(tmp_path / "own"), "USE_DOUBLE"]
     assert [one.place.rpartition(":")[2] for one in said] == ["5", "10"]
+
+
+def test_macros_of_a_target_that_nobody_names_and_texts_in_quotes_are_left_out(
+    tmp_path: Path,
+) -> None:
+    """A debug build has others, and a name in quotes cannot be told."""
+    (tmp_path / "Makefile").write_text(
+        "all: fast\n"
+        'fast: FLAGS += -DFAST "-DQUICK=2"\n'
+        "fast: FLAGS += -DNAME='\"fast\"'\n"
+        "debug: FLAGS += -DDEBUG\n"
+        "debug: all\n"
+    )
+    said = [*said_by_build_files(tmp_path / "a.cu", Repository(tmp_path))]
+    assert [one.value for one in said] == ["FAST", "QUICK=2"]

@@ -8,12 +8,16 @@ only a run would tell is left out.
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from typing import TypeAlias
 
+from gi_cuda.init.branches import Branches
 from gi_cuda.init.build_variables import expanded
+from gi_cuda.init.cmake_conditions import holds
 from gi_cuda.init.make_conditions import counting
 from gi_cuda.init.repository import Repository
 
@@ -40,8 +44,17 @@ _PROJECT = re.compile(r"(?im)^\s*project\s*\(")
 _GENERATED_MAKEFILE = re.compile(r"\A(?:#.*\n)*# CMAKE generated file")
 _TEST_RULE = re.compile(r"^(test|check)[ \t]*::?(?!=)", re.M)
 _CTEST = re.compile(r"(?im)^\s*(?:enable_testing|include\s*\(\s*CTest|add_test)\b")
+_ADDS = {
+    f"{kind}{what}" for kind in ("", "cuda_", "hip_") for what in ("add_library", "add_executable")
+} | {"target_sources"}
+"""Commands of CMake that say what a target is made of."""
+
 _OLDEST = 17
 """The C++ that nvcc takes without being told; what asks for an older one is compiled as this."""
+
+
+_Command: TypeAlias = tuple[str, list[str], int]
+"""One of a list of CMake: its name, its words, its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +114,7 @@ def said_by_build_files(source: Path, repository: Repository) -> Iterator[Said]:
     """
     nearest = True
     for folder in repository.folders_up(source.resolve().parent):
-        found = said_in(folder, repository)
+        found = said_in(folder, repository, source.resolve())
         for one in found:
             if nearest or one.option == "-I":
                 yield one
@@ -113,9 +126,13 @@ def is_toolkit(folder: Path) -> bool:
     return (folder / "cuda_runtime_api.h").is_file()
 
 
-def said_in(folder: Path, repository: Repository) -> list[Said]:
-    """What the build files of one folder say."""
-    return [*_of_makefiles(folder), *_of_cmake(folder, repository)]
+def said_in(folder: Path, repository: Repository, source: Path | None = None) -> list[Said]:
+    """What the build files of one folder say.
+
+    Args:
+        source: without what is for targets of CMake that are not made of it; None: of all.
+    """
+    return [*_of_makefiles(folder), *_of_cmake(folder, repository, source)]
 
 
 def _text(path: Path) -> str:
@@ -177,17 +194,17 @@ def _said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
         yield Said("-std", value, place)
 
 
-def _of_cmake(folder: Path, repository: Repository) -> Iterator[Said]:
+def _of_cmake(folder: Path, repository: Repository, source: Path | None) -> Iterator[Said]:
     file = folder / "CMakeLists.txt"
     if not file.is_file():
         return
     variables = _set_above(folder, repository)
-    for command, words, line in _commands(_text(file)):
+    commands = [*_counting(_text(file), variables, variables)]
+    others = set() if source is None else _other_targets(commands, source, folder, variables)
+    for command, words, line in commands:
         place = f"{file}:{line}"
-        if command == "set" and len(words) > 1:
-            _set(variables, words, variables)
-            if words[0] in ("CMAKE_CUDA_STANDARD", "CMAKE_CXX_STANDARD"):
-                yield from _said("-std", f"c++{words[1]}", folder, place)
+        if command == "set" and words[:1] in (["CMAKE_CUDA_STANDARD"], ["CMAKE_CXX_STANDARD"]):
+            yield from _said("-std", f"c++{' '.join(words[1:2])}", folder, place)
             continue
         option = {
             "include_directories": "-I",
@@ -199,6 +216,8 @@ def _of_cmake(folder: Path, repository: Repository) -> Iterator[Said]:
         }.get(command)
         if option is None:
             continue
+        if command == "target_compile_definitions" and words[:1] and words[0] in others:
+            continue
         for word in words[command.startswith("target") :]:
             if word in _SCOPES:
                 continue
@@ -208,7 +227,49 @@ def _of_cmake(folder: Path, repository: Repository) -> Iterator[Said]:
                 yield from _said(option, plain, folder, place)
 
 
-def _commands(text: str) -> Iterator[tuple[str, list[str], int]]:
+def _other_targets(
+    commands: Sequence[_Command], source: Path, folder: Path, variables: Mapping[str, str]
+) -> set[str]:
+    """Targets of a list that are neither the first that is made of a source nor needed by it; none
+    where the list does not say what is made of it."""
+    needed, needs, every = list[str](), dict[str, list[str]](), set[str]()
+    for command, words, _ in commands:
+        name, *rest = words or [""]
+        if command in _ADDS:
+            every.add(name)
+            files = " ".join(expanded(one, variables) or "" for one in rest).replace(";", " ")
+            if not needed and any((folder / one).resolve() == source for one in files.split()):
+                needed.append(name)
+        elif command == "target_link_libraries":
+            needs.setdefault(name, []).extend(rest)
+    for one in needed:
+        needed += [other for other in needs.get(one, ()) if other not in needed]
+    return every.difference(needed) if needed else set()
+
+
+def _counting(text: str, variables: dict[str, str], known: Mapping[str, str]) -> Iterator[_Command]:
+    """The commands of a list that its conditions let in, and what they set entered.
+
+    Args:
+        known: what they may use of that.
+    """
+    branches = Branches()
+    for command, words, line in _commands(text):
+        if command == "if":
+            branches.enter(holds(words, known))
+        elif branches and command in ("elseif", "else"):
+            branches.otherwise(holds(words, known) if command == "elseif" else True)
+        elif branches and command == "endif":
+            branches.leave()
+        elif branches.count:
+            if command == "set" and len(words) > 1:
+                _set(variables, words, known)
+            elif command == "option" and words:
+                variables.setdefault(words[0], words[2] if len(words) > 2 else "OFF")
+            yield command, words, line
+
+
+def _commands(text: str) -> Iterator[_Command]:
     """The commands of a list of CMake, each with its words and its line."""
     plain = re.sub(r"(?m)#.*$", "", text)
     for match in _COMMAND.finditer(plain):
@@ -227,10 +288,11 @@ def _set(variables: dict[str, str], words: Sequence[str], known: Mapping[str, st
 def _set_above(folder: Path, repository: Repository) -> dict[str, str]:
     """What CMake's own variables say of a folder, and what the lists above it set."""
     variables = _cmake_folders(folder, repository)
-    for up in [*repository.folders_up(folder)][1:]:
-        for command, words, _ in _commands(_text(up / "CMakeLists.txt")):
-            if command == "set" and len(words) > 1:
-                _set(variables, words, {**variables, **_cmake_folders(up, repository)})
+    above = [*repository.folders_up(folder)][1:]
+    for up in (one for one in above if (one / "CMakeLists.txt").is_file()):
+        known = ChainMap(_cmake_folders(up, repository), variables)
+        for _ in _counting(_text(up / "CMakeLists.txt"), variables, known):
+            pass
     return variables
 
 

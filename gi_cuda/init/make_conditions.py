@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from gi_cuda.init.branches import Branches
 from gi_cuda.init.make_goals import without_other_goals
 from gi_cuda.init.make_values import computed, told
 
@@ -25,23 +25,6 @@ _ASSIGNED = re.compile(
 _SIDES = re.compile(r"""(["'])(.*?)\1[ \t]+(["'])(.*?)\3""")
 
 
-@dataclass(slots=True)
-class _Branch:
-    """The branch of a condition that a line is in.
-
-    Attributes:
-        counts: whether its lines do; None where that cannot be decided.
-        taken: whether an earlier one of the condition does for certain.
-        outer: whether all of it counts at all.
-        tab: whether it began with a tab, as what a shell reads does.
-    """
-
-    counts: bool | None
-    taken: bool
-    outer: bool
-    tab: bool
-
-
 def counting(text: str, elsewhere: Mapping[str, str]) -> str:
     """A Makefile with empty lines in place of those that do not count.
 
@@ -50,14 +33,14 @@ def counting(text: str, elsewhere: Mapping[str, str]) -> str:
         elsewhere: values of variables that other files set.
     """
     variables = {name: told(value) for name, value in elsewhere.items()}
-    branches: list[_Branch] = []
+    branches, tabs = Branches(), list[bool]()
     lines, defining = [], False
     for line in text.split("\n"):
         match = None if defining else _DIRECTIVE.match(line)
-        if match and _follow(branches, match, variables):
+        if match and _follow(branches, tabs, match, variables):
             lines.append("")
             continue
-        counts = all(one.outer and one.counts is not False for one in branches)
+        counts = branches.count
         defining = _is_within(line, defining)
         if counts and not defining and (found := _ASSIGNED.match(line)):
             _assign(variables, *found.groups())
@@ -79,27 +62,28 @@ def _assign(variables: dict[str, str], name: str, kind: str, value: str) -> None
         variables[name] = value.strip()
 
 
-def _follow(branches: list[_Branch], match: re.Match[str], variables: Mapping[str, str]) -> bool:
-    """Enter or leave a branch; whether the line is a directive at all."""
+def _follow(
+    branches: Branches, tabs: list[bool], match: re.Match[str], variables: Mapping[str, str]
+) -> bool:
+    """Enter or leave a branch; whether the line is a directive at all.
+
+    Args:
+        tabs: of each condition, whether it began with a tab, as what a shell reads does.
+    """
     word, rest, tab = match["word"], match["rest"].strip(), "\t" in match["indent"]
     if word.startswith("if"):
-        outer = all(one.outer and one.counts is not False for one in branches)
-        found = _decided(word, rest, variables)
-        branches.append(_Branch(found, found is True, outer, tab))
+        branches.enter(_decided(word, rest, variables))
+        tabs.append(tab)
         return True
-    if not branches or (tab and not branches[-1].tab):
+    if not tabs or (tab and not tabs[-1]):
         return False
     if word == "endif":
-        branches.pop()
-        return True
-    one, condition = branches[-1], _CONDITION.match(rest)
-    if one.taken:
-        one.counts = False
-    elif condition:
-        found = _decided(condition[1], condition[2].strip(), variables)
-        one.counts, one.taken = found, found is True
+        branches.leave()
+        tabs.pop()
+    elif condition := _CONDITION.match(rest):
+        branches.otherwise(_decided(condition[1], condition[2].strip(), variables))
     else:
-        one.counts = True
+        branches.otherwise()
     return True
 
 

@@ -200,7 +200,7 @@ def _of_cmake(folder: Path, repository: Repository, source: Path | None) -> Iter
         return
     variables = _set_above(folder, repository)
     commands = [*_counting(_text(file), variables, variables)]
-    others = set() if source is None else _other_targets(commands, source, folder, variables)
+    needed = [] if source is None else _needed(commands, source, folder, variables)
     for command, words, line in commands:
         place = f"{file}:{line}"
         if command == "set" and words[:1] in (["CMAKE_CUDA_STANDARD"], ["CMAKE_CXX_STANDARD"]):
@@ -216,7 +216,7 @@ def _of_cmake(folder: Path, repository: Repository, source: Path | None) -> Iter
         }.get(command)
         if option is None:
             continue
-        if command == "target_compile_definitions" and words[:1] and words[0] in others:
+        if command == "target_compile_definitions" and needed and not {*words[:1]} & {*needed}:
             continue
         for word in words[command.startswith("target") :]:
             if word in _SCOPES:
@@ -227,24 +227,23 @@ def _of_cmake(folder: Path, repository: Repository, source: Path | None) -> Iter
                 yield from _said(option, plain, folder, place)
 
 
-def _other_targets(
+def _needed(
     commands: Sequence[_Command], source: Path, folder: Path, variables: Mapping[str, str]
-) -> set[str]:
-    """Targets of a list that are neither the first that is made of a source nor needed by it; none
-    where the list does not say what is made of it."""
-    needed, needs, every = list[str](), dict[str, list[str]](), set[str]()
+) -> list[str]:
+    """The first target of a list that is made of a source, and what that needs; nothing where the
+    list does not say what is made of it."""
+    found, needs = list[str](), dict[str, list[str]]()
     for command, words, _ in commands:
         name, *rest = words or [""]
-        if command in _ADDS:
-            every.add(name)
+        if command in _ADDS and not found:
             files = " ".join(expanded(one, variables) or "" for one in rest).replace(";", " ")
-            if not needed and any((folder / one).resolve() == source for one in files.split()):
-                needed.append(name)
+            if any((folder / one).resolve() == source for one in files.split()):
+                found.append(name)
         elif command == "target_link_libraries":
             needs.setdefault(name, []).extend(rest)
-    for one in needed:
-        needed += [other for other in needs.get(one, ()) if other not in needed]
-    return every.difference(needed) if needed else set()
+    for one in found:
+        found += [other for other in needs.get(one, ()) if other not in found]
+    return found
 
 
 def _counting(text: str, variables: dict[str, str], known: Mapping[str, str]) -> Iterator[_Command]:

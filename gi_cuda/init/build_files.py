@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from gi_cuda.init.branches import Branches
 from gi_cuda.init.build_variables import expanded
-from gi_cuda.init.cmake_conditions import holds
+from gi_cuda.init.cmake_conditions import by_itself, holds
 from gi_cuda.init.make_conditions import counting
 from gi_cuda.init.repository import Repository
 
@@ -264,7 +264,8 @@ def _counting(text: str, variables: dict[str, str], known: Mapping[str, str]) ->
             if command == "set" and len(words) > 1:
                 _set(variables, words, known)
             elif command == "option" and words:
-                variables.setdefault(words[0], words[2] if len(words) > 2 else "OFF")
+                value = words[2] if len(words) > 2 else "OFF"
+                variables.setdefault(words[0], by_itself(words[0], value))
             yield command, words, line
 
 

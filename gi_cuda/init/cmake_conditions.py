@@ -38,6 +38,23 @@ _COMPARED: Mapping[str, Callable[[str, str], bool]] = {
 }
 
 
+_FOR_CUDA = re.compile(
+    r"(?:\w*_)?(?:(?:USE|WITH|ENABLE|BUILD)_(?:CUDA|NVIDIA|GPU)|(?:CUDA|NVIDIA)_BACKEND)", re.I
+)
+_FOR_OTHERS = re.compile(r"(?:\w*_)?(?:AMD|HIP|ROCM|SYCL|ONEAPI|OPENCL|MUSA)(?:_BACKEND)?", re.I)
+
+
+def by_itself(option: str, value: str) -> str:
+    """What an option is where nobody sets it, but somebody builds for CUDA.
+
+    Args:
+        value: that the list gives it.
+    """
+    if _FOR_CUDA.fullmatch(option):
+        return "ON"
+    return "OFF" if _FOR_OTHERS.fullmatch(option) else value
+
+
 def holds(words: Sequence[str], variables: Mapping[str, str]) -> bool | None:
     """Whether a condition does; None where that cannot be told.
 

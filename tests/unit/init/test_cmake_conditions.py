@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.init.build_files import said_by_build_files
-from gi_cuda.init.cmake_conditions import holds
+from gi_cuda.init.cmake_conditions import by_itself, holds
 from gi_cuda.init.repository import Repository
 
 SET = {"GPU": "ON", "MEX": "OFF", "KIND": "double", "EMPTY": ""}
@@ -50,6 +50,25 @@ SET = {"GPU": "ON", "MEX": "OFF", "KIND": "double", "EMPTY": ""}
 )
 def test_what_holds(words: str, *, found: bool | None) -> None:
     assert holds(words.split(), SET) is found
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "found"),
+    [
+        ("USE_CUDA", "OFF", "ON"),
+        ("FAST_WITH_CUDA", "OFF", "ON"),
+        ("light_nvidia_backend", "OFF", "ON"),
+        ("ENABLE_GPU", "OFF", "ON"),
+        ("USE_HIP", "ON", "OFF"),
+        ("LIGHT_AMD_BACKEND", "ON", "OFF"),
+        ("NO_CUDA", "OFF", "OFF"),
+        ("CUDA_FAST_MATH", "OFF", "OFF"),
+        ("USE_CUDA_GRAPHS", "OFF", "OFF"),
+        ("SHIP", "ON", "ON"),
+    ],
+)
+def test_who_evolves_a_kernel_builds_for_cuda(option: str, value: str, found: str) -> None:
+    assert by_itself(option, value) == found
 
 
 def test_a_condition_may_be_anything() -> None:

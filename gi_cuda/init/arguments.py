@@ -11,6 +11,7 @@ from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.access import accesses
 from gi_cuda.init.buffers import COUNTS, FLAGS, OFFSETS, ProposedBuffer, of_pointer
+from gi_cuda.init.headers import where_to_look
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
 from gi_cuda.init.meanings import are_flags, are_offsets, counted_rows, leads_into
@@ -213,6 +214,9 @@ def _cannot(source: Chosen, what: str, argument: Argument, shape: Shape | None) 
             " it stands for: write the instance into the file that defines it, template __global__"
             f" void {source.kernel.name}<TYPES>(...);, or name a file that launches it: --host FILE"
         )
+    elif shape is None and (lost := source.headers.not_found):
+        said += f" while {lost[0]!r} is not found, which its file includes"
+        hint = where_to_look(source.code.path, lost[0])
     elif shape is None:
         hint = (
             "no file that is found declares this type: include the header that does; if it is"

@@ -29,6 +29,7 @@ _DEPENDENCY = re.compile(r"(?:\\ |[^\s\\]|\\(?!\r?\n))+")
 _ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):.*?error: (?P<what>.*)$", re.M)
 _OF_2020 = re.compile(r"\btemplate\b[^;{}()]*>\s*concept\s+\w+\s*=")
 _STDIN = "<stdin>"
+_NOT_FOUND = "not found"
 _LIMIT = 60.0
 _ROUNDS = 8
 """How often headers are looked for that those found before include in turn."""
@@ -63,6 +64,11 @@ class Headers:
     own: tuple[Path, ...]
     toolkit: tuple[str, ...] = ()
     without: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def not_found(self) -> list[str]:
+        """Those that are left out since they are not there."""
+        return [name for name, why in self.without.items() if why == _NOT_FOUND]
 
 
 def as_built(path: Path, given: Compilation) -> Compilation:
@@ -184,7 +190,7 @@ def find_headers(
     if not own and not missing:
         return Headers(())
     toolkit = tuple(name for name in missing if brings_header(name))
-    without = dict.fromkeys(missing, "not found")
+    without = dict.fromkeys(missing, _NOT_FOUND)
     without |= dict.fromkeys(toolkit, "the host back end has none")
 
     def tried(names: Iterable[str]) -> Diagnostics:
@@ -215,8 +221,25 @@ def _not_found(path: Path, source: Source, lost: list[str], needed: list[str]) -
         f"the header {lost[0]!r} is not found{others}, and what the kernel needs of it:"
         f" {', '.join(needed[:5])}",
         where=_line(path, source, lost[0]),
-        hint="say where it is: -I DIR, or --compile-commands compile_commands.json",
+        hint=where_to_look(path, lost[0]),
     )
+
+
+def where_to_look(path: Path, header: str) -> str:
+    """What to do about a header that is not found.
+
+    Args:
+        path: of the source that includes it.
+    """
+    name = f"{PurePosixPath(header).name}.in"
+    root = repository_of(path).root
+    if (template := next(root.rglob(name), None)) is not None:
+        return (
+            f"the project's build writes it ({template.relative_to(root)} is what it makes it of):"
+            " configure the project, then say where it is: -I DIR, or --compile-commands"
+            " compile_commands.json"
+        )
+    return "say where it is: -I DIR, or --compile-commands compile_commands.json"
 
 
 def missing_headers(path: Path, source: Source, compilation: Compilation) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gi_cuda.cli import app
+from gi_cuda.errors import UserError
 from gi_cuda.spec import Target, load_target
 from gi_cuda.subject import load_subject
 from tests.integration.init.proposing import passes, tree
@@ -274,3 +275,33 @@ def test_headers_may_call_a_third_one_by_different_paths(tmp_path: Path) -> None
     assert target.headers == ()
     assert [len(one.members) for one in target.structs] == [2]
     passes(tmp_path / "t", tmp_path / "run")
+
+
+WRITTEN_BY_THE_BUILD = """
+#include "made/config.h"
+struct Light;
+__global__ void move(Light light, float *out) { out[threadIdx.x] = 1; }
+__global__ void halve(float *out) { out[threadIdx.x] /= FACTOR; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "what"),
+    [
+        ("halve", "the header 'made/config.h' is not found, and what the kernel needs of it"),
+        ("move", "which no target can pass while 'made/config.h' is not found"),
+    ],
+)
+def test_a_header_that_the_build_writes_is_told_of(kernel: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "LICENSE").touch()
+    (tmp_path / "cmake").mkdir()
+    (tmp_path / "cmake" / "config.h.in").write_text("#define FACTOR @factor@\n")
+    source = tmp_path / "light.cu"
+    source.write_text(WRITTEN_BY_THE_BUILD)
+    words = ["init", str(source), "--kernel", kernel, "-o", str(tmp_path / "t")]
+    error = CliRunner().invoke(app, words).exception
+    assert isinstance(error, UserError)
+    assert what in error.what
+    assert error.hint is not None
+    assert "build writes it (cmake/config.h.in is what it makes it of)" in error.hint
+    assert not (tmp_path / "t").exists()

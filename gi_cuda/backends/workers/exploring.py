@@ -15,19 +15,23 @@ def explore(runner: CaseRunner, request: Explore) -> Explored:
     device, target = runner.device, runner.target
     (plan,) = runner.plans(request.reference)
     loaded = device.load(request.reference.binary)
-    outputs, seconds, changed = [], [], frozenset[str]()
+
+    def run() -> tuple[float, frozenset[str]]:
+        device.prepare(plan)
+        return device.run(loaded, plan, request.limit), frozenset(device.damaged(plan))
+
     with device.turn(), device.giving() as beyond:
-        for _ in range(2):
-            device.prepare(plan)
-            seconds.append(device.run(loaded, plan, request.limit))
-            outputs.append({name: np.copy(a) for name, a in device.outputs(plan).items()})
-            changed |= frozenset(device.damaged(plan))
+        seconds, changed = run()
+        first = {name: np.copy(array) for name, array in device.outputs(plan).items()}
+        again, damaged = run()
+        second = device.outputs(plan)
+        varying = frozenset(name for name, array in first.items() if _differ(array, second[name]))
         found = beyond()
     case = runner.cases[plan.case].buffers
     poisoned = {buffer.name for buffer in target.buffers if not buffer.role.given}
-    first, second = outputs
+    changed |= damaged
     return Explored(
-        seconds=min(seconds),
+        seconds=min(seconds, again),
         beyond=found,
         changed=changed | {n for n, a in first.items() if n in case and _differ(a, case[n])},
         unwritten=frozenset(
@@ -35,7 +39,7 @@ def explore(runner: CaseRunner, request: Explore) -> Explored:
             for name, array in first.items()
             if plan.storage[name] in poisoned and still_poison(array) == array.size
         ),
-        varying=frozenset(name for name, array in first.items() if _differ(array, second[name])),
+        varying=varying,
         undefined=frozenset(
             name for name, array in first.items() if is_undefined(array, case.get(name))
         ),

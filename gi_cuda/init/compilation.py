@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.errors import UserError
-from gi_cuda.init.build_files import is_toolkit, said_by_build_files
+from gi_cuda.init.build_files import said_by_build_files
+from gi_cuda.init.build_options import is_toolkit
 from gi_cuda.init.repository import Repository
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)

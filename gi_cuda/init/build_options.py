@@ -1,0 +1,70 @@
+"""Options of compilers that build files say, and which of them matter here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_DEFINITION = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?:=([\w.+-]*))?")
+_ELSEWHERE = re.compile(
+    r"(?!\w*(?:NO|DISABLE|WITHOUT)_)(?:\w*_)?(?:HIP|ROCM|SYCL|ONEAPI|MUSA)(?:_\w*)?(?:=|$)"
+)
+"""Macros of builds for devices that are none of CUDA's: what they switch on is another program."""
+
+_STANDARD = re.compile(r"(?:c|gnu)\+\+(\d\d)")
+_OLDEST = 17
+"""The C++ that nvcc takes without being told; what asks for an older one is compiled as this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that a build file says.
+
+    Attributes:
+        option: ``-I``, ``-D`` or ``-std``.
+        value: the folder, the definition, the standard.
+        place: file and line.
+    """
+
+    option: str
+    value: str
+    place: str
+
+
+def is_toolkit(folder: Path) -> bool:
+    """Whether a folder has the headers of CUDA itself, of which each back end has its own."""
+    return (folder / "cuda_runtime_api.h").is_file()
+
+
+def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
+    """An option, if it matters.
+
+    Args:
+        option, value: as the build file has them.
+        folder: that paths begin in.
+        place: file and line.
+    """
+    if option in ("-I", "-isystem"):
+        found = (folder / value.strip()).resolve()
+        if value.strip() and found.is_dir() and not is_toolkit(found):
+            yield Said("-I", str(found), place)
+    elif option == "-D":
+        if _DEFINITION.fullmatch(value) and not _ELSEWHERE.match(value):
+            yield Said("-D", value, place)
+    elif (match := _STANDARD.fullmatch(value)) and _OLDEST < int(match[1]) < 90:
+        yield Said("-std", value, place)
+
+
+def text_of(path: Path) -> str:
+    """The text of a build file; "" where there is none."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def line_at(text: str, at: int) -> int:
+    """The number of a line, from 1."""
+    return text.count("\n", 0, at) + 1

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar import SourceLine
 from gi_cuda.init.launching import LaunchSite
-from gi_cuda.init.own_block import blocks_for_each, own_block
+from gi_cuda.init.own_block import blocks_for_each, own_block, takes_any_block
 from gi_cuda.init.sizes import Extent, at_a_time, bare, bracketed, large_enough
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.tuning import MOST_THREADS
@@ -141,7 +141,25 @@ def _launching(
     for use, _ in found:
         if (read := _assumed(source, use, usable, sizes)) is not None:
             return read
+    for use, _ in found:
+        if (read := _of_any_block(source, use, usable, sizes)) is not None:
+            return read
     return _guess(source, (), usable, sizes)
+
+
+def _of_any_block(
+    source: Chosen, use: LaunchSite, usable: frozenset[str], sizes: Sequence[Extent]
+) -> Launching | None:
+    """A launch of as many blocks as the host code says, where it does not say how many threads one
+    has, and any number of them would do; else None."""
+    if use.block or not use.grid or not _names(use.grid) <= usable:
+        return None
+    block = _guess(source, (), usable, sizes).block
+    if not takes_any_block(source.body) or not _can_be(use.grid, block):
+        return None
+    shared = use.shared or _shared(source, block)
+    assumed = {"block": _list(block)}
+    return Launching(use.grid, block, shared, use.place, assumed=assumed)
 
 
 def _assumed(

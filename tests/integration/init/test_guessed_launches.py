@@ -42,3 +42,40 @@ def test_there_is_one_for_each_of_all_where_they_are_compared_with_several(tmp_p
     source.write_text(both, "utf-8")
     (launch,) = init(str(source), tmp_path / "target").launches[0].steps
     assert "n * " in launch.grid[0].text
+
+
+THROUGH = """
+#include <algorithm>
+#include <cmath>
+inline int threads_for(int n) {
+  const int power = std::log(static_cast<double>(n)) / std::log(2.0);
+  return std::max(std::min(1 << power, 512), 1);
+}
+__global__ void halve(int b, int n, const float *in, float *out) {
+  int row = blockIdx.x, first = threadIdx.x;
+  int stride = blockDim.x;
+  for (int i = START; i < n; i += STEP) out[row * n + i] = in[row * n + i] / 2;
+}
+void run(int b, int n, const float *in, float *out) {
+  halve<<<dim3(b, 2, 1), threads_for(n), 0>>>(b, n, in, out);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "known"),
+    [
+        ("threadIdx.x", "blockDim.x", True),
+        ("first", "stride", True),
+        ("blockIdx.y * blockDim.x + threadIdx.x", "n", False),
+    ],
+)
+def test_blocks_are_as_many_as_host_code_says_where_any_block_would_do(
+    start: str, step: str, known: bool, tmp_path: Path
+) -> None:
+    source = tmp_path / "halve.cu"
+    source.write_text(THROUGH.replace("START", start).replace("STEP", step), "utf-8")
+    (launch,) = init(str(source), tmp_path / "target").launches[0].steps
+    assert ([one.text for one in launch.grid] == ["b", "2", "1"]) is known
+    said = (tmp_path / "target" / "target.toml").read_text("utf-8")
+    assert ('assumed: block = ["128"]' in said) is known

@@ -115,6 +115,8 @@ class ProposedBuffer:
         once: whether none of these is there twice, if there are as many.
         within: what may be the length of a row of that buffer, as the kernel's text has it, if they
             are places in rows; else nothing.
+        others: how an item of that buffer finds those that are not itself, see
+            :class:`~gi_cuda.init.meanings.Led`; "" where it may be itself.
     """
 
     name: str
@@ -139,6 +141,7 @@ class ProposedBuffer:
     into: str = ""
     once: bool = False
     within: tuple[str, ...] = ()
+    others: str = ""
 
     def allowance(self, usual: float) -> float:
         """By how much real numbers of it may be off, however small they are. Where those that the
@@ -159,13 +162,13 @@ class ProposedBuffer:
         return replace(self, fill=fill, notes=replace(self.notes, data=note))
 
     def leading_into(
-        self, other: str, *, once: bool, within: tuple[str, ...] = ()
+        self, other: str, *, once: bool, within: tuple[str, ...] = (), others: str = ""
     ) -> ProposedBuffer:
         """With numbers that are places of another one's items, or places in its rows."""
         said = f"places in {'a row of ' if within else ''}{other}"
-        said += ", each of them once" if once else ""
+        said += ", each of them once" if once else ", of each item's others" if others else ""
         notes = replace(self.notes, data=said)
-        return replace(self, into=other, once=once, within=within, notes=notes)
+        return replace(self, into=other, once=once, within=within, others=others, notes=notes)
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

@@ -182,6 +182,12 @@ def _places(buffer: ProposedBuffer, size: str, places: str) -> str:
         places: how many of these there are.
     """
     kind = buffer.element.type
+    if buffer.others:
+        own = f"np.arange({size})"
+        if buffer.others == "along":
+            own = f"{own} * {bracketed(places)} // {bracketed(size)}"
+        others = f"rng.integers(1, max(2, {places}), {size})"
+        return f"(({own} + {others}) % {bracketed(places)}).astype(np.{kind})"
     if not buffer.once:
         return f"rng.integers(0, {places}, {size}, dtype=np.{kind})"
     if places == size:

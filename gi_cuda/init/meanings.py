@@ -9,7 +9,7 @@ numbers nearly all would say yes.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,11 +53,14 @@ class Led(NamedTuple):
         array: its pointer.
         once: whether they are assigned to, so that of two threads with one place one would win.
         within: what may be the length of a row of it, if they are places in rows; else nothing.
+        others: where each item of that array finds other ones, which are never itself: ``across``
+            for ``at[k * items + i]`` and ``at[i]``, ``along`` for ``at[i * most + k]``; else "".
     """
 
     array: str
     once: bool
     within: tuple[str, ...] = ()
+    others: str = ""
 
 
 def leads_into(
@@ -80,7 +83,43 @@ def leads_into(
     places = (*items, *map(_around, named))
     found = [led for place in places for led in (*_rows(code, body, place), _led(code, place))]
     led = [one for one in found if one is not None and one.array in arrays]
-    return next((one for one in led if one.once), led[0]) if led else None
+    if not led:
+        return None
+    first = next((one for one in led if one.once), led[0])
+    plain = not first.once and not first.within
+    return (
+        first._replace(others=_others(code, body, name, first.array, holders)) if plain else first
+    )
+
+
+def _others(code: CudaFile, body: Node, name: str, array: str, holders: Collection[str]) -> str:
+    """How an item of an array finds other ones of it, the neighbours of an atom: it is read itself
+    as well, and nothing asks whether one of them is itself.
+
+    Args:
+        name: of the array that says which.
+        holders: what holds items of that.
+    """
+    read = {_index(code, one, array) for one in walk(body)} - {None, *holders}
+    own = {one for one in read if one is not None and one.isidentifier()}
+    for node in walk(body):
+        if node.type == "binary_expression" and _operator(code, node) in ("==", "!="):
+            sides = {code.of(node.children[0]), code.of(node.children[-1])}
+            if sides & own and sides & {*holders}:
+                return ""
+    if any(_index(code, one, name) in own for one in walk(body)):
+        return "across"
+    for total in walk(body):
+        if total.type != "binary_expression" or _operator(code, total) != "+":
+            continue
+        for product, place in (total.children[::2], total.children[::-2]):
+            if all(one.array != name for one in _rows(code, body, place)):
+                continue
+            if code.of(place) in own:
+                return "across"
+            if own.intersection(_factors(code, product)):
+                return "along"
+    return ""
 
 
 def _holders(code: CudaFile, body: Node, items: Collection[Node]) -> frozenset[str]:
@@ -177,11 +216,21 @@ def is_row_length(code: CudaFile, function: Definition, name: str, arrays: Colle
     body = function.node.child_by_field_name("body")
     return body is not None and any(
         _operator(code, total) == "+"
-        and any(name in _factors(code, one) for one in (total.children[0], total.children[-1]))
+        and any(
+            name in _factors(code, product) and not _is_constant(product, place)
+            for product, place in (total.children[::2], total.children[::-2])
+        )
         and (_is_index(total) or code.of(total.children[0]) in arrays)
         for total in walk(body)
         if total.type == "binary_expression"
     )
+
+
+def _is_constant(product: Node, place: Node) -> bool:
+    """Whether both the row and the place in it are numbers: an entry of a table, ``x[2 * n + 1]``,
+    that is not the longer the larger ``n`` is."""
+    row = any(one.type == "number_literal" for one in product.children)
+    return row and place.type == "number_literal"
 
 
 def _is_index(node: Node) -> bool:
@@ -235,6 +284,41 @@ def counted_rows(code: CudaFile, function: Definition, name: str) -> CountedRows
     if len(lengths) != 1 or not arrays:
         return None
     return CountedRows(name, lengths.pop(), frozenset(arrays), frozenset(bounds))
+
+
+def filled_rows(code: CudaFile, function: Definition, name: str) -> str | None:
+    """How long the rows are of which the items of an array say how much of each is used, as the
+    text has it: ``most`` of ``x[i * most + k]`` with ``k < used[i]``; None where there are none.
+
+    Args:
+        name: of the pointer, as the function has it.
+    """
+    body = function.node.child_by_field_name("body")
+    if body is None:
+        return None
+    items = {_loaded(code, one): i for one in walk(body) if (i := _index(code, one, name))}
+    counts = {*_holders(code, body, items), *map(code.of, items)} if items else set[str]()
+    found = ((loop, place) for loop in walk(body) for place in _counted(code, loop, counts))
+    rows = (length for loop, place in found for length in _lengths(code, loop, place, items))
+    return next(rows, None)
+
+
+def _lengths(code: CudaFile, loop: Node, place: str, rows: Mapping[Node, str]) -> Iterator[str]:
+    """How long rows are in which a loop goes from place to place.
+
+    Args:
+        rows: by the items that say how much of a row is used, which row that is.
+    """
+    for total in walk(loop):
+        if total.type != "binary_expression" or _operator(code, total) != "+":
+            continue
+        for product, added in (total.children[::2], total.children[::-2]):
+            if code.of(added) != place or _operator(code, product) != "*":
+                continue
+            for row, length in (product.children[::2], product.children[::-2]):
+                known = _squeezed(code.of(row)) in rows.values()
+                if known and any(True for _ in _rows(code, loop, added)):
+                    yield code.of(length)
 
 
 def _bounds(code: CudaFile, body: Node, place: str) -> Iterator[str]:

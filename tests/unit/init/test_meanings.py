@@ -12,6 +12,7 @@ from gi_cuda.init.meanings import (
     are_flags,
     are_offsets,
     counted_rows,
+    filled_rows,
     is_row_length,
     leads_into,
 )
@@ -150,6 +151,9 @@ def test_places_in_rows(
         ("out[i] = v[threadIdx.x + (i + 1) * n];", True),
         ("out[i] = v[(blockIdx.x * n + i) * 4 + 1];", True),
         ("const float *row = v + i * n; out[i] = row[0];", True),
+        ("out[i] = v[2 * n + i];", True),
+        ("out[i] = v[2 * n + 1];", False),
+        ("out[i] = v[1 + n * 2];", False),
         ("out[i] = v[i * 4 + n];", False),
         ("out[i * n] = v[i];", False),
         ("out[i] = i * n + 3;", False),
@@ -191,3 +195,41 @@ def test_how_many_rows_there_are_of_each(
     assert (found.counts, found.length) == ("p", "n")
     assert found.arrays == set(arrays.split())
     assert found.bounds == set(bounds.split())
+
+
+@pytest.mark.parametrize(
+    ("body", "length"),
+    [
+        ("for (int k = 0; k < p[i]; ++k) out[i] += v[i * n + k];", "n"),
+        ("int m = p[i]; for (int k = 0; k < m; ++k) { int at = k + 32 * i; out[at] = 1; }", "32"),
+        ("for (int k = 0; k < p[i]; ++k) out[i] += v[k * n + i];", None),
+        ("for (int k = 0; k < p[i]; ++k) out[i] += v[n * 4 + k];", None),
+        ("for (int k = 0; k < p[i]; ++k) out[i] += i * n + k;", None),
+        ("for (int k = 0; k < n; ++k) out[i] += v[i * n + k] * p[i];", None),
+        ("", None),
+    ],
+)
+def test_how_much_of_its_row_each_has(
+    read: Callable[[str], CudaFile], body: str, length: str | None
+) -> None:
+    code = kernel(read, body)
+    assert filled_rows(code, kernels(code)[0].definition, "p") == length
+
+
+@pytest.mark.parametrize(
+    ("body", "others"),
+    [
+        ("int j = p[i]; out[i] = v[j] - v[i];", "across"),
+        ("int j = p[n * k + i]; out[i] += v[j] - v[i];", "across"),
+        ("int at = i * 8 + k; int j = p[at]; out[i] += v[j] - v[i];", "along"),
+        ("int j = p[i * 8 + k]; if (j != i) out[i] += v[j] - v[i];", ""),
+        ("int j = p[i * 8 + k]; out[i] += v[j];", ""),
+        ("int j = p[i * 8 + k]; out[i] += v[j] - v[0];", ""),
+        ("int j = p[k]; out[i] += v[j] - v[i];", ""),
+    ],
+)
+def test_items_that_find_others(read: Callable[[str], CudaFile], body: str, others: str) -> None:
+    """A distance of an item to itself is 0, by which most kernels divide."""
+    code = kernel(read, f"int k = threadIdx.x; {body}")
+    found = leads_into(code, kernels(code)[0].definition, "p", {"p", "v", "out"})
+    assert found == Led("v", False, (), others)

@@ -11,11 +11,13 @@ from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.access import accesses
+from gi_cuda.init.array_rows import counted_rows, filled_rows
 from gi_cuda.init.buffers import COUNTS, FLAGS, OFFSETS, Fill, ProposedBuffer, of_pointer
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
-from gi_cuda.init.meanings import are_flags, are_offsets, counted_rows, filled_rows, leads_into
+from gi_cuda.init.meanings import are_flags, are_offsets
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
+from gi_cuda.init.places import leads_into
 from gi_cuda.init.shapes import declared_shape, is_polymorphic, opaque
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.texture_setup import set_up
@@ -148,14 +150,12 @@ class _Reader:
                 buffer = buffer.with_data(Fill(0, most + 1), "how much of its row each has")
             elif element.bytes >= _PLACE:
                 led = leads_into(code, definition, name, self._pointers)
-                if led is not None:
-                    buffer = buffer.leading_into(
-                        led.array, once=led.once, within=led.within, others=led.others
-                    )
+                buffer = buffer if led is None else buffer.leading_into(led)
         elif _is_whole_vector(element) and buffer.role == "input":
             # Of the corners of a triangle all are places in one array.
             led = leads_into(code, definition, name, self._pointers)
-            buffer = buffer if led is None else buffer.leading_into(led.array, once=False)
+            led = None if led is None else led._replace(once=False, within=(), others=None)
+            buffer = buffer if led is None else buffer.leading_into(led)
         self.buffers.append(buffer)
 
     def _number(self, text: str) -> int | None:

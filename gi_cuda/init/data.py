@@ -319,7 +319,7 @@ def _counting(
     told: set[str] = set()
     fixed: set[str] = set()
     if use is not None:
-        said = set(words_of([], [*(use.grid or ()), *use.allocated.values()]))
+        said = set(words_of([], [*(use.grid or use.loose[0]), *use.allocated.values()]))
         said |= {name for text in use.computed.values() for name in _measured(text)}
         told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
         if use.grid is not None and use.allocated:

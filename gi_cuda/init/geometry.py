@@ -38,6 +38,9 @@ _BLOCKS_BEYOND = re.compile(
 _NUMBER = re.compile(r"\b(\w+)\s*=\s*[^;={}]*\bblockIdx\b[^;={}]*;")
 """A name for what a thread makes of its block."""
 
+_NO_FACTOR = r"[-+/%]\s*\(*\s*{name}\b|\b{name}\s*\)*\s*[-+/%]"
+"""A name that is added, subtracted, or by which something is divided."""
+
 _ACROSS = re.compile(r"(?i).*(?:w|width|cols?|columns|x)|n")
 """Names of what goes along x."""
 
@@ -184,6 +187,9 @@ def _assumed(
     if not _can_be(("1",), block):
         return None
     grid = tuple(bare(_with(text, numbers)) for text in grid)
+    times = {name: _SEVERAL for text in grid for name in _multiplying(text, usable)}
+    numbers |= times
+    grid = tuple(bare(_with(text, times)) for text in grid)
     if any(_names((text,)) <= usable for text in grid):
         # How many there are of what lies along another dimension: some.
         several = {text: _SEVERAL for text in grid if not _names((text,)) <= usable}
@@ -196,6 +202,15 @@ def _assumed(
         return Launching(grid, block, shared, use.place, assumed=numbers)
     guess = _guess(source, block, usable, sizes)
     return replace(guess, shared=shared, place=use.place, guessed=True, assumed=numbers)
+
+
+def _multiplying(text: str, usable: frozenset[str]) -> set[str]:
+    """What nothing is known of in a number of blocks of which something is, if that is so many
+    times as large by it."""
+    names = _names((text,))
+    unknown = names - usable
+    summed = any(re.search(_NO_FACTOR.format(name=name), text) for name in unknown)
+    return set() if unknown == names or summed else unknown
 
 
 def _with(text: str, numbers: Mapping[str, str]) -> str:

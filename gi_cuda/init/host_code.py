@@ -258,6 +258,8 @@ class Resolver:
         if kind == "sizeof_expression":
             return self._size(node, depth)
         if kind == "call_expression":
+            if (cast := self._cast(node)) is not None:
+                return self.expression(cast, depth + 1)
             return value_of_call(
                 self._host,
                 node,
@@ -267,6 +269,16 @@ class Resolver:
         if kind in LISTS and len(node.named_children) == 1:
             return self.expression(node.named_children[0], depth + 1)
         return None
+
+    def _cast(self, node: Node) -> Node | None:
+        """What is cast by ``Count(n)``, whatever the source calls its numbers."""
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        plain = called is not None and called.type in ("identifier", "primitive_type")
+        if called is None or not plain or given is None or len(given.named_children) != 1:
+            return None
+        element = self._types.element(self._type(self.code.of(called)))
+        number = element is not None and "int" in element.type and element.parts == 1
+        return given.named_children[0] if number else None
 
     def _name(self, name: str, depth: int) -> str | None:
         key = name, depth

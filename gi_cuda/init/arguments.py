@@ -6,16 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.access import accesses
-from gi_cuda.init.buffers import COUNTS, FLAGS, OFFSETS, ProposedBuffer, of_pointer
+from gi_cuda.init.array_rows import counted_rows, filled_rows
+from gi_cuda.init.buffers import COUNTS, FLAGS, OFFSETS, Fill, ProposedBuffer, of_pointer
 from gi_cuda.init.headers import where_to_look
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
-from gi_cuda.init.meanings import are_flags, are_offsets, counted_rows, leads_into
+from gi_cuda.init.meanings import are_flags, are_offsets
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
+from gi_cuda.init.places import leads_into
 from gi_cuda.init.shapes import declared_shape, is_polymorphic, opaque
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.texture_setup import set_up
@@ -143,15 +146,24 @@ class _Reader:
                 buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
             elif counted_rows(code, definition, name) is not None:
                 buffer = buffer.with_data(COUNTS, "how many rows of others each has")
+            elif (length := filled_rows(code, definition, name)) is not None:
+                most = min(COUNTS.high - 1, self._number(length) or COUNTS.high)
+                buffer = buffer.with_data(Fill(0, most + 1), "how much of its row each has")
             elif element.bytes >= _PLACE:
                 led = leads_into(code, definition, name, self._pointers)
-                if led is not None:
-                    buffer = buffer.leading_into(led.array, once=led.once, within=led.within)
+                buffer = buffer if led is None else buffer.leading_into(led)
         elif _is_whole_vector(element) and buffer.role == "input":
             # Of the corners of a triangle all are places in one array.
             led = leads_into(code, definition, name, self._pointers)
-            buffer = buffer if led is None else buffer.leading_into(led.array, once=False)
+            led = None if led is None else led._replace(once=False, within=(), others=None)
+            buffer = buffer if led is None else buffer.leading_into(led)
         self.buffers.append(buffer)
+
+    def _number(self, text: str) -> int | None:
+        """A number of the source, or what host code passes for it."""
+        known = constant(self._source.code, text)
+        passed = None if self._use is None else self._use.values.get(text)
+        return passed if known is None and isinstance(passed, int) else known
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:
         """Take a parameter of which the compiler knows the type; False where no target can."""

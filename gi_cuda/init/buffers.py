@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.access import UNKNOWN, Access
+from gi_cuda.init.places import Led, Own
 from gi_cuda.init.sizes import bracketed
 
 
@@ -115,6 +116,8 @@ class ProposedBuffer:
         once: whether none of these is there twice, if there are as many.
         within: what may be the length of a row of that buffer, as the kernel's text has it, if they
             are places in rows; else nothing.
+        others: whose they are, where they are places of others than that item; else None.
+        together: how many numbers of that buffer are one item of it.
     """
 
     name: str
@@ -139,6 +142,8 @@ class ProposedBuffer:
     into: str = ""
     once: bool = False
     within: tuple[str, ...] = ()
+    others: Own | None = None
+    together: int = 1
 
     def allowance(self, usual: float) -> float:
         """By how much real numbers of it may be off, however small they are. Where those that the
@@ -158,14 +163,24 @@ class ProposedBuffer:
         """With such numbers, and why."""
         return replace(self, fill=fill, notes=replace(self.notes, data=note))
 
-    def leading_into(
-        self, other: str, *, once: bool, within: tuple[str, ...] = ()
-    ) -> ProposedBuffer:
+    def leading_into(self, led: Led) -> ProposedBuffer:
         """With numbers that are places of another one's items, or places in its rows."""
-        said = f"places in {'a row of ' if within else ''}{other}"
-        said += ", each of them once" if once else ""
-        notes = replace(self.notes, data=said)
-        return replace(self, into=other, once=once, within=within, notes=notes)
+        said = f"places in {'a row of ' if led.within else ''}{led.array}"
+        said += f", {led.parts} numbers each" if led.parts > 1 else ""
+        said += (
+            ", each of them once"
+            if led.once
+            else ", of each item's others" * (led.others is not None)
+        )
+        return replace(
+            self,
+            into=led.array,
+            once=led.once,
+            within=led.within,
+            others=led.others,
+            together=led.parts,
+            notes=replace(self.notes, data=said),
+        )
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

@@ -38,6 +38,11 @@ def is_toolkit(folder: Path) -> bool:
     return (folder / "cuda_runtime_api.h").is_file()
 
 
+def is_of_elsewhere(macro: str) -> bool:
+    """Whether a macro is one of builds for other devices, ``WITH_HIP`` or ``WITH_HIP=1``."""
+    return _ELSEWHERE.match(macro) is not None
+
+
 def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
     """An option, if it matters.
 
@@ -51,7 +56,7 @@ def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[S
         if value.strip() and found.is_dir() and not is_toolkit(found):
             yield Said("-I", str(found), place)
     elif option == "-D":
-        if _DEFINITION.fullmatch(value) and not _ELSEWHERE.match(value):
+        if _DEFINITION.fullmatch(value) and not is_of_elsewhere(value):
             yield Said("-D", value, place)
     elif (match := _STANDARD.fullmatch(value)) and _OLDEST < int(match[1]) < 90:
         yield Said("-std", value, place)

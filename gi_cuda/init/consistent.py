@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import combinations_with_replacement
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.init.array_rows import CountedRows
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.count_names import is_of_threads
-from gi_cuda.init.meanings import CountedRows
 from gi_cuda.init.members import ProposedScalar, ProposedStruct
 from gi_cuda.init.sizes import is_few, is_looped
 

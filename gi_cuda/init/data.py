@@ -11,11 +11,11 @@ import numpy as np
 
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import Arguments, with_members_set
+from gi_cuda.init.array_rows import CountedRows, counted_rows, is_row_length
 from gi_cuda.init.buffers import COUNTS, Fill, ProposedBuffer
 from gi_cuda.init.consistent import consistent, of_counts, of_pairs, of_structs, with_rows
 from gi_cuda.init.count_names import is_count_name, is_of_window
 from gi_cuda.init.launching import LaunchSite
-from gi_cuda.init.meanings import CountedRows, counted_rows, is_row_length
 from gi_cuda.init.members import ProposedScalar, set_apart, written_members
 from gi_cuda.init.rounds import SECOND
 from gi_cuda.init.sizes import (
@@ -319,7 +319,7 @@ def _counting(
     told: set[str] = set()
     fixed: set[str] = set()
     if use is not None:
-        said = set(words_of([], [*(use.grid or ()), *use.allocated.values()]))
+        said = set(words_of([], [*(use.grid or use.loose[0]), *use.allocated.values()]))
         said |= {name for text in use.computed.values() for name in _measured(text)}
         told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
         if use.grid is not None and use.allocated:

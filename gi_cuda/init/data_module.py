@@ -13,6 +13,7 @@ from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.in_python import in_python, python_name
 from gi_cuda.init.members import ProposedScalar
+from gi_cuda.init.places import Own
 from gi_cuda.init.proposal import Proposal
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.numbers import NumberType
@@ -167,7 +168,10 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         return f"rng.random({size}).astype(np.float16)"
     behind = [one for one in proposal.buffers if one.name == buffer.into]
     if behind and buffer.fill is None and not buffer.within:
-        return _places(buffer, size, in_python(behind[0].ahead(proposal.counts)))
+        places = behind[0].ahead(proposal.counts)
+        if buffer.together > 1:
+            places = f"{bracketed(places)} / {buffer.together}"
+        return _places(buffer, size, in_python(places), _own(proposal, buffer.others))
     if behind and buffer.fill is None and (length := _row_length(proposal, buffer.within)):
         return _columns(buffer, size, in_python(length))
     most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
@@ -175,13 +179,29 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
 
 
-def _places(buffer: ProposedBuffer, size: str, places: str) -> str:
+def _own(proposal: Proposal, others: Own | None) -> str | None:
+    """What is behind a number's place in the expression of whose it is, where cases tell."""
+    if others is None:
+        return None
+    if not others.by:
+        return ""
+    known = (one for one in others.lengths if one.isdigit())
+    length = next(known, None) or _row_length(proposal, others.lengths)
+    return None if length is None else f" {others.by} {bracketed(in_python(length))}"
+
+
+def _places(buffer: ProposedBuffer, size: str, places: str, own: str | None) -> str:
     """So many of the places in the buffer that it leads into.
 
     Args:
         places: how many of these there are.
+        own: what is behind a number's place in the expression of the place that it is not; None
+            where it may be any.
     """
     kind = buffer.element.type
+    if own is not None:
+        others = f"rng.integers(1, max(2, {places}), {size})"
+        return f"((np.arange({size}){own} + {others}) % {bracketed(places)}).astype(np.{kind})"
     if not buffer.once:
         return f"rng.integers(0, {places}, {size}, dtype=np.{kind})"
     if places == size:

@@ -20,6 +20,7 @@ from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, kernels
 from gi_cuda.grammar.presence import Presence, read_presence
 from gi_cuda.grammar.source import line_starts
 from gi_cuda.init.build_files import said_in
+from gi_cuda.init.build_options import is_of_elsewhere
 from gi_cuda.init.compilation import Compilation, definition
 from gi_cuda.init.conditions import macros_defined
 from gi_cuda.init.headers import Headers, NotPreprocessed, as_built
@@ -168,7 +169,8 @@ def _combinations(
     known: Mapping[str, str],
     said: Mapping[str, Mapping[str, str]],
 ) -> list[dict[str, str]]:
-    """Values for macros of the conditions around a region that have none, the fewest first."""
+    """Values for macros of the conditions around a region that have none, the fewest first, and
+    those of builds for other devices last."""
     text = " ".join(one.rest for one in presence.conditions(region))
     names = [name for name in _macros(text) if name not in known][:_MOST_NAMES]
     values = [
@@ -178,7 +180,10 @@ def _combinations(
         {name: value for name, value in zip(names, chosen, strict=True) if value is not None}
         for chosen in product(*values)
     )
-    return sorted((macros for macros in found if macros), key=len)
+    return sorted(
+        (macros for macros in found if macros),
+        key=lambda macros: (any(map(is_of_elsewhere, macros)), len(macros)),
+    )
 
 
 def _macros(condition: str) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tree_sitter import Node
 
@@ -22,6 +23,14 @@ _ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
 _DECLARED = frozenset({"declaration", "field_declaration", "enumerator_list"})
 
 
+class ClassMember(NamedTuple):
+    """A member of a class: its type, without qualifiers, and its value where nothing sets it, ""
+    for none."""
+
+    type: str
+    value: str
+
+
 @dataclass(frozen=True, slots=True)
 class HostCode:
     """A file whose host code may launch a kernel.
@@ -31,12 +40,14 @@ class HostCode:
         constants: what names of constants and of enumerations stand for.
         calls: by a function's name, the calls of it in the file, in order.
         kernels: the names, without scope, of all kernels that it can see.
+        classes: by a class's name, its members.
     """
 
     codes: tuple[CudaFile, ...]
     constants: Mapping[str, str]
     calls: Mapping[str, tuple[Node, ...]]
     kernels: frozenset[str]
+    classes: Mapping[str, Mapping[str, ClassMember]] = field(default_factory=dict)
     _seen: dict[tuple[int, bool], Locals] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -48,6 +59,21 @@ class HostCode:
         """The definition of a function, and the file that has it; None where none does."""
         every = ((code, one) for code in self.codes for one in code.definitions)
         return next(((code, one.node) for code, one in every if one.name == name), None)
+
+    def preset(self, kind: str, path: str) -> str:
+        """The value of a member, or of a member of that, where nothing sets it; "" for none.
+
+        Args:
+            kind: the class; "" for any one that has such a member.
+            path: as it stands behind a dot, ``size.width``.
+        """
+        name, _, rest = path.partition(".")
+        owners = self.classes.values() if not kind else [self.classes.get(kind, {})]
+        found = {members[name] for members in owners if name in members}
+        if len(found) != 1:
+            return ""
+        (member,) = found
+        return self.preset(member.type, rest) if rest else member.value
 
     def before(self, at: Node, *, starts: bool) -> Locals:
         """What is known before a place; asked for often, so it is kept."""
@@ -70,7 +96,37 @@ def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
             calls.setdefault(plain_name(whole.of(called)), []).append(node)
     kernels = frozenset(d.name for one in (whole, *around) for d in one.definitions if d.kernel)
     every = {name: (*found,) for name, found in calls.items()}
-    return HostCode((whole, *around), constants, every, kernels)
+    classes: dict[str, dict[str, ClassMember]] = {}
+    for one in (whole, *around):
+        for name, members in _classes(one):
+            classes.setdefault(name, members)
+    return HostCode((whole, *around), constants, every, kernels, classes)
+
+
+def _classes(code: CudaFile) -> Iterator[tuple[str, dict[str, ClassMember]]]:
+    """The classes of a file, and their members."""
+    for node in walk(code.root):
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if node.type in ("struct_specifier", "class_specifier") and name is not None:
+            yield code.of(name), dict(_class_members(code, parts(body)))
+
+
+def _class_members(code: CudaFile, declared: Sequence[Node]) -> Iterator[tuple[str, ClassMember]]:
+    for node in declared:
+        kind, own = node.child_by_field_name("type"), node.children_by_field_name("declarator")
+        if node.type != "field_declaration" or kind is None:
+            continue
+        values = node.children_by_field_name("default_value")
+        for one in own:
+            value = next((value for value in values if _is_set_to(one, value)), None)
+            text = "" if value is None else code.of(value).strip("{} ")
+            yield code.of(one), ClassMember(plain_type(code.of(kind)), text)
+
+
+def _is_set_to(declarator: Node, value: Node) -> bool:
+    """Whether a value stands right behind a member, with or without ``=``."""
+    before = value.prev_sibling
+    return declarator in (before, None if before is None else before.prev_sibling)
 
 
 def plain_name(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
@@ -180,19 +181,34 @@ class Resolver:
                 return parse_expression(text).evaluate({})
             except ExpressionError:
                 return None
-        if node.type == "identifier" and (value := self.value(self.code.of(node))) is not None:
-            return self.number(value, depth + 1)
         shown = self.code.of(node).strip()
+        named = node.type in ("identifier", "field_expression")
+        if named and (value := self.value(shown)) is not None:
+            return self.number(value, depth + 1)
         if node.type == "identifier" and (passed := self.passed(shown)) is not None:
             return passed[0].number(passed[1], depth + 1)
         if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
             shown = macro.body
-        return float(shown.rstrip("fFlL")) if _REAL.fullmatch(shown) else None
+        if node.type == "field_expression":
+            return self._preset(shown)
+        return _real(shown)
 
     def number_of(self, name: str) -> int | float | None:
         """The number that a variable, or a member, is set to."""
         value = self.value(name)
-        return None if value is None else self.number(value)
+        return self._preset(name) if value is None else self.number(value)
+
+    def _preset(self, name: str) -> int | float | None:
+        """The number that a member is where nothing sets it: that of its class."""
+        whole, _, path = name.removeprefix("this->").replace("->", ".").partition(".")
+        kind = self.locals.declared.get(whole)
+        shown = self._host.preset(self._type(kind), path) if kind and path else ""
+        if path and kind is None:
+            shown = self._host.preset("", f"{whole}.{path}")
+        text = self._text(shown, 0) if shown else None
+        with suppress(ExpressionError):
+            return _real(shown) if text is None else parse_expression(text).evaluate({})
+        return None
 
     def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block: a ``dim3``, or a number."""
@@ -242,6 +258,8 @@ class Resolver:
         if kind == "sizeof_expression":
             return self._size(node, depth)
         if kind == "call_expression":
+            if (cast := self._cast(node)) is not None:
+                return self.expression(cast, depth + 1)
             return value_of_call(
                 self._host,
                 node,
@@ -251,6 +269,16 @@ class Resolver:
         if kind in LISTS and len(node.named_children) == 1:
             return self.expression(node.named_children[0], depth + 1)
         return None
+
+    def _cast(self, node: Node) -> Node | None:
+        """What is cast by ``Count(n)``, whatever the source calls its numbers."""
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        plain = called is not None and called.type in ("identifier", "primitive_type")
+        if called is None or not plain or given is None or len(given.named_children) != 1:
+            return None
+        element = self._types.element(self._type(self.code.of(called)))
+        number = element is not None and "int" in element.type and element.parts == 1
+        return given.named_children[0] if number else None
 
     def _name(self, name: str, depth: int) -> str | None:
         key = name, depth
@@ -393,6 +421,10 @@ class Resolver:
         if self.locals.pointers.get(name, 0) != pointed:
             return None
         return str(element.bytes)
+
+
+def _real(text: str) -> float | None:
+    return float(text.rstrip("fFlL")) if _REAL.fullmatch(text) else None
 
 
 def _is_zero(text: str) -> bool:

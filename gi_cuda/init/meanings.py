@@ -1,29 +1,25 @@
 """What whole numbers in an array mean to a kernel, as far as its text tells.
 
 Some say where rows, lists or sequences begin and end in other arrays: of these each is no less than
-the one before, and with others rows would end before they begin. Some say where an item of another
-array is: small numbers would lead to a few of these alone. Some only say yes or no: of random
+the one before, and with others rows would end before they begin. Some only say yes or no: of random
 numbers nearly all would say yes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, signature, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.init.access import LOADS
+from gi_cuda.init.indexing import AROUND, item_index, operator_of, set_by
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
-_SPACE = re.compile(r"\s+")
 _DEEPEST = 4
-_AROUND = frozenset({"parenthesized_expression", "cast_expression"})
 
 
 def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0) -> bool:
@@ -46,219 +42,6 @@ def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0)
     )
 
 
-class Led(NamedTuple):
-    """An array whose items a kernel finds by the items of another one.
-
-    Attributes:
-        array: its pointer.
-        once: whether they are assigned to, so that of two threads with one place one would win.
-        within: what may be the length of a row of it, if they are places in rows; else nothing.
-    """
-
-    array: str
-    once: bool
-    within: tuple[str, ...] = ()
-
-
-def leads_into(
-    code: CudaFile, function: Definition, name: str, arrays: Collection[str]
-) -> Led | None:
-    """The array whose items a kernel finds by the items of another one: ``x`` of ``x[at[i]]``, or
-    of ``x[row * width + at[i]]``; None where there is none, or where what else is computed of them
-    leads there.
-
-    Args:
-        name: of the pointer, as the function has it.
-        arrays: the pointers of which it may be.
-    """
-    body = function.node.child_by_field_name("body")
-    if body is None:
-        return None
-    items = [_loaded(code, one) for one in walk(body) if _index(code, one, name) is not None]
-    holders = _holders(code, body, items)
-    named = [one for one in walk(body) if one.type == "identifier" and code.of(one) in holders]
-    places = (*items, *map(_around, named))
-    found = [led for place in places for led in (*_rows(code, body, place), _led(code, place))]
-    led = [one for one in found if one is not None and one.array in arrays]
-    return next((one for one in led if one.once), led[0]) if led else None
-
-
-def _holders(code: CudaFile, body: Node, items: Collection[Node]) -> frozenset[str]:
-    """The variables that hold some of these items and nothing else."""
-    holding, others = set[str](), set[str]()
-    for node in walk(body):
-        left, right = _set_by(node)
-        target = None if left is None else name_node(left)
-        if target is not None:
-            (holding if right in items else others).add(code.of(target))
-        elif node.type == "update_expression":
-            others.add(code.of(node).strip("+-"))
-    return frozenset(holding - others)
-
-
-def _around(node: Node) -> Node:
-    """An expression with the parentheses and casts around it, or the part of it that is taken."""
-    while node.parent is not None and (
-        node.parent.type in _AROUND or node.parent.type == "field_expression"
-    ):
-        node = node.parent
-    return node
-
-
-def _loaded(code: CudaFile, item: Node) -> Node:
-    """An item of an array, and what loads it from its address, with what is around it."""
-    node = _around(item)
-    address = node.parent
-    if address is not None and address.type == "pointer_expression":
-        given = address.parent
-        call = None if given is None or given.type != "argument_list" else given.parent
-        called = None if call is None else call.child_by_field_name("function")
-        if call is not None and called is not None and code.of(called) in LOADS:
-            return _around(call)
-    return node
-
-
-def _led(code: CudaFile, place: Node) -> Led | None:
-    """The array of which an expression is an index, all by itself."""
-    parent = place.parent
-    if parent is None:
-        return None
-    if parent.type == "binary_expression":
-        plain = _operator(code, parent) == "+" and parent.children[-1] == place
-        return Led(code.of(parent.children[0]), False) if plain else None
-    item = parent.parent if parent.type == "subscript_argument_list" else None
-    array = None if item is None else item.child_by_field_name("argument")
-    if item is None or array is None or len(parent.named_children) > 1:
-        return None
-    return Led(code.of(array), _is_set(item))
-
-
-def _is_set(item: Node) -> bool:
-    """Whether an item of an array is assigned to."""
-    user = item.parent
-    if user is None or user.type != "assignment_expression":
-        return False
-    return user.child_by_field_name("left") == item
-
-
-def _rows(code: CudaFile, body: Node, place: Node) -> Iterator[Led]:
-    """The arrays in rows of which an expression is a place: ``x[row * width + place]``, or by a
-    variable that holds the index."""
-    total = place.parent
-    if total is None or _operator(code, total) != "+":
-        return
-    factors = _factors(code, total.children[0 if total.children[-1] == place else -1])
-    index = _around(total)
-    holders = _holders(code, body, [index]) if factors else frozenset[str]()
-    for item in walk(body) if factors else ():
-        array, given = item.child_by_field_name("argument"), item.child_by_field_name("indices")
-        if item.type != "subscript_expression" or array is None or given is None:
-            continue
-        if given.named_children == [index] or code.of(given)[1:-1] in holders:
-            yield Led(code.of(array), _is_set(item), factors)
-
-
-def _factors(code: CudaFile, product: Node) -> tuple[str, ...]:
-    """The names that are multiplied with something, the last one first."""
-    if product.type != "binary_expression" or _operator(code, product) != "*":
-        return ()
-    both = (product.children[-1], product.children[0])
-    return tuple(code.of(one) for one in both if one.type in ("identifier", "field_expression"))
-
-
-def is_row_length(code: CudaFile, function: Definition, name: str, arrays: Collection[str]) -> bool:
-    """Whether a kernel goes from row to row by a number: ``x[row * width + column]``, or
-    ``x + row * width``.
-
-    Args:
-        name: of the number, as the function has it.
-        arrays: the pointers of which it may be.
-    """
-    body = function.node.child_by_field_name("body")
-    return body is not None and any(
-        _operator(code, total) == "+"
-        and any(name in _factors(code, one) for one in (total.children[0], total.children[-1]))
-        and (_is_index(total) or code.of(total.children[0]) in arrays)
-        for total in walk(body)
-        if total.type == "binary_expression"
-    )
-
-
-def _is_index(node: Node) -> bool:
-    """Whether an expression is a summand of an index, or that."""
-    while node.parent is not None and node.parent.type in (*_AROUND, "binary_expression"):
-        node = node.parent
-    return node.parent is not None and node.parent.type == "subscript_argument_list"
-
-
-class CountedRows(NamedTuple):
-    """Rows through which a kernel goes, each item of an array says how many: the neighbours of each
-    atom, ``x[k * atoms + atom]``, or what a row of a sparse matrix has in columns (ELLPACK).
-
-    Attributes:
-        counts: the array.
-        length: what stands for the length of a row.
-        arrays: those that have such rows.
-        bounds: what the place in a row is less than.
-    """
-
-    counts: str
-    length: str
-    arrays: frozenset[str]
-    bounds: frozenset[str]
-
-
-def counted_rows(code: CudaFile, function: Definition, name: str) -> CountedRows | None:
-    """The rows of which the items of an array say how many there are; None where it says so of
-    none.
-
-    Args:
-        name: of the pointer, as the function has it.
-    """
-    body = function.node.child_by_field_name("body")
-    if body is None:
-        return None
-    items = [_loaded(code, one) for one in walk(body) if _index(code, one, name) is not None]
-    counts = {*_holders(code, body, items), *map(code.of, items)} if items else set[str]()
-    rows = {row for loop in walk(body) for row in _counted(code, loop, counts)}
-    lengths, arrays, bounds = set[str](), set[str](), set[str]()
-    for total in walk(body) if rows else ():
-        if total.type != "binary_expression" or _operator(code, total) != "+":
-            continue
-        for product, place in (total.children[::2], total.children[::-2]):
-            factors = _factors(code, product)
-            if rows.isdisjoint(factors):
-                continue
-            lengths.update(one for one in factors if one not in rows)
-            arrays.update(one.array for one in _rows(code, body, place) if one is not None)
-            bounds.update(_bounds(code, body, code.of(place)))
-    if len(lengths) != 1 or not arrays:
-        return None
-    return CountedRows(name, lengths.pop(), frozenset(arrays), frozenset(bounds))
-
-
-def _bounds(code: CudaFile, body: Node, place: str) -> Iterator[str]:
-    """The names that a variable is compared with."""
-    for node in walk(body):
-        if node.type != "binary_expression" or _operator(code, node) not in ("<", ">="):
-            continue
-        if code.of(node.children[0]) == place and node.children[-1].type == "identifier":
-            yield code.of(node.children[-1])
-
-
-def _counted(code: CudaFile, loop: Node, counts: Collection[str]) -> Iterator[str]:
-    """The variable of a loop that goes from a number to some count."""
-    begins, condition = (loop.child_by_field_name(one) for one in ("initializer", "condition"))
-    if loop.type != "for_statement" or begins is None or condition is None:
-        return
-    if condition.type != "binary_expression" or _operator(code, condition) not in ("<", "!="):
-        return
-    row, bound = code.of(condition.children[0]), code.of(condition.children[-1])
-    first = next((right for left, right in map(_set_by, walk(begins)) if left is not None), None)
-    if bound in counts and first is not None and first.type == "number_literal":
-        yield row
-
-
 def are_flags(code: CudaFile, function: Definition, name: str) -> bool:
     """Whether a kernel asks of items of an array only whether they are 0.
 
@@ -269,7 +52,7 @@ def are_flags(code: CudaFile, function: Definition, name: str) -> bool:
     if body is None or any(_given(code, body, name)):
         return False
     used = [one for one in walk(body) if one.type == "identifier" and code.of(one) == name]
-    items = [one for one in walk(body) if _index(code, one, name) is not None]
+    items = [one for one in walk(body) if item_index(code, one, name) is not None]
     return len(used) == len(items) > 0 and all(_is_asked(code, one) for one in items)
 
 
@@ -284,7 +67,7 @@ def _is_asked(code: CudaFile, node: Node) -> bool:
         return True
     if parent.type == "conditional_expression":
         return parent.child_by_field_name("condition") == node
-    operator = _operator(code, parent)
+    operator = operator_of(code, parent)
     if parent.type == "binary_expression" and operator in ("==", "!="):
         others = [code.of(one) for one in (parent.children[0], parent.children[-1]) if one != node]
         return others[:1] in (["0"], ["1"], ["true"], ["false"])
@@ -293,7 +76,7 @@ def _is_asked(code: CudaFile, node: Node) -> bool:
 
 def _pairs(code: CudaFile, body: Node, name: str) -> Iterator[tuple[str, str]]:
     """Indices of items of which one is right behind the other, without white space."""
-    indices = {index for node in walk(body) if (index := _index(code, node, name)) is not None}
+    indices = {index for node in walk(body) if (index := item_index(code, node, name)) is not None}
     for index in indices:
         for behind in (f"{index}+1", f"({index})+1", f"1+{index}"):
             if behind in indices:
@@ -301,32 +84,6 @@ def _pairs(code: CudaFile, body: Node, name: str) -> Iterator[tuple[str, str]]:
         for before in (f"{index}-1", f"({index})-1"):
             if before in indices:
                 yield before, index
-
-
-def _index(code: CudaFile, node: Node, name: str) -> str | None:
-    """The index of an item of an array, if a node is one."""
-    if node.type == "subscript_expression":
-        argument, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
-        if argument is not None and code.of(argument) == name and index is not None:
-            return _squeezed(code.of(index)[1:-1])
-    elif node.type == "pointer_expression" and code.of(node).startswith("*"):
-        return _behind(code, node.child_by_field_name("argument"), name)
-    elif node.type == "call_expression":
-        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if called is not None and code.of(called) in LOADS and given is not None:
-            return _behind(code, given.named_children[0] if given.named_children else None, name)
-    return None
-
-
-def _behind(code: CudaFile, node: Node | None, name: str) -> str | None:
-    """The index in ``name + index``."""
-    if node is not None and node.type == "parenthesized_expression" and node.named_children:
-        node = node.named_children[0]
-    if node is None or node.type != "binary_expression":
-        return None
-    left, _, right = node.children
-    plain = code.of(left) == name and _operator(code, node) == "+"
-    return _squeezed(code.of(right)) if plain else None
 
 
 def _given(code: CudaFile, body: Node, name: str) -> Iterator[tuple[Definition, str]]:
@@ -366,7 +123,7 @@ class _Pair:
         """The variables that hold an item, or what is computed from it."""
         found: frozenset[str] = frozenset()
         for node in walk(body):
-            left, right = _set_by(node)
+            left, right = set_by(node)
             target = None if left is None else name_node(left)
             if target is not None and right is not None and self._says(right, index, found):
                 found |= {self.code.of(target)}
@@ -375,7 +132,7 @@ class _Pair:
     def _says(self, node: Node | None, index: str, carriers: frozenset[str]) -> bool:
         """Whether an expression takes an item, or a variable that holds it."""
         return node is not None and any(
-            _index(self.code, one, self.name) == index
+            item_index(self.code, one, self.name) == index
             or (one.type == "identifier" and self.code.of(one) in carriers)
             for one in walk(node)
         )
@@ -390,7 +147,7 @@ class _Pair:
 
     def _leads(self, node: Node, body: Node, low: frozenset[str], high: frozenset[str]) -> bool:
         """Whether it is how much lies between them, and the first one leads to a place."""
-        if node.type != "binary_expression" or _operator(self.code, node) != "-":
+        if node.type != "binary_expression" or operator_of(self.code, node) != "-":
             return False
         left, _, right = node.children
         if not (self._is(left, self.high, high) and self._is(right, self.low, low)):
@@ -398,29 +155,18 @@ class _Pair:
         return any(
             self._says(one.child_by_field_name("indices"), self.low, low)
             for one in walk(body)
-            if one.type == "subscript_expression" and _index(self.code, one, self.name) is None
+            if one.type == "subscript_expression" and item_index(self.code, one, self.name) is None
         ) or any(
             self._says(one, self.low, low) and _is_pointer(self.code, one, body)
             for one in walk(body)
-            if one.type == "binary_expression" and _operator(self.code, one) == "+"
+            if one.type == "binary_expression" and operator_of(self.code, one) == "+"
         )
 
     def _is(self, node: Node, index: str, carriers: frozenset[str]) -> bool:
         """Whether an expression is an item, or a variable that holds it."""
-        while node.type in _AROUND:
+        while node.type in AROUND:
             node = node.child_by_field_name("value") or node.named_children[0]
-        return _index(self.code, node, self.name) == index or self.code.of(node) in carriers
-
-
-def _set_by(node: Node) -> tuple[Node | None, Node | None]:
-    """What a declaration or assignment sets, and to what."""
-    if node.type == "init_declarator":
-        return node.child_by_field_name("declarator"), node.child_by_field_name("value")
-    if node.type == "assignment_expression":
-        left = node.child_by_field_name("left")
-        plain = left is not None and left.type == "identifier"
-        return (left if plain else None), node.child_by_field_name("right")
-    return None, None
+        return item_index(self.code, node, self.name) == index or self.code.of(node) in carriers
 
 
 def _is_pointer(code: CudaFile, addition: Node, body: Node) -> bool:
@@ -428,12 +174,3 @@ def _is_pointer(code: CudaFile, addition: Node, body: Node) -> bool:
     left = code.of(addition.children[0])
     head = "" if body.parent is None else code.of(body.parent).partition("{")[0]
     return re.search(rf"[*\]][^,()]*\b{re.escape(left)}\b\s*(?=[,)])", head) is not None
-
-
-def _operator(code: CudaFile, node: Node) -> str:
-    operator = node.child_by_field_name("operator")
-    return "" if operator is None else code.of(operator)
-
-
-def _squeezed(text: str) -> str:
-    return _SPACE.sub("", text)

@@ -59,6 +59,13 @@ def blocks_for_each(code: CudaFile, body: str, sizes: Sequence[str]) -> list[str
     return others if one_each and len(others) < len(sizes) else []
 
 
+def takes_any_block(body: str) -> bool:
+    """Whether the threads of a block go through the items of a block, however many they are."""
+    steps = [step for _, step in _loops(body, _thread(body, "x"))]
+    named = re.findall(r"\b(\w+)\s*=\s*blockDim\s*\.\s*x\s*[;,]", body)
+    return any("blockDim" in step or step in named for step in steps)
+
+
 def _thread(body: str, axis: str) -> str:
     """A pattern for a thread's number along an axis, whatever it is called."""
     names = [name for name, its in _NUMBERED.findall(body) if its == axis]

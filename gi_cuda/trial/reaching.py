@@ -36,7 +36,9 @@ _SPREAD = 64
 """Numbers further apart than this are not drawn together."""
 
 _MOST_IDLE = 24
-"""So many changes in a row that bring nothing are enough."""
+_MOST_EACH = 3
+"""So many changes in a row that bring nothing are enough: of all, or of each number and buffer, of
+which there may be many."""
 
 _TIMES = (4, 16)
 _FEWER = (4, 16, 64, 256)
@@ -65,7 +67,8 @@ def with_more_reached(
     done, tried, idle = list(outcome.done), [proposal], 0
     borne: tuple[type, ...] | None = None
     waiting = _variations(proposal, best)
-    while not best.complete and idle < _MOST_IDLE and time.monotonic() < until:
+    most = max(_MOST_IDLE, _MOST_EACH * (len(proposal.scalars) + len(proposal.buffers)))
+    while not best.complete and idle < most and time.monotonic() < until:
         if (mend := next(waiting, None)) is None:
             break
         if mend.proposal in tried or not is_handy(mend.proposal):

@@ -26,6 +26,12 @@ __global__ void scale(float *a, int n)
         ("#if LEVEL == 3 && defined(WIDE)", {}, {"LEVEL": "3", "WIDE": "1"}, "without it"),
         ("#ifndef PART\n#elif LEVEL > 4\n#else", {}, {"PART": "1"}, "without it"),
         (
+            "#if GOOD_CUDA\n#elif WITH_HIP\n#else\n#error neither\n#endif\n#if 1",
+            {},
+            {"GOOD_CUDA": "1"},
+            "asks for it",
+        ),
+        (
             "#if VARIANT",
             {"Makefile": "a:\n\tnvcc -DVARIANT=4 k.cu\nb:\n\tnvcc -DVARIANT=5 k.cu\n"},
             {"VARIANT": "4"},

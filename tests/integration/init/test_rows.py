@@ -79,7 +79,67 @@ def test_each_has_as_many_rows_as_an_array_says(tmp_path: Path) -> None:
         data = load_case(target, case)
         assert set(np.unique(data.buffers["number"])) == set(range(9))
         assert data.buffers["list"].max() > int(data.scalars["atoms"]) // 2
+        places = np.arange(data.buffers["list"].size) % int(data.scalars["atoms"])
+        assert not np.any(data.buffers["list"] == places)
     (last,) = (one for one in target.scalars if one.name == "last")
     assert last.value is not None
     assert last.value.text == "atoms"
+    passes(tmp_path / "t", tmp_path)
+
+
+FILLED = """#define MOST 6
+__global__ void gather(int rows, int most, const int *many, const int *column, const float *v,
+                       const float *x, const int *few, float *y) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float sum = x[r];
+  for (int k = 0; k < many[r]; ++k) sum += v[r * most + k] / (x[column[r * most + k]] - x[r]);
+  for (int k = 0; k < few[r]; ++k) sum += v[r * MOST + k];
+  y[r] = sum;
+}
+"""
+
+
+def test_each_has_as_much_of_its_row_as_an_array_says(tmp_path: Path) -> None:
+    """Of rows that end before what they are said to hold, the next one's would be read."""
+    source = tmp_path / "gather.cu"
+    source.write_text(FILLED)
+    said(source, tmp_path / "t")
+    target = load_target(tmp_path / "t")
+    for case in (one for one in target.cases if "host" in one.backends):
+        data = load_case(target, case)
+        assert set(np.unique(data.buffers["many"])) == set(range(9))
+        most = int(data.scalars["most"])
+        assert most >= 8
+        column = data.buffers["column"]
+        assert not np.any(column == np.arange(column.size) // most)
+        assert set(np.unique(data.buffers["few"])) == set(range(7))
+    passes(tmp_path / "t", tmp_path)
+
+
+SPREAD_OUT = """__global__ void pulls(int atoms, int most, const int *list, const float *x,
+                      float *f) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= atoms) return;
+  float sum = 0;
+  for (int k = 0; k < most; ++k) {
+    int j = list[k * atoms + i];
+    float dx = x[3 * j] - x[3 * i], dy = x[3 * j + 1] - x[3 * i + 1];
+    sum += dx / (dx * dx + dy * dy);
+  }
+  f[i] = sum;
+}
+"""
+
+
+def test_neighbours_are_others_where_several_numbers_say_where_one_is(tmp_path: Path) -> None:
+    source = tmp_path / "pulls.cu"
+    source.write_text(SPREAD_OUT)
+    said(source, tmp_path / "t")
+    target = load_target(tmp_path / "t")
+    for case in (one for one in target.cases if "host" in one.backends):
+        data = load_case(target, case)
+        listed, last = data.buffers["list"], data.buffers["x"].size // 3 - 1
+        assert last // 2 < listed.max() <= last
+        assert not np.any(listed == np.arange(listed.size) % int(data.scalars["atoms"]))
     passes(tmp_path / "t", tmp_path)

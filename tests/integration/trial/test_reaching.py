@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.init import from_options, propose
+from gi_cuda.init import Proposal, from_options, propose
 from gi_cuda.init.buffers import Fill
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.reach import Reach
@@ -139,3 +139,23 @@ def test_sizes_with_which_threads_race_are_not_taken(
     assert outcome.passes
     assert outcome.reached == first
     assert all(one.train % 16 == 0 for one in outcome.proposal.extents)
+
+
+def test_all_that_may_be_it_is_tried_where_there_is_much(tmp_path: Path) -> None:
+    many = [f"s{n}" for n in range(20)]
+    head = ", ".join(f"float {name}" for name in many)
+    source = tmp_path / "k.cu"
+    source.write_text(
+        f"__global__ void k(float *a, const float *b, int n, {head})"
+        f" {{ {HEAD} a[i] = b[i] + {' + '.join(many)}; }}"
+    )
+
+    def wide(proposal: Proposal) -> bool:
+        return any(one.name == "b" and one.fill == Fill(-100, 100) for one in proposal.buffers)
+
+    def reach(proposal: Proposal) -> Reach:
+        return Reach(1 + wide(proposal), 1, 2, frozenset(), frozenset())
+
+    outcome = Outcome(propose(source, None, from_options((), ())), None)
+    until = time.monotonic() + 60
+    assert wide(with_more_reached(outcome, lambda *_: None, reach, until).proposal)

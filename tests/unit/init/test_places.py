@@ -1,0 +1,132 @@
+"""Which arrays the numbers in another one lead into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
+from gi_cuda.init.places import Led, Own, leads_into
+
+
+def kernel(read: Callable[[str], CudaFile], body: str) -> CudaFile:
+    head = "__global__ void k(const int *p, const float *v, float *out, int i, int n)"
+    return read(f"{head} {{ {body} }}\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("out[i] = v[p[i]];", Led("v", False)),
+        ("out[(int)p[i]] = v[i];", Led("out", True)),
+        ("out[i] = __ldg(&v[p[i]]) + *(v + (p[n]));", Led("v", False)),
+        ("out[i] = __ldg(v + p[i]);", Led("v", False)),
+        ("const int j = p[i]; if (j < n) out[i] = v[j];", Led("v", False)),
+        ("int j = p[i]; out[j] += v[j];", Led("out", True)),
+        ("int j; j = __ldg(&p[i]); atomicAdd(&out[j], 1.0f);", Led("out", False)),
+        ("int j = p[i]; j++; out[i] = v[j];", None),
+        ("int j = p[i]; j += n; out[i] = v[j];", None),
+        ("int j = p[i]; if (n) j = i; out[i] = v[j];", None),
+        ("int j = p[i] + 1; out[i] = v[j];", None),
+        ("out[i] = v[i] + p[i];", None),
+        ("float w[4]; out[i] = w[p[i]];", None),
+        ("out[i] = p[i];", None),
+        ("", None),
+    ],
+)
+def test_places_in_another_array(
+    read: Callable[[str], CudaFile], body: str, expected: Led | None
+) -> None:
+    code = kernel(read, body)
+    definition = kernels(code)[0].definition
+    assert leads_into(code, definition, "p", {"p", "v", "out"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("int4 q = c[i]; out[i] = v[q.x] + v[q.w];", Led("v", False)),
+        ("out[i] = v[c[i].y];", Led("v", False)),
+        ("int4 q = __ldg(c + i); out[i] = __ldg(v + q.x);", Led("v", False)),
+        ("int4 q = c[i]; out[i] = q.x + q.y;", None),
+    ],
+)
+def test_parts_of_vectors_are_places_in_other_arrays(
+    read: Callable[[str], CudaFile], body: str, expected: Led | None
+) -> None:
+    code = read(
+        f"__global__ void k(const int4 *c, const float *v, float *out, int i) {{ {body} }}\n"
+    )
+    definition = kernels(code)[0].definition
+    assert leads_into(code, definition, "c", {"c", "v", "out"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("out[i] = v[i * n + p[i]];", Led("v", False, ("n", "i"))),
+        ("int at = p[i]; out[i] = v[at + n * i];", Led("v", False, ("i", "n"))),
+        ("for (int j = 0; j < n; ++j) { const int c = p[j]; out[i * n + c] = v[j]; }", "out"),
+        ("out[i] = v[(i + 1) * n + (p[i])];", Led("v", False, ("n",))),
+        ("int at = p[i] + i * n; float x = v[at]; out[i] = x;", Led("v", False, ("n", "i"))),
+        ("int at = p[i] + i * n; out[at] = v[at];", "out"),
+        ("int at = p[i] + i * n; at++; out[i] = v[at];", None),
+        ("out[i] = v[i + p[i]];", None),
+        ("out[i] = i * n + p[i];", None),
+    ],
+)
+def test_places_in_rows(
+    read: Callable[[str], CudaFile], body: str, expected: Led | str | None
+) -> None:
+    code = kernel(read, body)
+    found = leads_into(code, kernels(code)[0].definition, "p", {"p", "v", "out"})
+    assert found == (Led("out", True, ("n", "i")) if expected == "out" else expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "others"),
+    [
+        ("int j = p[i]; out[i] = v[j] - v[i];", Own()),
+        ("int j = p[n * k + i]; out[i] += v[j] - v[i];", Own("%", ("k", "n"))),
+        ("int at = i * 8 + k; int j = p[at]; out[i] += v[j] - v[i];", Own("//", ("8",))),
+        ("int j = p[n * i + k]; out[i] += v[j] - v[i];", Own("//", ("n",))),
+        ("int j = p[i * 8 + k]; if (j != i) out[i] += v[j] - v[i];", None),
+        ("int j = p[i * 8 + k]; out[i] += v[j];", None),
+        ("int j = p[i * 8 + k]; out[i] += v[j] - v[0];", None),
+        ("int j = p[k]; out[i] += v[j] - v[i];", None),
+    ],
+)
+def test_items_that_find_others(
+    read: Callable[[str], CudaFile], body: str, others: Own | None
+) -> None:
+    """A distance of an item to itself is 0, by which most kernels divide."""
+    code = kernel(read, f"int k = threadIdx.x; {body}")
+    found = leads_into(code, kernels(code)[0].definition, "p", {"p", "v", "out"})
+    assert found == Led("v", False, (), others)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("int j = p[i]; out[i] = v[3 * j + 1];", Led("v", False, parts=3)),
+        ("out[i] = v[p[i] * 4];", Led("v", False, parts=4)),
+        (
+            "int j = p[n * k + i]; out[i] = v[3 * j] - v[3 * i];",
+            Led("v", False, (), Own("%", ("k", "n")), 3),
+        ),
+        (
+            "int j = p[i * n + k]; const float *w = v + PARTS * j; out[i] = w[0] - v[PARTS * i];",
+            Led("v", False, (), Own("//", ("n",)), 2),
+        ),
+        ("int j = p[i]; out[j * 3 + k] = v[i];", Led("out", True, parts=3)),
+        ("int j = p[i]; out[i] = v[n * j];", None),
+        ("int j = p[i]; out[i] = 3 * j + 1;", None),
+        ("int j = p[i]; out[i] = v[3 * i + k];", None),
+    ],
+)
+def test_items_of_several_numbers(
+    read: Callable[[str], CudaFile], body: str, expected: Led | None
+) -> None:
+    code = kernel(read, f"\n#define PARTS 2\nint k = threadIdx.x; {body}")
+    assert leads_into(code, kernels(code)[0].definition, "p", {"p", "v", "out"}) == expected

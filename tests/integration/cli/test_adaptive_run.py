@@ -29,7 +29,9 @@ def test_a_short_run_and_more_generations(tmp_path: Path) -> None:
     with Store(tmp_path / "run" / DATABASE) as store:
         individuals = store.individuals()
         assert [one.finished for one in store.generations()] == [True] * 3
-        assert len(store.evaluations()) == len(individuals) == 30
-    assert len({one.genotype_key for one in individuals}) == 30
+        assert len(store.evaluations()) == len(individuals)
+    # What validations make of finalists that fail is no part of a generation.
+    assert len([one for one in individuals if one.origin != "repair"]) == 30
+    assert len({one.genotype_key for one in individuals}) == len(individuals)
     # Those that came out as what was there already gave way to mutants.
     assert [one.origin for one in individuals[:10]].count("sweep") > 5

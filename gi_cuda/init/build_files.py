@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.init.build_options import Said, text_of
-from gi_cuda.init.cmake_lists import of_cmake_list
+from gi_cuda.init.cmake_lists import is_project, of_cmake_list
 from gi_cuda.init.makefiles import of_makefiles
 from gi_cuda.init.repository import Repository
 
-_PROJECT = re.compile(r"(?im)^\s*project\s*\(")
 _GENERATED_MAKEFILE = re.compile(r"\A(?:#.*\n)*# CMAKE generated file")
 _TEST_RULE = re.compile(r"^(test|check)[ \t]*::?(?!=)", re.M)
 _CTEST = re.compile(r"(?im)^\s*(?:enable_testing|include\s*\(\s*CTest|add_test)\b")
@@ -52,7 +51,7 @@ def own_build(source: Path, repository: Repository) -> OwnBuild | None:
                 tests = _TEST_RULE.search(text)
                 return OwnBuild(folder, file, "make", f"make {tests[1]}" if tests else "")
         text = text_of(file := folder / "CMakeLists.txt")
-        if _PROJECT.search(text):
+        if is_project(text):
             check = "ctest --test-dir build" if _CTEST.search(text) else ""
             return OwnBuild(folder, file, "cmake -S . -B build && cmake --build build", check)
     return None

@@ -21,6 +21,7 @@ from gi_cuda.init.repository import Repository
 
 _COMMAND = re.compile(r"^[ \t]*(\w+)[ \t]*\(((?:[^()]|\([^()]*\))*)\)", re.M)
 _WORDS = re.compile(r'"([^"]*)"|([^\s"]+)')
+_PROJECT = re.compile(r"(?im)^\s*project\s*\(")
 _GENERATED = re.compile(r"\$<(?:BUILD_INTERFACE|COMPILE_LANGUAGE:\w+):([^<>]*)>")
 _SCOPES = {"PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER"}
 _ADDS = {
@@ -30,6 +31,11 @@ _ADDS = {
 
 _Command: TypeAlias = tuple[str, list[str], int]
 """A command: its name, its words, its line."""
+
+
+def is_project(text: str) -> bool:
+    """Whether a list is one of a whole project."""
+    return _PROJECT.search(text) is not None
 
 
 def of_cmake_list(folder: Path, repository: Repository, source: Path | None) -> Iterator[Said]:
@@ -142,9 +148,7 @@ def _set_above(folder: Path, repository: Repository) -> dict[str, str]:
 def _cmake_folders(folder: Path, repository: Repository) -> dict[str, str]:
     """What CMake's own variables say of folders."""
     lists = [up for up in repository.folders_up(folder) if (up / "CMakeLists.txt").is_file()]
-    projects = (
-        up for up in lists if re.search(r"(?im)^\s*project\s*\(", text_of(up / "CMakeLists.txt"))
-    )
+    projects = (up for up in lists if is_project(text_of(up / "CMakeLists.txt")))
     project = str(next(projects, lists[-1]))
     top = str(lists[-1])
     return {

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from gi_cuda.init.make_values import computed
 
@@ -35,9 +35,11 @@ def without_other_goals(
             for one in targets:
                 needs.setdefault(one, []).extend(needed)
     first = goal or next((one for one in needs if _may_be_goal(one)), "")
-    made = set(_reached(first, needs))
     if not first:
         return list(lines)
+    made = [first]
+    for one in made:
+        made += [other for other in needs.get(one, ()) if other not in made]
     gone = {
         at
         for at, targets, rest in rules
@@ -57,14 +59,3 @@ def _rule(line: str, variables: Mapping[str, str]) -> tuple[list[str], str]:
 
 def _may_be_goal(target: str) -> bool:
     return "%" not in target and (not target.startswith(".") or "/" in target)
-
-
-def _reached(first: str, needs: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """A target and all that it needs, directly or not."""
-    seen, waiting = {first}, [first]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        new = [other for other in needs.get(one, ()) if other not in seen]
-        seen.update(new)
-        waiting += new

@@ -13,9 +13,6 @@ from gi_cuda.spec.target import Buffer, Target
 NOWHERE = np.uint64(2**64 - 1)
 """What a case gives for a null pointer."""
 
-SIZE = 8
-"""Bytes of a pointer."""
-
 _FARTHEST = np.uint64(2**40)
 """No buffer has so many elements."""
 
@@ -32,13 +29,13 @@ def addressed(
     if not buffer.addresses:
         return values
     found = np.array(values)
-    items = found.view(np.uint8).reshape(-1, buffer.item or buffer.dtype.itemsize)
     widths = {one.name: one.dtype.itemsize for one in target.buffers}
-    for name, at in buffer.addresses.items():
-        numbers = items[:, at : at + SIZE].copy().view(np.uint64)
-        places = numbers * np.uint64(widths[name]) + np.uint64(address(name))
-        places[numbers == NOWHERE] = 0
-        items[:, at : at + SIZE] = places.view(np.uint8)
+    for name in buffer.addresses:
+        pointers = _pointers(found, buffer, name)
+        nowhere = pointers == NOWHERE
+        pointers *= np.uint64(widths[name])
+        pointers += np.uint64(address(name))
+        pointers[nowhere] = 0
     return found
 
 
@@ -57,11 +54,20 @@ def numbered(
     if not buffer.addresses:
         return held
     found = np.array(held)
-    items = found.view(np.uint8).reshape(-1, buffer.item or buffer.dtype.itemsize)
-    widths = {one.name: one.dtype.itemsize for one in target.buffers}
-    for name, at in buffer.addresses.items():
-        places = items[:, at : at + SIZE].copy().view(np.uint64)
-        numbers, rest = np.divmod(places - np.uint64(address(name)), np.uint64(widths[name]))
-        numbers = np.where((rest == 0) & (numbers <= _FARTHEST), numbers, places)
-        items[:, at : at + SIZE] = np.where(places == 0, NOWHERE, numbers).view(np.uint8)
+    widths = {one.name: np.uint64(one.dtype.itemsize) for one in target.buffers}
+    for name in buffer.addresses:
+        pointers = _pointers(found, buffer, name)
+        null, distances = pointers == 0, pointers - np.uint64(address(name))
+        numbers = distances // widths[name]
+        inside = (numbers * widths[name] == distances) & (numbers <= _FARTHEST)
+        np.copyto(pointers, numbers, where=inside)
+        pointers[null] = NOWHERE
     return found
+
+
+def _pointers(values: NDArray[Any], buffer: Buffer, name: str) -> NDArray[np.uint64]:
+    """Those of a buffer's items that lead into another buffer, in place."""
+    item = buffer.item or buffer.dtype.itemsize
+    at = buffer.addresses[name]
+    layout = {"names": [name], "formats": [np.uint64], "offsets": [at], "itemsize": item}
+    return values.view(np.dtype(layout))[name]

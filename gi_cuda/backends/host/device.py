@@ -86,6 +86,7 @@ class HostDevice:
         self._libraries = Libraries()
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
         self._views: dict[tuple[str, View, int], np.uint64] = {}
+        self._addressed: dict[tuple[str | int, ...], NDArray[Any]] = {}
         self._schedule: Schedule | None = None
         self._natural: Collection[str] = ()
 
@@ -327,9 +328,15 @@ class HostDevice:
         return self._buffers[key]
 
     def _given(self, plan: CasePlan, buffer: Buffer) -> NDArray[Any]:
-        """What a buffer holds before a launch."""
+        """What a buffer holds before a launch. No buffer moves, so addresses are entered once."""
         values = self._cases[plan.case].buffers[buffer.name]
-        return addressed(self._target, buffer, values, partial(self._address, plan))
+        if not buffer.addresses:
+            return values
+        places = {name: self._address(plan, name) for name in buffer.addresses}
+        key = (plan.case, buffer.name, *places.values())
+        if key not in self._addressed:
+            self._addressed[key] = addressed(self._target, buffer, values, places.__getitem__)
+        return self._addressed[key]
 
     def _address(self, plan: CasePlan, name: str) -> int:
         """Where the first element of a buffer lies."""

@@ -68,6 +68,12 @@ def numbered(
 def _pointers(values: NDArray[Any], buffer: Buffer, name: str) -> NDArray[np.uint64]:
     """Those of a buffer's items that lead into another buffer, in place."""
     item = buffer.item or buffer.dtype.itemsize
-    at = buffer.addresses[name]
-    layout = {"names": [name], "formats": [np.uint64], "offsets": [at], "itemsize": item}
-    return values.view(np.dtype(layout))[name]
+    layout = np.dtype(
+        {
+            "names": [name],
+            "formats": [np.uint64],
+            "offsets": [buffer.addresses[name]],
+            "itemsize": item,
+        }
+    )
+    return values.view(layout)[name]

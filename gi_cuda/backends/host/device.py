@@ -86,7 +86,7 @@ class HostDevice:
         self._libraries = Libraries()
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
         self._views: dict[tuple[str, View, int], np.uint64] = {}
-        self._addressed: dict[tuple[str | int, ...], NDArray[Any]] = {}
+        self._addressed: dict[tuple[str, str, tuple[int, ...]], NDArray[Any]] = {}
         self._schedule: Schedule | None = None
         self._natural: Collection[str] = ()
 
@@ -333,7 +333,7 @@ class HostDevice:
         if not buffer.addresses:
             return values
         places = {name: self._address(plan, name) for name in buffer.addresses}
-        key = (plan.case, buffer.name, *places.values())
+        key = (plan.case, buffer.name, tuple(places.values()))
         if key not in self._addressed:
             self._addressed[key] = addressed(self._target, buffer, values, places.__getitem__)
         return self._addressed[key]

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype
 from gi_cuda.backends.table import open_compiler
+from gi_cuda.evaluate.batches.passes import Trial
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.passes import Trial
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases

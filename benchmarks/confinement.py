@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gi_cuda.backends.protocol.programs import Sampling
-from gi_cuda.evaluate.batch import Batch
+from gi_cuda.evaluate.batches.batch import Batch
+from gi_cuda.evaluate.batches.passes import REFERENCE, Trial
+from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.rehearsal import FirstRun, of_all
+from gi_cuda.evaluate.batches.ways import rehearsal_of
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.passes import REFERENCE, Trial
-from gi_cuda.evaluate.past_results import PastResults
-from gi_cuda.evaluate.rehearsal import FirstRun, of_all
 from gi_cuda.evaluate.sampling import draw
-from gi_cuda.evaluate.ways import rehearsal_of
 from gi_cuda.grammar import EDIT_SETS, LEVELS
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.runs.create import create_run

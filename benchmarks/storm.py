@@ -13,13 +13,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from gi_cuda.evaluate.batch import Batch
+from gi_cuda.evaluate.batches.batch import Batch
+from gi_cuda.evaluate.batches.passes import REFERENCE, Trial
+from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.rehearsal import of_all
+from gi_cuda.evaluate.batches.ways import rehearsal_of
 from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.passes import REFERENCE, Trial
-from gi_cuda.evaluate.past_results import PastResults
-from gi_cuda.evaluate.rehearsal import of_all
-from gi_cuda.evaluate.ways import rehearsal_of
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan

@@ -22,7 +22,7 @@ from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import both
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.objections import Look, Objection
+from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.evaluate.untested import untested_changes
 from gi_cuda.genome import Change, Edit, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation

@@ -22,7 +22,7 @@ from gi_cuda.analyze.repair import (
 )
 from gi_cuda.backends import cores
 from gi_cuda.evaluate.candidates import candidate
-from gi_cuda.evaluate.objections import Objection
+from gi_cuda.evaluate.scrutiny.objections import Objection
 from gi_cuda.genome import Change, changes_of
 from gi_cuda.runs.run import Run
 

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from gi_cuda.backends import cores
 from gi_cuda.evaluate.candidates import Candidate, candidate
-from gi_cuda.evaluate.objections import Look, Objection
+from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.genome import Change, Changed, Genotype, changes_of, with_changes
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual

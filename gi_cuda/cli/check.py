@@ -61,7 +61,7 @@ from gi_cuda.evaluate.checks.values import (
     wrong_values,
 )
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding
+from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding
 from gi_cuda.report.as_json import CheckedTarget
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.progress import Steps

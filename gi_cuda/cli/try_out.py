@@ -25,8 +25,8 @@ from gi_cuda.cli.options import (
 )
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
+from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import LARGEST_SET
 from gi_cuda.report.progress import Steps

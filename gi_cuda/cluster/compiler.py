@@ -25,7 +25,7 @@ from gi_cuda.cluster.compiling import Order, Parcel, compiling, tools_of_compile
 from gi_cuda.cluster.meeting import Meeting
 from gi_cuda.cluster.members import Members
 from gi_cuda.cluster.package import package_of
-from gi_cuda.evaluate.batch import STOP_ASKED
+from gi_cuda.evaluate.batches.batch import STOP_ASKED
 from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.runs.run import Run
 

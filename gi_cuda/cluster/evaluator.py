@@ -12,8 +12,8 @@ from gi_cuda.cluster.meeting import Meeting
 from gi_cuda.cluster.members import Members
 from gi_cuda.cluster.package import package_of
 from gi_cuda.cluster.replica import replica
-from gi_cuda.evaluate.batch import STOP_ASKED
-from gi_cuda.evaluate.passes import Record, Trial
+from gi_cuda.evaluate.batches.batch import STOP_ASKED
+from gi_cuda.evaluate.batches.passes import Record, Trial
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import Run

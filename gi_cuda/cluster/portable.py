@@ -14,9 +14,9 @@ from gi_cuda.cluster.members import Members
 from gi_cuda.cluster.package import package_of
 from gi_cuda.cluster.replica import ToRead, replica
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.batch import STOP_ASKED
+from gi_cuda.evaluate.batches.batch import STOP_ASKED
+from gi_cuda.evaluate.batches.passes import Record, Trial
 from gi_cuda.evaluate.candidates import Candidate
-from gi_cuda.evaluate.passes import Record, Trial
 from gi_cuda.results.evaluation import Evaluation, Validation
 from gi_cuda.results.kinds import Objective, on_all_kinds, validated_on_all_kinds
 from gi_cuda.results.speed_up import Reading

@@ -40,7 +40,7 @@ from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
 from gi_cuda.evaluate.copies import COPIES, FIRST_LIMIT, floor_of, time_copies, verdict_of
 from gi_cuda.evaluate.faults import fault, place_of_oracle
-from gi_cuda.evaluate.orders import races_of_rejected, standing, to_record
+from gi_cuda.evaluate.scrutiny.orders import races_of_rejected, standing, to_record
 from gi_cuda.genome import Delete
 from gi_cuda.grammar import LATE, RuleType
 from gi_cuda.results.verdict import (

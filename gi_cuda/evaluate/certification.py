@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from gi_cuda.backends.job_threads import at_once
-from gi_cuda.evaluate.blind_oracle import BlindOracle
 from gi_cuda.evaluate.candidates import Candidate
-from gi_cuda.evaluate.dependence import Dependence
-from gi_cuda.evaluate.objections import Objection, Remembered, objections_of
 from gi_cuda.evaluate.other_data import OtherData
-from gi_cuda.evaluate.races import RaceWatch
-from gi_cuda.evaluate.unset_locals import UnsetLocals
+from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
+from gi_cuda.evaluate.scrutiny.dependence import Dependence
+from gi_cuda.evaluate.scrutiny.objections import Objection, Remembered, objections_of
+from gi_cuda.evaluate.scrutiny.races import RaceWatch
+from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.results.evaluation import Validation
 
 

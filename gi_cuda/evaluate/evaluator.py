@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from gi_cuda.backends.background import Background
 from gi_cuda.backends.protocol.programs import Sampling
-from gi_cuda.evaluate.batch import Batch
+from gi_cuda.evaluate.batches.batch import Batch
+from gi_cuda.evaluate.batches.passes import REFERENCE, Equipment, Record, Trial
+from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.rehearsal import FirstRun, Rehearsal, Rehearsals
+from gi_cuda.evaluate.batches.ways import rehearsal_of
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.passes import REFERENCE, Equipment, Record, Trial
-from gi_cuda.evaluate.past_results import PastResults
-from gi_cuda.evaluate.rehearsal import FirstRun, Rehearsal, Rehearsals
-from gi_cuda.evaluate.ways import rehearsal_of
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
 from gi_cuda.subject import Subject

@@ -25,10 +25,10 @@ from typing import Final, TypeAlias
 
 from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import JobThreads, at_once
+from gi_cuda.evaluate.batches.passes import REFERENCE, Record, Trial
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.elsewhere import Elsewhere
-from gi_cuda.evaluate.passes import REFERENCE, Record, Trial
-from gi_cuda.evaluate.races import Looked
+from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.search.breeding import FitnessEvaluator

@@ -13,10 +13,10 @@ from gi_cuda.backends.leftovers import REMOVE, afterwards
 from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
+from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.evaluate.levels import check_source
-from gi_cuda.evaluate.past_results import PastResults
 from gi_cuda.evaluate.replicates import (
     BUILDS,
     PAIRS,

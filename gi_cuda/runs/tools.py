@@ -21,18 +21,18 @@ from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate import second_opinion
 from gi_cuda.evaluate.baseline import Baseline
-from gi_cuda.evaluate.blind_oracle import BlindOracle
+from gi_cuda.evaluate.batches.passes import Equipment
+from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.certification import Certification
-from gi_cuda.evaluate.dependence import Dependence, nobody_knows
-from gi_cuda.evaluate.elsewhere import Elsewhere
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.other_data import OtherData
-from gi_cuda.evaluate.passes import Equipment
-from gi_cuda.evaluate.past_results import PastResults
-from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.replicates import Replicates
-from gi_cuda.evaluate.small_cases import SmallCases, small_cases
-from gi_cuda.evaluate.unset_locals import UnsetLocals
+from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, nobody_knows
+from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.races import RaceWatch
+from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
+from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.spec import Case, CaseRole
 from gi_cuda.subject import Subject
 

@@ -13,14 +13,14 @@ import pytest
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Record, Recorded
 from gi_cuda.backends.protocol.variants import Binary, Phenotype
-from gi_cuda.evaluate.batch import Batch
+from gi_cuda.evaluate.batches.batch import Batch
+from gi_cuda.evaluate.batches.passes import Trial
+from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.rehearsal import Rehearsal, of_all
+from gi_cuda.evaluate.batches.ways import rehearsal_of
 from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.passes import Trial
-from gi_cuda.evaluate.past_results import PastResults
-from gi_cuda.evaluate.rehearsal import Rehearsal, of_all
-from gi_cuda.evaluate.ways import rehearsal_of
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.measurement import Survival
 from gi_cuda.runs.tools import open_tools

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from gi_cuda.analyze.winner import Minimized, Winner, keep_minimized, keep_winner
 from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.races import findings_of
-from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding, new_findings
+from gi_cuda.evaluate.scrutiny.races import findings_of
+from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding, new_findings
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.results.application import ApplicationResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.evaluate.unset_locals import UnsetLocals
+from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 
 
 def unset_locals(found: UnsetLocals) -> Iterator[Finding]:

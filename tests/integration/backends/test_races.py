@@ -10,7 +10,7 @@ import pytest
 
 from gi_cuda.backends.host.races import WATCHED, with_lines
 from gi_cuda.backends.protocol.schedules import Schedule
-from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding, races
+from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding, races
 from gi_cuda.grammar import Source
 
 THREADS = 64

@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 from gi_cuda.cluster.machine import Share
 from gi_cuda.cluster.package import Package
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.passes import Record, Trial
+from gi_cuda.evaluate.batches.passes import Record, Trial
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases

@@ -20,7 +20,7 @@ from gi_cuda.cluster.package import Package
 from gi_cuda.cluster.portable import KindsEvaluator
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.baseline import Baseline
-from gi_cuda.evaluate.past_results import PastResults
+from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.results.generation import Individual, Phases
 from gi_cuda.results.kinds import Objective
 from gi_cuda.results.verdict import Verdict

@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 import pytest
 
 from gi_cuda.backends.host.compiler import HostCompiler
-from gi_cuda.evaluate import evaluator, passes
-from gi_cuda.evaluate.batch import Batch
+from gi_cuda.evaluate import evaluator
+from gi_cuda.evaluate.batches import passes
+from gi_cuda.evaluate.batches.batch import Batch
+from gi_cuda.evaluate.batches.likely import Likely
+from gi_cuda.evaluate.batches.passes import Pass, Record, Trial
 from gi_cuda.evaluate.evaluator import Evaluator
-from gi_cuda.evaluate.likely import Likely
-from gi_cuda.evaluate.passes import Pass, Record, Trial
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.runs.create import create_run

@@ -11,7 +11,7 @@ import pytest
 
 from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS

@@ -18,9 +18,9 @@ from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.requests import Measure, Record
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
+from gi_cuda.evaluate.batches.parts import FIRST, Parts
 from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
-from gi_cuda.evaluate.parts import FIRST, Parts
 from gi_cuda.evaluate.sampling import draw
 from gi_cuda.genome import Genotype
 from gi_cuda.results.measurement import Measurement

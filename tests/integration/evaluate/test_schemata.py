@@ -19,16 +19,16 @@ from gi_cuda.backends.protocol.variants import (
     Phenotype,
     Variant,
 )
-from gi_cuda.evaluate.batch import Batch
+from gi_cuda.evaluate.batches.batch import Batch
+from gi_cuda.evaluate.batches.parts import Parts
+from gi_cuda.evaluate.batches.passes import REFERENCE, Trial
+from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.rehearsal import FirstRun, of_all
+from gi_cuda.evaluate.batches.schemata import LARGEST, SchemaBuilder, grouped
+from gi_cuda.evaluate.batches.ways import rehearsal_of
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
-from gi_cuda.evaluate.parts import Parts
-from gi_cuda.evaluate.passes import REFERENCE, Trial
-from gi_cuda.evaluate.past_results import PastResults
-from gi_cuda.evaluate.rehearsal import FirstRun, of_all
 from gi_cuda.evaluate.sampling import draw
-from gi_cuda.evaluate.schemata import LARGEST, SchemaBuilder, grouped
-from gi_cuda.evaluate.ways import rehearsal_of
 from gi_cuda.genome import Delete, Edit, Genotype
 from gi_cuda.grammar import Expansion
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText

@@ -12,11 +12,11 @@ import pytest
 
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
-from gi_cuda.evaluate import dependence
+from gi_cuda.evaluate.batches.passes import Record, Trial
 from gi_cuda.evaluate.candidates import as_candidate, candidate, unmodified
-from gi_cuda.evaluate.elsewhere import Elsewhere
-from gi_cuda.evaluate.passes import Record, Trial
-from gi_cuda.evaluate.races import Looked
+from gi_cuda.evaluate.scrutiny import dependence
+from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.evaluate.second_opinion import LONGEST, SecondOpinion
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, Outcome

@@ -16,12 +16,12 @@ from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.checks.orders import one_order
-from gi_cuda.evaluate.elsewhere import Elsewhere
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.order_words import changes_order, changes_order_of_blocks
-from gi_cuda.evaluate.races import Looked, RaceWatch
-from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding
-from gi_cuda.evaluate.small_cases import SmallCases, small_cases
+from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.order_words import changes_order, changes_order_of_blocks
+from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
+from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding
+from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.runs.create import create_run

@@ -11,7 +11,7 @@ import pytest
 
 from gi_cuda.analyze.finalists import finalists
 from gi_cuda.analyze.racing import Racing
-from gi_cuda.evaluate.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.subject import load_subject

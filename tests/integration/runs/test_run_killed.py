@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 
 from gi_cuda.backends.protocol.programs import Sampling
+from gi_cuda.evaluate.batches.passes import Trial
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import idle_types
-from gi_cuda.evaluate.passes import Trial
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases
 from gi_cuda.results.measurement import Survival

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.errors import DeviceLost
-from gi_cuda.evaluate.evidence import ATTEMPTS, DEATHS, MOST_DEATHS, DeviceEvidence, Evidence
+from gi_cuda.evaluate.batches.evidence import (
+    ATTEMPTS,
+    DEATHS,
+    MOST_DEATHS,
+    DeviceEvidence,
+    Evidence,
+)
 
 
 @pytest.fixture

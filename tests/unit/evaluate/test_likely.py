@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.evaluate.likely import Likely
+from gi_cuda.evaluate.batches.likely import Likely
 from gi_cuda.genome import Delete
 
 ONE, TWO, THREE = (Delete(f"kernel.cu_{line}") for line in (1, 2, 3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gi_cuda.evaluate.promotion import LONGEST, WORTH_BUILDING, Promotion
+from gi_cuda.evaluate.batches.promotion import LONGEST, WORTH_BUILDING, Promotion
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.evaluate.rehearsal import MEMORY, Balance, Tally
+from gi_cuda.evaluate.batches.rehearsal import MEMORY, Balance, Tally
 from gi_cuda.results.evaluation import Evaluation, lost
 from gi_cuda.results.measurement import Survival
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.evaluate.risk import MEMORY, Risk
+from gi_cuda.evaluate.batches.risk import MEMORY, Risk
 
 
 def after(looks: int, deaths: int) -> Risk:

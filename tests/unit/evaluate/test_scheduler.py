@@ -11,7 +11,7 @@ from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.workers.pool import Lost, Task, Wants
-from gi_cuda.evaluate.scheduler import PATIENCE, MeasurementScheduler
+from gi_cuda.evaluate.batches.scheduler import PATIENCE, MeasurementScheduler
 from gi_cuda.results.measurement import Measurement, Survival
 
 REFERENCE = Program(Binary(0, Path("0")), {}, ("train",))

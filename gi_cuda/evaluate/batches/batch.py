@@ -21,11 +21,11 @@ from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost, Task, Wants
 from gi_cuda.backends.workers.tasks import Unanswered
 from gi_cuda.errors import DeviceLost
-from gi_cuda.evaluate.account import Account
-from gi_cuda.evaluate.ahead import Ahead
-from gi_cuda.evaluate.evidence import Evidence
-from gi_cuda.evaluate.parts import Parts
-from gi_cuda.evaluate.passes import (
+from gi_cuda.evaluate.batches.account import Account
+from gi_cuda.evaluate.batches.ahead import Ahead
+from gi_cuda.evaluate.batches.evidence import Evidence
+from gi_cuda.evaluate.batches.parts import Parts
+from gi_cuda.evaluate.batches.passes import (
     REFERENCE,
     Equipment,
     Pass,
@@ -33,11 +33,11 @@ from gi_cuda.evaluate.passes import (
     Trial,
     TrialBuilder,
 )
-from gi_cuda.evaluate.past_results import PastResults
-from gi_cuda.evaluate.promotion import Promotion
-from gi_cuda.evaluate.rehearsal import FirstRun, Rehearsal
-from gi_cuda.evaluate.scheduler import Answered
-from gi_cuda.evaluate.schemata import SchemaBuilder
+from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.promotion import Promotion
+from gi_cuda.evaluate.batches.rehearsal import FirstRun, Rehearsal
+from gi_cuda.evaluate.batches.scheduler import Answered
+from gi_cuda.evaluate.batches.schemata import SchemaBuilder
 from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival

@@ -17,9 +17,9 @@ from gi_cuda.backends.job_threads import at_once, both
 from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
+from gi_cuda.evaluate.batches.passes import Equipment, Trial
+from gi_cuda.evaluate.batches.rehearsal import Balance, Rehearsal
 from gi_cuda.evaluate.candidates import unmodified
-from gi_cuda.evaluate.passes import Equipment, Trial
-from gi_cuda.evaluate.rehearsal import Balance, Rehearsal
 from gi_cuda.results.measurement import Measurement, Sample
 from gi_cuda.subject import Subject
 

@@ -24,16 +24,16 @@ from gi_cuda.backends.sanitize import LIMIT, Watched, watch
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
-from gi_cuda.evaluate.objections import Objection, objections_of
-from gi_cuda.evaluate.order_words import changes_order, changes_order_of_blocks
-from gi_cuda.evaluate.sanitizer_logs import (
+from gi_cuda.evaluate.scrutiny.objections import Objection, objections_of
+from gi_cuda.evaluate.scrutiny.order_words import changes_order, changes_order_of_blocks
+from gi_cuda.evaluate.scrutiny.sanitizer_logs import (
     SanitizerFinding,
     compiled_in,
     from_outside,
     new_findings,
     races,
 )
-from gi_cuda.evaluate.small_cases import SmallCases
+from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
 from gi_cuda.grammar import Source
 from gi_cuda.subject import Subject
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
+from gi_cuda.evaluate.batches.parts import Parts
+from gi_cuda.evaluate.batches.passes import Record, Trial, TrialBuilder
 from gi_cuda.evaluate.candidates import as_candidate
-from gi_cuda.evaluate.parts import Parts
-from gi_cuda.evaluate.passes import Record, Trial, TrialBuilder
 from gi_cuda.genome import Edit
 from gi_cuda.grammar import Expansion, ParsedText
 from gi_cuda.results.evaluation import Evaluation
@@ -102,7 +102,7 @@ class SchemaBuilder(TrialBuilder):
     """Builds trials of a batch in schemata.
 
     Args:
-        compiler, trials, parts: see :class:`~gi_cuda.evaluate.passes.TrialBuilder`.
+        compiler, trials, parts: see :class:`~gi_cuda.evaluate.batches.passes.TrialBuilder`.
         subject: whose variants they are.
         groups: those that are one text; see :meth:`gather`.
     """

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from gi_cuda.backends.protocol.requests import Refused
 from gi_cuda.backends.workers.pool import Lost
-from gi_cuda.evaluate.fatal_edits import FatalEdits
-from gi_cuda.evaluate.likely import Likely
-from gi_cuda.evaluate.passes import Record
-from gi_cuda.evaluate.risk import Risk
-from gi_cuda.evaluate.scheduler import Answer, Answered
+from gi_cuda.evaluate.batches.fatal_edits import FatalEdits
+from gi_cuda.evaluate.batches.likely import Likely
+from gi_cuda.evaluate.batches.passes import Record
+from gi_cuda.evaluate.batches.risk import Risk
+from gi_cuda.evaluate.batches.scheduler import Answer, Answered
 from gi_cuda.genome import Edit
 from gi_cuda.results.evaluation import Evaluation, Judge, lost, measured
 from gi_cuda.results.measurement import Measurement, Survival

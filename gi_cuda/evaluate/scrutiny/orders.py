@@ -11,7 +11,7 @@ from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.pool import Pool
-from gi_cuda.evaluate.races import RaceWatch
+from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.subject import Subject
 
 LIMIT = 5.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gi_cuda.backends.protocol.programs import Sampling, Siblings
 from gi_cuda.backends.protocol.variants import Compiler
-from gi_cuda.evaluate.passes import Trial
-from gi_cuda.evaluate.schemata import Group, grouped
+from gi_cuda.evaluate.batches.passes import Trial
+from gi_cuda.evaluate.batches.schemata import Group, grouped
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.subject import Subject
 

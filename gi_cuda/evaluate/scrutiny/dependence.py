@@ -23,7 +23,7 @@ from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
-from gi_cuda.evaluate.objections import Look, Objection
+from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.spec import BufferRole, Configuration, Target
 from gi_cuda.subject import Subject
 

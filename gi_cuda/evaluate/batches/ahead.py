@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from gi_cuda.evaluate.passes import Pass
-from gi_cuda.evaluate.promotion import FEW, Compilers
+from gi_cuda.evaluate.batches.passes import Pass
+from gi_cuda.evaluate.batches.promotion import FEW, Compilers
 
 
 class Ahead:

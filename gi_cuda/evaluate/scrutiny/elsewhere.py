@@ -29,9 +29,9 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate
-from gi_cuda.evaluate.dependence import Dependence, Patience
-from gi_cuda.evaluate.races import Looked, RaceWatch
-from gi_cuda.evaluate.small_cases import SmallCases
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, Patience
+from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
+from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
 from gi_cuda.genome import Space
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject

@@ -1,0 +1,1 @@
+"""From the texts of a batch to records: built, rehearsed, measured, confirmed."""

@@ -148,7 +148,9 @@ def first_error(finished: Finished) -> str:
         return "the compiler did not end within its limit"
     lines = [line for line in finished.stderr.splitlines() if line.strip()]
     named = [line for line in lines if undefined(line)]
-    named += [line for line in lines if "error" in line]
+    wrong = [line for line in lines if "error" in line]
+    # Of a type that is not known g++ says that first, and the name in the next line.
+    named += [line for line in wrong if "declared void" not in line] + wrong
     return (named or lines or [f"the compiler ended with status {finished.status}"])[0]
 
 

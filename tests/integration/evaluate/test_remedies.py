@@ -168,9 +168,9 @@ MISTAKES = {
         ),
     ),
     "a type that no file declares": Mistake(
-        kernel(("const int *in", "const items *in")),
-        ("'items' ", "if a header declares it, include that"),
-        kernel(("const items *in", "const int *in")),
+        kernel(("const int *in", "items *in")),
+        ("'items' was not declared", "if a header declares it, include that"),
+        kernel(("items *in", "const int *in")),
     ),
     "a header that is nowhere": Mistake(
         kernel(("__device__ int twice", "#include <own/types.h>\n__device__ int twice")),

@@ -12,11 +12,11 @@ from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.access import accesses
 from gi_cuda.init.array_rows import counted_rows, filled_rows
-from gi_cuda.init.buffers import COUNTS, FLAGS, OFFSETS, Fill, ProposedBuffer, of_pointer
+from gi_cuda.init.buffers import COUNTS, FLAGS, OFFSETS, SORTED, Fill, ProposedBuffer, of_pointer
 from gi_cuda.init.headers import where_to_look
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
-from gi_cuda.init.meanings import are_flags, are_offsets
+from gi_cuda.init.meanings import are_flags, are_offsets, are_sorted
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
 from gi_cuda.init.places import leads_into
 from gi_cuda.init.shapes import declared_shape, is_polymorphic, opaque
@@ -142,6 +142,8 @@ class _Reader:
                 buffer = buffer.with_data(
                     OFFSETS, "rising: where one row ends, the next one begins"
                 )
+            elif element.bytes >= _PLACE and are_sorted(code, definition, name):
+                buffer = buffer.with_data(SORTED, "sorted: it is searched by halves")
             elif are_flags(code, definition, name):
                 buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
             elif counted_rows(code, definition, name) is not None:

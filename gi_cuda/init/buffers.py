@@ -57,6 +57,9 @@ MOST = 100
 OFFSETS = Fill(0, 17, rising=True)
 """Where rows of some items each begin; some are empty."""
 
+SORTED = Fill(0, 4, rising=True)
+"""Numbers in order, some of them alike, and most of those between are there."""
+
 FLAGS = Fill(0, 2)
 
 COUNTS = Fill(0, 9)

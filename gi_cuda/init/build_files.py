@@ -75,6 +75,6 @@ def said_in(folder: Path, repository: Repository, source: Path | None = None) ->
     """What the build files of one folder say.
 
     Args:
-        source: without what is for targets of CMake that are not made of it; None: of all.
+        source: without what is for targets of CMake and recipes that are not of it; None: of all.
     """
-    return [*of_makefiles(folder), *of_cmake_list(folder, repository, source)]
+    return [*of_makefiles(folder, source), *of_cmake_list(folder, repository, source)]

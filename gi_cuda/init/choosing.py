@@ -96,7 +96,7 @@ def first_that_passes(
         every: all kernels, the one most worth a target first.
         propose: makes a target for a kernel; for None, for the only one there is.
         attempt: says what becomes of a target.
-        go_on: asked before a further kernel is looked at, once there is a target.
+        go_on: asked before a further kernel is looked at.
 
     Raises:
         UserError: no kernel can become a target; the message is the first one's.
@@ -107,7 +107,7 @@ def first_that_passes(
     passed: list[tuple[Ranked, UserError]] = []
     first: tuple[Choice, _Attempted] | None = None
     for index, one in enumerate(every):
-        if first is not None and not go_on():
+        if passed and not go_on():
             break
         try:
             proposal = propose(one.kernel)
@@ -122,14 +122,26 @@ def first_that_passes(
         passed.append((one, UserError(attempted.failure)))
     if first is not None:
         return first
+    raise _none_can(passed, every[len(passed) :])
+
+
+def _none_can(passed: Sequence[tuple[Ranked, UserError]], untried: Sequence[Ranked]) -> UserError:
+    """Why no kernel that was looked at can become a target.
+
+    Args:
+        passed: these, each with what is in the way.
+        untried: those for which there was no time.
+    """
     reason = passed[0][1]
-    others = [one.kernel for one, _ in passed[1:]]
-    raise UserError(
-        f"{reason.what}; nor can its other kernels become targets, for reasons of their own:"
-        f" {listed(others)}",
-        where=reason.where,
-        hint=reason.hint,
-    )
+    others = listed([one.kernel for one, _ in passed[1:]])
+    what, hint = reason.what, reason.hint
+    if others:
+        what += f"; nor can its other kernels become targets, for reasons of their own: {others}"
+    if untried:
+        what += f"; {len(untried)} more were not looked at, since that took long"
+        further = f"name another kernel: --kernel {shlex.quote(untried[0].kernel)}"
+        hint = f"{hint}; or {further}" if hint else further
+    return UserError(what, where=reason.where, hint=hint)
 
 
 def or_another(error: UserError, wanted: str, every: Sequence[Ranked]) -> UserError:

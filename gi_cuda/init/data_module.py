@@ -69,7 +69,9 @@ def _draws(proposal: Proposal, given: Sequence[ProposedBuffer]) -> bool:
 
 def _value(scalar: ProposedScalar) -> str:
     if scalar.varied:
-        more = "* rng.uniform(0.75, 1.25)" if scalar.element.floating else "+ seed % 2"
+        step = f"{abs(scalar.step)} * (seed % 2)" if abs(scalar.step) != 1 else "seed % 2"
+        whole = f"{'+' if scalar.step > 0 else '-'} {step}"
+        more = "* rng.uniform(0.75, 1.25)" if scalar.element.floating else whole
         return f"{scalar.value!r} {more}"
     if scalar.count == 1:
         return repr(scalar.value)

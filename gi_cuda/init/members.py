@@ -33,7 +33,8 @@ class ProposedScalar:
         member: where it is part of a struct, how one writes it: ``image.width``.
         note: what was found out about its value.
         varied: whether cases have others than that: real ones up to a quarter more or less, whole
-            ones one more.
+            ones more by a step.
+        step: that whole ones are more by in every other case.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ProposedScalar:
     member: str = ""
     note: str = ""
     varied: bool = False
+    step: int = 1
 
     @property
     def meaning(self) -> str:

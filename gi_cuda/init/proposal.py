@@ -24,6 +24,7 @@ from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts
 from gi_cuda.init.member_counts import with_member_counts
 from gi_cuda.init.members import ProposedScalar, ProposedStruct
+from gi_cuda.init.pointed_counts import with_pointed_counts
 from gi_cuda.init.sizes import (
     Extent,
 )
@@ -154,7 +155,11 @@ def propose(
         compilation=replace(compilation, define=define),
         parameters=parameters,
         buffers=with_member_counts(
-            _all(source, data.buffers, as_sizes(symbols, counts, data.extents)),
+            _all(
+                source,
+                with_pointed_counts(source, data.buffers, data.extents),
+                as_sizes(symbols, counts, data.extents),
+            ),
             data.extents,
             source.texts,
         ),

@@ -16,6 +16,7 @@ from gi_cuda.init.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
 from gi_cuda.trial.facts import JUDGED, plan
 from gi_cuda.trial.resizing import block_as_in_source, fewer_threads, other_block
+from gi_cuda.trial.surfaces import with_texels
 from gi_cuda.trial.troubles import Beside, Died, Roles, Varying
 
 _ZEROS = Fill(0, 1)
@@ -130,6 +131,8 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
     if f"'{STATIC_SHARED}" in trouble.message:
         # That the launch which was found is this kernel's is less sure than what it has room for.
         yield from fewer_threads(proposal)
+    if "beyond the surface" in trouble.message:
+        yield from with_texels(proposal)
     if (other := other_block(proposal)) is not None:
         yield other
     narrow: list[Callable[[Proposal], Mend]] = [_few_bytes, _narrow_unknown, _narrow]

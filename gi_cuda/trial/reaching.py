@@ -131,6 +131,22 @@ def _with_scalar(
             changed = replace(scalar, value=value, note=f"{_NOTE}; was {scalar.value}")
             scalars = (changed if one == scalar else one for one in proposal.scalars)
             yield Mend(replace(proposal, scalars=tuple(scalars)), f"{scalar.name} = {value}")
+    yield from _with_step(proposal, scalar, numbers)
+
+
+def _with_step(
+    proposal: Proposal, scalar: ProposedScalar, numbers: Sequence[int]
+) -> Iterator[Mend]:
+    """A whole number that is another of those that the kernel asks for in every other case: of
+    what chooses one of several ways, one number reaches one of them."""
+    if not scalar.varied or not isinstance(scalar.value, int):
+        return
+    for number in numbers:
+        if number - scalar.value not in (0, scalar.step):
+            changed = replace(scalar, step=number - scalar.value, note=_NOTE)
+            scalars = (changed if one == scalar else one for one in proposal.scalars)
+            said = f"{scalar.name} = {scalar.value} or {number}"
+            yield Mend(replace(proposal, scalars=tuple(scalars)), said)
 
 
 def _values(

@@ -288,16 +288,22 @@ def keys_of(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
 
 
 def _named_outside(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
-    """All names in it but those within braces; an enumeration's also within."""
-    braces = [at for at in item.head if tokens.words[at] == "{"]
-    names: set[str] = set()
-    begin = item.begin
-    for brace in braces:
-        names |= tokens.names(begin, brace)
-        begin = tokens.closes[brace]
-    names |= tokens.names(begin, item.end)
+    """All names in it but those within braces and template arguments; an enumeration's also within
+    braces."""
     if "enum" in item.words:
-        names |= tokens.names(item.begin, item.end)
+        return tokens.names(item.begin, item.end) - item.aside
+    names: set[str] = set()
+    at = item.begin
+    while at < item.end:
+        word = tokens.words[at]
+        behind = tokens.after_angles(at, item.end) if word == "<" else None
+        if behind is not None:
+            at = behind
+        elif word == "{":
+            at = tokens.closes[at]
+        else:
+            names |= tokens.names(at, at + 1)
+            at += 1
     return names - item.aside
 
 

@@ -135,11 +135,18 @@ def _dealt(phenotypes: Sequence[Phenotype], hands: Sequence[int]) -> list[list[P
 
 
 def attribute(stderr: str) -> dict[int, str]:
-    """The first error message about each variant: ``kernel.cu:126: message``."""
+    """The message about each variant that says best why it failed, the first one as a rule:
+    ``kernel.cu:126: message``."""
     found: dict[int, str] = {}
-    for ident, name, line, message in _ERROR.findall(stderr):
+    for ident, name, line, message in sorted(_ERROR.findall(stderr), key=_is_consequence):
         found.setdefault(int(ident), f"{name}:{line}: {message}")
     return found
+
+
+def _is_consequence(error: Sequence[str]) -> bool:
+    """Whether a message is of what follows from the next: of a type that is not known g++ says at
+    first that the function is declared void."""
+    return "declared void" in error[-1]
 
 
 def first_error(finished: Finished) -> str:
@@ -148,7 +155,8 @@ def first_error(finished: Finished) -> str:
         return "the compiler did not end within its limit"
     lines = [line for line in finished.stderr.splitlines() if line.strip()]
     named = [line for line in lines if undefined(line)]
-    named += [line for line in lines if "error" in line]
+    wrong = [line for line in lines if "error" in line]
+    named += sorted(wrong, key=lambda line: _is_consequence((line,)))
     return (named or lines or [f"the compiler ended with status {finished.status}"])[0]
 
 

@@ -179,6 +179,36 @@ def test_values_of_thrust(host):
     np.testing.assert_array_equal(got, [3 + 4 + 5 + 6, 6, -3, 10])
 
 
+def test_host_code_may_speak_of_thrust(host):
+    """In what stands beside kernels; none of it runs."""
+    text = """
+    #include <thrust/device_vector.h>
+    #include <thrust/host_vector.h>
+    #include <thrust/sort.h>
+    #include <thrust/iterator/zip_iterator.h>
+    #include <thrust/system/cuda/experimental/pinned_allocator.h>
+    using Pinned = thrust::system::cuda::experimental::pinned_allocator<int>;
+    struct Items : thrust::device_vector<int> {
+      thrust::host_vector<int, Pinned> copy;
+      thrust::device_ptr<int> first;
+      int *raw() { return thrust::raw_pointer_cast(&(*this)[0]); }
+      int distinct(cudaStream_t stream) {
+        thrust::sort(thrust::cuda::par.on(stream), begin(), end());
+        iterator last = thrust::unique(begin(), end());
+        erase(last, end());
+        return last - begin();
+      }
+    };
+    struct Range { int first, last; };
+    inline Range range_of(Items &items) { return {0, items.distinct(0)}; }
+    __global__ void k(int *out) {
+      Range range = {3, 8};
+      out[0] = range.last - range.first;
+    }"""
+    got = host.run(text, {"out": np.zeros(1, np.int32)}, (1,), (1,)).outputs["out"]
+    np.testing.assert_array_equal(got, [5])
+
+
 def test_vector_types(host):
     text = """
     struct __align__(8) Pair { int a; float b; };

@@ -150,9 +150,27 @@ MISTAKES = {
         ),
     ),
     "a header of the toolkit": Mistake(
-        kernel(("__device__ int twice", "#include <thrust/sort.h>\n__device__ int twice")),
-        ("kernel.cu:9: the host back end has no <thrust/sort.h>", "#ifdef GI_HOST"),
-        kernel(("#include <thrust/sort.h>", "#ifndef GI_HOST\n#include <thrust/sort.h>\n#endif")),
+        kernel(("__device__ int twice", "#include <cusparse.h>\n__device__ int twice")),
+        ("kernel.cu:9: the host back end has no <cusparse.h>", "#ifdef GI_HOST"),
+        kernel(("#include <cusparse.h>", "#ifndef GI_HOST\n#include <cusparse.h>\n#endif")),
+    ),
+    "an algorithm of Thrust": Mistake(
+        kernel(
+            ("__device__ int twice", "#include <thrust/sort.h>\n__device__ int twice"),
+            (MINE, MINE + " thrust::sort(thrust::seq, &mine, &mine + 1);"),
+        ),
+        ("kernel.cu:23: the host back end has no thrust::sort", "#ifdef GI_HOST"),
+        kernel(
+            (
+                "thrust::sort(thrust::seq, &mine, &mine + 1);",
+                "\n#ifndef GI_HOST\nthrust::sort(thrust::seq, &mine, &mine + 1);\n#endif\n",
+            )
+        ),
+    ),
+    "a type that no file declares": Mistake(
+        kernel(("const int *in", "items *in")),
+        ("'items' was not declared", "if a header declares it, include that"),
+        kernel(("items *in", "const int *in")),
     ),
     "a header that is nowhere": Mistake(
         kernel(("__device__ int twice", "#include <own/types.h>\n__device__ int twice")),

@@ -44,6 +44,20 @@ void run(int n) {
 """
 
 
+SHOW = """
+__global__ void show(cudaSurfaceObject_t picture, cudaSurfaceObject_t window, float scale) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    float value;
+    surf2Dread(&value, picture, x * 4, y, cudaBoundaryModeZero);
+    surf2Dwrite((unsigned int)(255.0f * value * scale), window, x * 4, y);
+}
+
+void run(cudaSurfaceObject_t picture, cudaSurfaceObject_t window, float scale) {
+    show<<<dim3(160 / 8, 120 / 8), dim3(8, 8)>>>(picture, window, scale);
+}
+"""
+
+
 def test_a_kernel_begins_far_enough_from_the_border(tmp_path: Path) -> None:
     (tmp_path / "smooth.cu").write_text(SMOOTH, "utf-8")
     done = gi_cuda("init", "smooth.cu", "-o", "target", cwd=tmp_path)
@@ -58,3 +72,11 @@ def test_the_round_of_a_loop_is_not_how_much_there_is(tmp_path: Path) -> None:
     cases = load_target(tmp_path / "target").cases
     assert {case.args["pivot"] for case in cases} == {1}
     assert all(case.args["n"] > 1 for case in cases)
+
+
+def test_surfaces_have_room_for_all_threads(tmp_path: Path) -> None:
+    (tmp_path / "show.cu").write_text(SHOW, "utf-8")
+    done = gi_cuda("init", "show.cu", "-o", "target", cwd=tmp_path)
+    assert PASSES in done.stdout, done
+    (threads,) = {one.size for one in load_target(tmp_path / "target").surfaces}
+    assert [one.text for one in threads] == ["(160 / 8) * 8", "(120 / 8) * 8"]

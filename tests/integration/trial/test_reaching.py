@@ -13,6 +13,7 @@ from gi_cuda.init.buffers import Fill
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.reaching import with_more_reached
+from gi_cuda.trial.varying import with_varied_scalars
 
 SHARED = """
 __global__ void k(const float *a, float *sums, int n) {
@@ -159,3 +160,20 @@ def test_all_that_may_be_it_is_tried_where_there_is_much(tmp_path: Path) -> None
     outcome = Outcome(propose(source, None, from_options((), ())), None)
     until = time.monotonic() + 60
     assert wide(with_more_reached(outcome, lambda *_: None, reach, until).proposal)
+
+
+def test_of_several_ways_two_are_gone(tmp_path: Path) -> None:
+    """Where a number chooses among them: it is another one in every other case."""
+    head = "__global__ void k(float *a, const int *kind, int n, int mode, float limit)"
+    body = "a[i] *= 2; if (mode == 40) a[i] += 1; else if (mode == 80) a[i] -= limit;"
+    source = tmp_path / "k.cu"
+    source.write_text(f"{head} {{ {HEAD} {body} }}\n{MAIN}")
+    attempts = Attempts(tmp_path, 1, None)
+    outcome = mended(propose(source, None, from_options((), ())), attempts.attempt, 60)
+    outcome = with_varied_scalars(outcome, attempts.attempt)
+    until = time.monotonic() + 60
+    found = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
+    (mode,) = (one for one in found.proposal.scalars if one.name == "mode")
+    assert {mode.value, mode.value + mode.step} == {40, 80}
+    assert found.reached is not None
+    assert found.reached.statements == found.reached.of

@@ -171,3 +171,23 @@ def test_another_name_for_a_namespace_goes_with_those_who_say_it() -> None:
     assert "lib" not in reached(f"{alias}{SOURCE}")
     said = SOURCE.replace("return 2 * x", "return lib::twice(x)")
     assert alias.strip() in reached(f"{alias}{said}")
+
+
+def test_names_for_types_of_libraries_that_are_not_there_go() -> None:
+    """Who says a template's argument does not mean every type that is made of it."""
+    text = """
+typedef double real;
+using absent::place;
+typedef absent::matrix<int, real, place> Matrix;
+using Rows = absent::rows<real>;
+typedef enum { FEW, MANY } Number;
+typedef pair<int, real> Both;
+Both operator+(Both a, Both b);
+__global__ void scale(real *a) { a[0] = FEW; }
+"""
+    assert " ".join(plain(reached(text)).split()) == (
+        "typedef double real; typedef enum { FEW, MANY } Number;"
+        " __global__ void scale(real *a) { a[0] = FEW; }"
+    )
+    summed = text.replace("a[0] = FEW", "pair<int, real> both; both + both")
+    assert "Both operator+" in plain(reached(summed))

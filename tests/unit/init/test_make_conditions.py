@@ -105,3 +105,26 @@ def test_macros_of_a_target_that_nobody_names_and_texts_in_quotes_are_left_out(
     )
     said = [*said_by_build_files(tmp_path / "a.cu", Repository(tmp_path))]
     assert [one.value for one in said] == ["FAST", "QUICK=2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "macros"),
+    [
+        ("s/%.o: src/%.cu\n\t$(NVCC) -DA $<\nd/%.o: src/%.cu\n\t$(NVCC) -DB $<\n", "A"),
+        ("%.o: %.c\n\t$(CC) -DA $<\n%.o: %.cu conf.h\n\t@echo\n\t$(NVCC) -DB $<\n", "B"),
+        (".c.o:\n\t$(CC) -DA $<\n.cu.o:\n\t$(NVCC) -DB $<\n", "B"),
+        ("one: a.cu\n\tnvcc -DA a.cu\ntwo: a.cu\n\tnvcc -DB a.cu\n", "A"),
+        ("one: b.cu\n\tnvcc -DA b.cu\ntwo: a.cu\n\tnvcc -DB a.cu\n", "B"),
+        ("$(OBJS): %.o: %.c\n\t$(CC) -DA $<\nx: a.o\n\tnvcc -DB a.o\n", "B"),
+        ("x/%.o: x/%.cu\n\tnvcc -DA $<\ny/%.o: y/%.cu\n\tnvcc -DB $<\n", "A B"),
+        ("%.o: %.c\n\tcc -DA $<\n$(B:.c=.o) x: $(S:.cu=.o)\n\tnvcc -DB $^\n", "B"),
+        ("%.o: %.c\n\tcc -DA $<\nx: F = -DB\nx: a.o\n\tnvcc $(F)\n", "B"),
+        ("F = -DA\nG := -DB\nall: a.o\n", "A B"),
+    ],
+)
+def test_macros_are_those_of_the_first_that_is_made_of_a_source(
+    text: str, macros: str, tmp_path: Path
+) -> None:
+    (tmp_path / "Makefile").write_text(text)
+    said = said_by_build_files(tmp_path / "a.cu", Repository(tmp_path))
+    assert " ".join(one.value for one in said) == macros

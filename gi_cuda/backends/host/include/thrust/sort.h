@@ -1,0 +1,3 @@
+// Stands for Thrust's header of this name beside kernels.
+#pragma once
+#include "../gi_thrust.hpp"

@@ -27,7 +27,7 @@ from gi_cuda.capture.running import Application, Plan
 from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
 from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal, check_free
-from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.proposing.buffers import ProposedBuffer
 
 Tell = Callable[[str], None]
 

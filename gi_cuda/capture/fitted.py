@@ -13,11 +13,11 @@ from gi_cuda.capture.recording import Taken
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init import Proposal, Step
-from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import SEEN, Image, Notes, ProposedBuffer
-from gi_cuda.init.geometry import Launching
-from gi_cuda.init.members import ProposedScalar
-from gi_cuda.init.sizes import Extent, bracketed
+from gi_cuda.init.kernel.access import Access
+from gi_cuda.init.kernel.sizes import Extent, bracketed
+from gi_cuda.init.proposing.buffers import SEEN, Image, Notes, ProposedBuffer
+from gi_cuda.init.proposing.geometry import Launching
+from gi_cuda.init.proposing.members import ProposedScalar
 
 _AXES = "xyz"
 _NAME = re.compile(r"[A-Za-z_]\w*")

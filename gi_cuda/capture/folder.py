@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from gi_cuda.capture.fitted import Fitted
 from gi_cuda.capture.noise import Allowed
 from gi_cuda.capture.observed import Observation
-from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.text import assembled
-from gi_cuda.init.toml import Noted, table
+from gi_cuda.init.proposing.buffers import ProposedBuffer
+from gi_cuda.init.writing.text import assembled
+from gi_cuda.init.writing.toml import Noted, table
 
 DATA = "captured.json"
 """What each launch got; arrays are named by what is in them."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from gi_cuda.capture.recording import Memory, Pointer, Taken
 from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.members import ProposedScalar
+from gi_cuda.init.proposing.buffers import ProposedBuffer
+from gi_cuda.init.proposing.members import ProposedScalar
 
 _ALIGNED = 256
 """To which bytes allocators align: a pointer to such a place, behind others in the same memory, is

@@ -21,7 +21,7 @@ from gi_cuda.init import (
     joined,
     propose,
 )
-from gi_cuda.init.sources import kernels_in, read_whole
+from gi_cuda.init.source.sources import kernels_in, read_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
 """From a source file to a target folder, to be completed by someone who knows the kernel."""
 
+from gi_cuda.init.build.compilation import Compilation, from_database, from_options, joined
 from gi_cuda.init.choosing import Choice, Untried, first_that_passes, or_another, rank_kernels
-from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
-from gi_cuda.init.examples import copy_example, examples
-from gi_cuda.init.fragments import Built, find_source
-from gi_cuda.init.proposal import Proposal, Step, propose
+from gi_cuda.init.proposing.proposal import Proposal, Step, propose
+from gi_cuda.init.proposing.several import join, propose_several, said_of_several
 from gi_cuda.init.ranking import Ranked
-from gi_cuda.init.several import join, propose_several, said_of_several
-from gi_cuda.init.text import files
-from gi_cuda.init.write import check_free, write_folder
+from gi_cuda.init.source.fragments import Built, find_source
+from gi_cuda.init.writing.examples import copy_example, examples
+from gi_cuda.init.writing.text import files
+from gi_cuda.init.writing.write import check_free, write_folder
 from gi_cuda.spec.load import MARK
 
 __all__ = [

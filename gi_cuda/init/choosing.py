@@ -10,11 +10,11 @@ from typing import Protocol, TypeVar
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.file import kernels
-from gi_cuda.init.compilation import Compilation
-from gi_cuda.init.host_files import find_hosts
-from gi_cuda.init.proposal import Proposal
+from gi_cuda.init.build.compilation import Compilation
+from gi_cuda.init.host.host_files import find_hosts
+from gi_cuda.init.proposing.proposal import Proposal
 from gi_cuda.init.ranking import Ranked, ranked
-from gi_cuda.init.sources import kernels_in, read_whole
+from gi_cuda.init.source.sources import kernels_in, read_whole
 from gi_cuda.spec.kernel_names import listed
 
 

@@ -12,9 +12,9 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource
 from gi_cuda.grammar.frontends.cuda.file import kernels as kernels_of
-from gi_cuda.init.access import Access, accesses
-from gi_cuda.init.host import HostCode, enclosing_function, read_host_code
-from gi_cuda.init.launch_calls import LAUNCHING, launch_calls
+from gi_cuda.init.host.host import HostCode, enclosing_function, read_host_code
+from gi_cuda.init.host.launch_calls import LAUNCHING, launch_calls
+from gi_cuda.init.kernel.access import Access, accesses
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LAUNCHED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^;{}()]*>\s*)?<<<")

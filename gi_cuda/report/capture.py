@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from gi_cuda.capture import Capture, KernelUse
-from gi_cuda.init.sizes import bracketed
+from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.report.tables import right, table, whole
 
 

@@ -15,8 +15,8 @@ from gi_cuda.evaluate.baseline import check_against_source
 from gi_cuda.evaluate.checks.effects import inert, read_effects
 from gi_cuda.evaluate.checks.values import TriedValue
 from gi_cuda.init import Proposal, files, write_folder
-from gi_cuda.init.buffers import accuracy, smooth
-from gi_cuda.init.cases import held_out_on_device
+from gi_cuda.init.proposing.buffers import accuracy, smooth
+from gi_cuda.init.proposing.cases import held_out_on_device
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import load_target
 from gi_cuda.subject import Subject, load_subject

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.trial.facts import is_handy, on_host, plan
 from gi_cuda.trial.growing import larger

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.members import ProposedScalar
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.kernel.sizes import Extent
+from gi_cuda.init.proposing.buffers import ProposedBuffer
+from gi_cuda.init.proposing.members import ProposedScalar
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from functools import partial
 from gi_cuda.backends.protocol.requests import STATIC_SHARED, Beyond
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import MOST, Fill, ProposedBuffer
-from gi_cuda.init.consistent import is_pitch_name
-from gi_cuda.init.members import ProposedScalar
+from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer
+from gi_cuda.init.proposing.consistent import is_pitch_name
+from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
 from gi_cuda.trial.facts import JUDGED, plan
 from gi_cuda.trial.resizing import block_as_in_source, fewer_threads, other_block

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.cases import HELD_OUT, LARGE, LARGE_HELD_OUT, TRAIN, cases, every_case
-from gi_cuda.init.geometry import Launching
-from gi_cuda.init.sizes import bracketed
+from gi_cuda.init.kernel.sizes import bracketed
+from gi_cuda.init.proposing.cases import HELD_OUT, LARGE, LARGE_HELD_OUT, TRAIN, cases, every_case
+from gi_cuda.init.proposing.geometry import Launching
 from gi_cuda.spec.expression import ExpressionError, parse
 
 CASES = (TRAIN, HELD_OUT)

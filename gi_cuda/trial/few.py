@@ -11,9 +11,9 @@ import time
 from dataclasses import replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.sizes import bare, bracketed
+from gi_cuda.init.kernel.access import Access
+from gi_cuda.init.kernel.sizes import bare, bracketed
+from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial.changes import with_buffer
 from gi_cuda.trial.facts import on_host, plan
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome

@@ -12,10 +12,10 @@ import re
 from dataclasses import replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.cases import TRAIN
-from gi_cuda.init.sizes import Extent
-from gi_cuda.init.tuning import Tunable
+from gi_cuda.init.kernel.sizes import Extent
+from gi_cuda.init.kernel.tuning import Tunable
+from gi_cuda.init.proposing.buffers import ProposedBuffer
+from gi_cuda.init.proposing.cases import TRAIN
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.trial.facts import JUDGED, names, plan
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, Beyond
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.sizes import bracketed
+from gi_cuda.init.kernel.sizes import bracketed
+from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.spec.expression import parse
 from gi_cuda.trial.changes import Mend, with_buffer
 from gi_cuda.trial.facts import is_handy, names, on_host, plan, threads

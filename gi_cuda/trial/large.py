@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.init import Proposal
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, plan
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import GPU_GOAL

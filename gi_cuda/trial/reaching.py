@@ -13,9 +13,9 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import Fill, ProposedBuffer
-from gi_cuda.init.members import ProposedScalar
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.kernel.sizes import Extent
+from gi_cuda.init.proposing.buffers import Fill, ProposedBuffer
+from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, multiplied, resized, whole, with_buffer
 from gi_cuda.trial.facts import is_handy
 from gi_cuda.trial.grids import fewer_blocks

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.kernel.sizes import Extent
+from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial.changes import Mend, multiplied, resized, whole, with_buffer, with_scalars
 from gi_cuda.trial.facts import impossible, is_handy
 from gi_cuda.trial.grids import fewer_blocks, following

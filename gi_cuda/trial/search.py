@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.cases import Second
+from gi_cuda.init.proposing.cases import Second
 from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.mends import mends
 from gi_cuda.trial.reach import Reach

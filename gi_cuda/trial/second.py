@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.cases import Second, second_of
+from gi_cuda.init.proposing.cases import Second, second_of
 from gi_cuda.trial.facts import impossible, on_device
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.sizes import bracketed
+from gi_cuda.init.kernel.sizes import bracketed
+from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial.changes import Mend
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -15,8 +15,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.kernel.access import Access
+from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial.changes import with_buffer
 from gi_cuda.trial.facts import names, on_host
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome

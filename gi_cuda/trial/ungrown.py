@@ -17,8 +17,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.kernel.sizes import Extent
+from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.facts import is_handy
 from gi_cuda.trial.growing import is_poison

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gi_cuda.evaluate.checks.values import EXCLUDED, REFUSED, RIGHT, TriedValue
 from gi_cuda.init import Proposal
-from gi_cuda.init.tuning import Tunable
+from gi_cuda.init.kernel.tuning import Tunable
 from gi_cuda.spec import Value
 from gi_cuda.trial.mends import without
 from gi_cuda.trial.search import Outcome

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.members import ProposedScalar
+from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.trial.changes import whole
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
 from gi_cuda.trial.troubles import Bearable, borne_with

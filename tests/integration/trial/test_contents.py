@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.init.buffers import Fill
-from gi_cuda.init.data_module import data_py
-from gi_cuda.init.text import target_toml
+from gi_cuda.init.proposing.buffers import Fill
+from gi_cuda.init.writing.data_module import data_py
+from gi_cuda.init.writing.text import target_toml
 from gi_cuda.trial import Outcome
 
 from .conftest import INDEX, LAUNCH, host, roles

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.init import files, from_options, propose
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.results.measurement import Survival
 from gi_cuda.trial import Outcome, ProposalTrials
 from gi_cuda.trial.facts import CASES, LARGE, LARGE_CASES, bytes_of, plan

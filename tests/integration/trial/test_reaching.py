@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.init import Proposal, from_options, propose
-from gi_cuda.init.buffers import Fill
+from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.reaching import with_more_reached

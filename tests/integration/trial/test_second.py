@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.init import Proposal, from_options, propose
-from gi_cuda.init.cases import Second, second_of
+from gi_cuda.init.proposing.cases import Second, second_of
 from gi_cuda.trial import Outcome
 from gi_cuda.trial.second import with_second_cases
 from gi_cuda.trial.troubles import Brief

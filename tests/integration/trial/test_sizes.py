@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.init import Proposal, files, from_options, propose
-from gi_cuda.init.cases import Second
+from gi_cuda.init.proposing.cases import Second
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.blocks import several_blocks, with_several_blocks
 from gi_cuda.trial.changes import resized

@@ -9,8 +9,8 @@ import pytest
 
 from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels, read_cuda_file
-from gi_cuda.init.host import KnownNames, read_host_code
-from gi_cuda.init.launching import LaunchSite, launch_sites
+from gi_cuda.init.host.host import KnownNames, read_host_code
+from gi_cuda.init.host.launching import LaunchSite, launch_sites
 
 Reader = Callable[[str], CudaFile]
 KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.access import UNKNOWN, Access, accesses, is_compared
-from gi_cuda.init.buffers import role_of
+from gi_cuda.init.kernel.access import UNKNOWN, Access, accesses, is_compared
+from gi_cuda.init.proposing.buffers import role_of
 
 HELPERS = """
 __device__ float get(const float *from, int i) { return from[i]; }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import SourceLine
-from gi_cuda.init.blocks import in_items
-from gi_cuda.init.launching import LaunchSite
+from gi_cuda.init.host.blocks import in_items
+from gi_cuda.init.host.launching import LaunchSite
 
 PLAIN = "a[blockIdx.x * blockDim.x + threadIdx.x] = 1;"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.init.build_files import own_build, said_by_build_files
-from gi_cuda.init.repository import Repository
+from gi_cuda.init.build.build_files import own_build, said_by_build_files
+from gi_cuda.init.build.repository import Repository
 
 MAKE = "all: app\ncheck := 1\n\ntest: app\n\t./app\n"
 CMAKE = "cmake_minimum_required(VERSION 3.20)\nproject(app CUDA)\nenable_testing()\n"

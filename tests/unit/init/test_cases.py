@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.init.cases import Second, cases, every_case, second_of
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.kernel.sizes import Extent
+from gi_cuda.init.proposing.cases import Second, cases, every_case, second_of
 
 FREE = (Extent("w", True, 121, 75, 1024), Extent("h", True, 90, 102, 1024))
 WHOLE = (Extent("n", True, 8192, 4096, 1 << 20),)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.init.build_files import said_by_build_files
-from gi_cuda.init.cmake_conditions import by_itself, holds
-from gi_cuda.init.repository import Repository
+from gi_cuda.init.build.build_files import said_by_build_files
+from gi_cuda.init.build.cmake_conditions import by_itself, holds
+from gi_cuda.init.build.repository import Repository
 
 SET = {"GPU": "ON", "MEX": "OFF", "KIND": "double", "EMPTY": ""}
 

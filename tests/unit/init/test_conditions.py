@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.grammar import Source
-from gi_cuda.init.compilation import Compilation
-from gi_cuda.init.conditions import compiled_lines, without_dead_code
+from gi_cuda.init.build.compilation import Compilation
+from gi_cuda.init.source.conditions import compiled_lines, without_dead_code
 
 TEXT = """#ifdef A
 int a;

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
-from gi_cuda.init.consistent import consistent, of_counts, of_pairs
-from gi_cuda.init.members import ProposedScalar
+from gi_cuda.init.proposing.consistent import consistent, of_counts, of_pairs
+from gi_cuda.init.proposing.members import ProposedScalar
 
 IMAGES = [
     ProposedScalar.guessed(f"{image}_{name}", Element("int32"), 1, f"{image}.{name}")

@@ -8,9 +8,9 @@ import pytest
 
 from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.host import KnownNames, read_host_code
-from gi_cuda.init.launching import launch_sites
-from gi_cuda.init.value_ranges import Range
+from gi_cuda.init.host.host import KnownNames, read_host_code
+from gi_cuda.init.host.launching import launch_sites
+from gi_cuda.init.host.value_ranges import Range
 
 Reader = Callable[[str], CudaFile]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.init.geometry import blocks_wait
+from gi_cuda.init.proposing.geometry import blocks_wait
 
 
 @pytest.mark.parametrize(

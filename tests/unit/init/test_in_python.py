@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.init.in_python import in_python, plainer
+from gi_cuda.init.host.in_python import in_python, plainer
 from gi_cuda.spec.expression import ExpressionError, evaluate
 
 

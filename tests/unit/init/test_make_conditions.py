@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.init.build_files import said_by_build_files
-from gi_cuda.init.make_conditions import counting
-from gi_cuda.init.repository import Repository
+from gi_cuda.init.build.build_files import said_by_build_files
+from gi_cuda.init.build.make_conditions import counting
+from gi_cuda.init.build.repository import Repository
 
 
 def left(text: str, **elsewhere: str) -> str:

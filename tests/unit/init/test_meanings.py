@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.meanings import are_flags, are_offsets, are_sorted
+from gi_cuda.init.kernel.meanings import are_flags, are_offsets, are_sorted
 
 HELPERS = """
 __device__ float row(const int *from, const float *v, int r) {

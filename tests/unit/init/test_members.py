@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
-from gi_cuda.init.members import ProposedScalar, set_apart
+from gi_cuda.init.proposing.members import ProposedScalar, set_apart
 
 
 def test_no_two_guesses_of_real_numbers_are_the_same() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.init.own_block import blocks_for_each, own_block
+from gi_cuda.init.kernel.own_block import blocks_for_each, own_block
 
 REDUCES = """int tid = threadIdx.x, row = blockIdx.x;
   float sum = 0;

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.places import Led, Own, leads_into
+from gi_cuda.init.kernel.places import Led, Own, leads_into
 
 
 def kernel(read: Callable[[str], CudaFile], body: str) -> CudaFile:

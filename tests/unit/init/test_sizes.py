@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.init.count_names import is_count_name
-from gi_cuda.init.sizes import (
+from gi_cuda.init.kernel.count_names import is_count_name
+from gi_cuda.init.kernel.sizes import (
     Extent,
     elements,
     extents,

@@ -8,10 +8,10 @@ import pytest
 
 from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import Image, ProposedBuffer
-from gi_cuda.init.texture_setup import set_up, shaped
-from gi_cuda.init.textures import is_object, memory_of
+from gi_cuda.init.kernel.access import Access
+from gi_cuda.init.proposing.buffers import Image, ProposedBuffer
+from gi_cuda.init.proposing.texture_setup import set_up, shaped
+from gi_cuda.init.proposing.textures import is_object, memory_of
 
 HELPERS = """
 typedef unsigned char byte_t;

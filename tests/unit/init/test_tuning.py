@@ -8,7 +8,7 @@ import pytest
 
 from gi_cuda.grammar import convert
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
-from gi_cuda.init.tuning import Tunable, tunables, within_blocks
+from gi_cuda.init.kernel.tuning import Tunable, tunables, within_blocks
 
 
 def proposed(

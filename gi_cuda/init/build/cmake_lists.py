@@ -1,0 +1,160 @@
+"""What a folder's list of CMake says of how its sources are compiled.
+
+It is read for what stands in it plainly, as far as its conditions let that in, with what lists
+above it set; nothing is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import TypeAlias
+
+from gi_cuda.init.build.branches import Branches
+from gi_cuda.init.build.build_options import Said, line_at, option_said, text_of
+from gi_cuda.init.build.build_variables import expanded
+from gi_cuda.init.build.cmake_conditions import by_itself, holds
+from gi_cuda.init.build.repository import Repository
+
+_COMMAND = re.compile(r"^[ \t]*(\w+)[ \t]*\(((?:[^()]|\([^()]*\))*)\)", re.M)
+_WORDS = re.compile(r'"([^"]*)"|([^\s"]+)')
+_PROJECT = re.compile(r"(?im)^\s*project\s*\(")
+_GENERATED = re.compile(r"\$<(?:BUILD_INTERFACE|COMPILE_LANGUAGE:\w+):([^<>]*)>")
+_SCOPES = {"PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER"}
+_ADDS = {
+    f"{kind}{what}" for kind in ("", "cuda_", "hip_") for what in ("add_library", "add_executable")
+} | {"target_sources"}
+"""Commands that say what a target is made of."""
+
+_Command: TypeAlias = tuple[str, list[str], int]
+"""A command: its name, its words, its line."""
+
+
+def is_project(text: str) -> bool:
+    """Whether a list is one of a whole project."""
+    return _PROJECT.search(text) is not None
+
+
+def of_cmake_list(folder: Path, repository: Repository, source: Path | None) -> Iterator[Said]:
+    """The options in the list of a folder, if it has one.
+
+    Args:
+        source: without what is for targets that are not made of it; None: of all.
+    """
+    file = folder / "CMakeLists.txt"
+    if not file.is_file():
+        return
+    variables = _set_above(folder, repository)
+    commands = [*_counting(text_of(file), variables, variables)]
+    needed = [] if source is None else _needed(commands, source, folder, variables)
+    for command, words, line in commands:
+        place = f"{file}:{line}"
+        if command == "set" and words[:1] in (["CMAKE_CUDA_STANDARD"], ["CMAKE_CXX_STANDARD"]):
+            yield from option_said("-std", f"c++{' '.join(words[1:2])}", folder, place)
+            continue
+        option = {
+            "include_directories": "-I",
+            "target_include_directories": "-I",
+            "cuda_include_directories": "-I",
+            "add_definitions": "-D",
+            "add_compile_definitions": "-D",
+            "target_compile_definitions": "-D",
+        }.get(command)
+        if option is None:
+            continue
+        if command == "target_compile_definitions" and needed and not {*words[:1]} & {*needed}:
+            continue
+        for word in words[command.startswith("target") :]:
+            if word in _SCOPES:
+                continue
+            value = expanded(_GENERATED.sub(r"\1", word), variables)
+            for one in (value or "").replace(";", " ").split():
+                plain = one.removeprefix("-D") if option == "-D" else one
+                yield from option_said(option, plain, folder, place)
+
+
+def _needed(
+    commands: Sequence[_Command], source: Path, folder: Path, variables: Mapping[str, str]
+) -> list[str]:
+    """The first target of a list that is made of a source, and what that needs; nothing where the
+    list does not say what is made of it."""
+    found, needs = list[str](), dict[str, list[str]]()
+    for command, words, _ in commands:
+        name, *rest = words or [""]
+        if command in _ADDS and not found:
+            files = " ".join(expanded(one, variables) or "" for one in rest).replace(";", " ")
+            if any((folder / one).resolve() == source for one in files.split()):
+                found.append(name)
+        elif command == "target_link_libraries":
+            needs.setdefault(name, []).extend(rest)
+    for one in found:
+        found += [other for other in needs.get(one, ()) if other not in found]
+    return found
+
+
+def _counting(text: str, variables: dict[str, str], known: Mapping[str, str]) -> Iterator[_Command]:
+    """The commands of a list that its conditions let in, and what they set entered.
+
+    Args:
+        known: what they may use of that.
+    """
+    branches = Branches()
+    for command, words, line in _commands(text):
+        if command == "if":
+            branches.enter(holds(words, known))
+        elif branches and command in ("elseif", "else"):
+            branches.otherwise(holds(words, known) if command == "elseif" else True)
+        elif branches and command == "endif":
+            branches.leave()
+        elif branches.count:
+            if command == "set" and len(words) > 1:
+                _set(variables, words, known)
+            elif command == "option" and words:
+                value = words[2] if len(words) > 2 else "OFF"
+                variables.setdefault(words[0], by_itself(words[0], value))
+            yield command, words, line
+
+
+def _commands(text: str) -> Iterator[_Command]:
+    """The commands of a list of CMake, each with its words and its line."""
+    plain = re.sub(r"(?m)#.*$", "", text)
+    for match in _COMMAND.finditer(plain):
+        words = [quoted or bare for quoted, bare in _WORDS.findall(match[2])]
+        yield match[1].lower(), words, line_at(plain, match.start())
+
+
+def _set(variables: dict[str, str], words: Sequence[str], known: Mapping[str, str]) -> None:
+    """Remember what a ``set`` says, if nothing nearer says it; `known` is what it may use."""
+    said = takewhile(lambda word: word not in ("CACHE", "PARENT_SCOPE"), words[1:])
+    value = expanded(" ".join(said), known)
+    if value is not None:
+        variables.setdefault(words[0], value)
+
+
+def _set_above(folder: Path, repository: Repository) -> dict[str, str]:
+    """What CMake's own variables say of a folder, and what the lists above it set."""
+    variables = _cmake_folders(folder, repository)
+    above = [*repository.folders_up(folder)][1:]
+    for up in (one for one in above if (one / "CMakeLists.txt").is_file()):
+        known = ChainMap(_cmake_folders(up, repository), variables)
+        for _ in _counting(text_of(up / "CMakeLists.txt"), variables, known):
+            pass
+    return variables
+
+
+def _cmake_folders(folder: Path, repository: Repository) -> dict[str, str]:
+    """What CMake's own variables say of folders."""
+    lists = [up for up in repository.folders_up(folder) if (up / "CMakeLists.txt").is_file()]
+    projects = (up for up in lists if is_project(text_of(up / "CMakeLists.txt")))
+    project = str(next(projects, lists[-1]))
+    top = str(lists[-1])
+    return {
+        "CMAKE_CURRENT_SOURCE_DIR": str(folder),
+        "CMAKE_CURRENT_LIST_DIR": str(folder),
+        "PROJECT_SOURCE_DIR": project,
+        "CMAKE_SOURCE_DIR": top,
+        "CMAKE_HOME_DIRECTORY": top,
+    }

@@ -1,0 +1,115 @@
+"""Which lines of a Makefile count: those that its conditions let in where nobody sets anything,
+and of what is set for certain targets that for those which are made then.
+
+Conditions are decided as make would decide them here, as far as plain text and variables go; none
+of the commands that it might ask is run. What cannot be decided counts, with all that is instead
+of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gi_cuda.init.build.branches import Branches
+from gi_cuda.init.build.make_goals import without_other_goals
+from gi_cuda.init.build.make_values import computed, told
+
+_DIRECTIVE = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<word>ifn?eq|ifn?def|else|endif)\b[ \t]*(?P<rest>.*)$"
+)
+_CONDITION = re.compile(r"(ifn?eq|ifn?def)\b[ \t]*(.*)")
+_ASSIGNED = re.compile(
+    r"^[ ]*(?:(?:export|override)[ ]+)*([\w.-]+)[ \t]*(\?|\+|:{0,2})=[ \t]*(.*)$"
+)
+_SIDES = re.compile(r"""(["'])(.*?)\1[ \t]+(["'])(.*?)\3""")
+
+
+def counting(text: str, elsewhere: Mapping[str, str]) -> str:
+    """A Makefile with empty lines in place of those that do not count.
+
+    Args:
+        text: of it; a continued line is one.
+        elsewhere: values of variables that other files set.
+    """
+    variables = {name: told(value) for name, value in elsewhere.items()}
+    branches, tabs = Branches(), list[bool]()
+    lines, defining = [], False
+    for line in text.split("\n"):
+        match = None if defining else _DIRECTIVE.match(line)
+        if match and _follow(branches, tabs, match, variables):
+            lines.append("")
+            continue
+        counts = branches.count
+        defining = _is_within(line, defining)
+        if counts and not defining and (found := _ASSIGNED.match(line)):
+            _assign(variables, *found.groups())
+        lines.append(line if counts else "")
+    return "\n".join(without_other_goals(lines, variables, variables.get(".DEFAULT_GOAL", "")))
+
+
+def _is_within(line: str, defining: bool) -> bool:
+    """Whether what follows a line is the body of a variable of several lines."""
+    word = line.split(None, 1)[:1]
+    return word == ["define"] or (defining and word != ["endef"])
+
+
+def _assign(variables: dict[str, str], name: str, kind: str, value: str) -> None:
+    value = told(value)
+    if kind == "+":
+        variables[name] = f"{variables.get(name, '')} {value}".strip()
+    elif kind != "?" or name not in variables:
+        variables[name] = value.strip()
+
+
+def _follow(
+    branches: Branches, tabs: list[bool], match: re.Match[str], variables: Mapping[str, str]
+) -> bool:
+    """Enter or leave a branch; whether the line is a directive at all.
+
+    Args:
+        tabs: of each condition, whether it began with a tab, as what a shell reads does.
+    """
+    word, rest, tab = match["word"], match["rest"].strip(), "\t" in match["indent"]
+    if word.startswith("if"):
+        branches.enter(_decided(word, rest, variables))
+        tabs.append(tab)
+        return True
+    if not tabs or (tab and not tabs[-1]):
+        return False
+    if word == "endif":
+        branches.leave()
+        tabs.pop()
+    elif condition := _CONDITION.match(rest):
+        branches.otherwise(_decided(condition[1], condition[2].strip(), variables))
+    else:
+        branches.otherwise()
+    return True
+
+
+def _decided(word: str, rest: str, variables: Mapping[str, str]) -> bool | None:
+    """Whether a condition holds; None where that takes a command or a function to tell."""
+    if word in ("ifdef", "ifndef"):
+        name = computed(rest, variables)
+        return None if name is None else bool(variables.get(name)) == (word == "ifdef")
+    sides = _sides(rest)
+    if sides is None:
+        return None
+    left, right = (computed(one.strip(), variables) for one in sides)
+    if left is None or right is None:
+        return None
+    return (left.strip() == right.strip()) == (word == "ifeq")
+
+
+def _sides(rest: str) -> tuple[str, str] | None:
+    """What a condition compares: ``(a,b)`` or ``"a" "b"``."""
+    if quoted := _SIDES.fullmatch(rest):
+        return quoted[2], quoted[4]
+    if not (rest.startswith("(") and rest.endswith(")")):
+        return None
+    depth, inner = 0, rest[1:-1]
+    for at, character in enumerate(inner):
+        depth += (character in "({") - (character in ")}")
+        if character == "," and depth == 0:
+            return inner[:at], inner[at + 1 :]
+    return None

@@ -1,0 +1,68 @@
+"""What the Makefiles of a folder say of how its sources are compiled.
+
+They are read for what stands in them plainly, as far as their conditions let that in; nothing is
+run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from gi_cuda.init.build.build_options import Said, line_at, option_said, text_of
+from gi_cuda.init.build.build_variables import expanded
+from gi_cuda.init.build.make_conditions import counting
+from gi_cuda.init.build.make_recipes import of_others
+
+_MAKEFILES = ("Makefile", "makefile", "GNUmakefile", "*.mk", "*.mak")
+_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[:?+]{0,2}=[ \t]*(.*)$", re.M)
+_OPTION = re.compile(
+    r"""(?<![\w-])(?:-I|-isystem|-D|--?std=)\s*
+        (?:"[^"\n]*"|'[^'\n]*'|(?:\$\([\w.-]+\)|[^\s"';|&)])+)""",
+    re.VERBOSE,
+)
+_PARTS = re.compile(r"(-I|-isystem|-D|--?std=)\s*[\"']?([^\"']*)")
+
+
+def of_makefiles(folder: Path, source: Path | None = None) -> Iterator[Said]:
+    """The options in the Makefiles of a folder.
+
+    Args:
+        source: without macros of recipes that make something else; None: with all.
+    """
+    files = sorted({file for name in _MAKEFILES for file in folder.glob(name) if file.is_file()})
+    # A continued line stays as many lines as it is.
+    texts = {file: re.sub(r"\\\r?\n", "  ", _without_comments(text_of(file))) for file in files}
+    here = {"CURDIR": str(folder), "PWD": str(folder)}
+    everywhere = _assigned(texts.values(), here)
+    texts = {file: counting(text, everywhere) for file, text in texts.items()}
+    variables = _assigned(texts.values(), here)
+    for file, text in texts.items():
+        original = text_of(file)
+        others = set() if source is None else of_others(text, source)
+        for match in _OPTION.finditer(text):
+            part = _PARTS.match(match[0])
+            value = None if part is None else expanded(part[2], variables)
+            # What a macro is as a text in quotes is not read, and without it is another one.
+            cut = match[0].endswith("=") and text[match.end() :].startswith(("'", '"'))
+            cut |= match[0].startswith("-D") and text.count("\n", 0, match.start()) in others
+            if part is not None and value is not None and not cut:
+                at = original.find(match[0])
+                place = f"{file}:{line_at(original, at)}" if at >= 0 else str(file)
+                yield from option_said(part[1], value, folder, place)
+
+
+def _assigned(texts: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+    """What variables are set to at first, besides those that are known."""
+    variables = dict(known)
+    for text in texts:
+        for name, value in _ASSIGNED.findall(text):
+            if "+=" in value or f"$({name})" in value:
+                continue
+            variables.setdefault(name, value.strip())
+    return variables
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"(?m)(?<!\\)#.*$", "", text)

@@ -1,0 +1,233 @@
+"""Between which numbers host code draws the data that a kernel gets.
+
+A pointer of a launch is followed back: to what is copied there, through the functions that pass it
+on, to whoever sets it before the launch. That must be all of it; data from a file, say, are left
+to be guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
+from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.init.host.host import (
+    HostCode,
+    enclosing_function,
+    function_name,
+    parameters,
+    passed,
+    plain_name,
+    without_casts,
+)
+from gi_cuda.init.host.value_ranges import Range, of_name, range_of, returned
+
+_DEPTH = 4
+"""Functions that call each other on the way from a launch to who makes its data, and back."""
+
+_READERS = """
+    free delete printf fprintf puts assert accumulate size sizeof copy min max abs begin end data
+    cbegin cend equal all_of
+"""
+_COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
+_HARMLESS = frozenset(_READERS.split())
+"""What sets nothing of an array that it gets."""
+
+_ACTS = frozenset(
+    {"assignment_expression", "update_expression", "init_declarator", "call_expression"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """An array by the name that it has in a function.
+
+    Attributes:
+        until: where what is done to it no longer matters; None: all of the function comes before
+            the launch.
+    """
+
+    code: CudaFile
+    function: Node
+    name: str
+    until: int | None = None
+
+
+def drawn(host: HostCode, launch: Node, given: Node) -> Range | None:
+    """Between which numbers is what a launch's pointer leads to; None where nobody can tell.
+
+    Args:
+        given: what the launch passes.
+    """
+    function, name = enclosing_function(launch), _array(host.code, given)
+    if function is None or not name:
+        return None
+    here = _Array(host.code, function, name, launch.start_byte)
+    for device in _callers(host, here):
+        for source in [*_copied_to(device), device]:
+            for array in _callers(host, source):
+                found = list(_set(host, array))
+                if found:
+                    known = [one for one in found if one is not None]
+                    return reduce(Range.joined, known) if len(known) == len(found) else None
+    return None
+
+
+def _array(code: CudaFile, node: Node) -> str:
+    """The name of an array, ``a``, ``a.data()``, ``&a[0]`` or ``begin(a)``; "" for all else."""
+    node = without_casts(node)
+    if node.type == "identifier":
+        return code.of(node)
+    if node.type == "call_expression":
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        values = [] if given is None else given.named_children
+        if called is not None and called.type == "field_expression" and not values:
+            owner, member = (called.child_by_field_name(n) for n in ("argument", "field"))
+            known = member is not None and code.of(member) in ("data", "begin", "get")
+            return code.of(owner) if known and owner is not None else ""
+        if called is not None and plain_name(code.of(called)) == "begin" and len(values) == 1:
+            return _array(code, values[0])
+    if node.type == "pointer_expression" and code.of(node).startswith("&"):
+        return _item_of(code, node.child_by_field_name("argument"))
+    return ""
+
+
+def _item_of(code: CudaFile, node: Node | None) -> str:
+    """Of which array something is an item, ``a[i][j]`` or ``*(a + i)``; "" for anything else."""
+    items = 0
+    while node is not None:
+        if node.type == "subscript_expression" or (
+            node.type == "pointer_expression" and code.of(node).startswith("*")
+        ):
+            node, items = node.child_by_field_name("argument"), items + 1
+        elif node.type == "parenthesized_expression" and node.named_children:
+            node = node.named_children[0]
+        elif node.type == "binary_expression":
+            node = node.child_by_field_name("left")
+        else:
+            return code.of(node) if items and node.type == "identifier" else ""
+    return ""
+
+
+def _callers(host: HostCode, array: _Array, depth: int = 0) -> Iterator[_Array]:
+    """An array, and what it is to those who pass it."""
+    yield array
+    if depth == _DEPTH or array.code is not host.code:
+        return
+    for call in host.calls.get(function_name(array.code, array.function), ()):
+        function = enclosing_function(call)
+        given = passed(array.code, array.function, call).get(array.name)
+        name = "" if given is None else _array(host.code, given)
+        if name and function is not None and function != array.function:
+            above = _Array(host.code, function, name, call.start_byte)
+            yield from _callers(host, above, depth + 1)
+
+
+def _copied_to(array: _Array) -> Iterator[_Array]:
+    """The arrays that are copied to one."""
+    for called, values in _calls(array):
+        copies = called in _COPIES and len(values) >= 4
+        if copies and _array(array.code, values[0]) == array.name:
+            name = _array(array.code, values[1])
+            if name:
+                yield replace(array, name=name)
+
+
+def _calls(array: _Array) -> Iterator[tuple[str, list[Node]]]:
+    """Calls in an array's function before what no longer matters, with what they are given."""
+    for node in _acts(array.function):
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if called is not None and given is not None and _counts(array, node):
+            yield plain_name(array.code.of(called)), parts(given)
+
+
+@lru_cache(maxsize=64)
+def _acts(function: Node) -> tuple[Node, ...]:
+    """Where a function sets or calls anything, in order; asked for each array of a launch."""
+    return tuple(node for node in walk(function) if node.type in _ACTS)
+
+
+def _counts(array: _Array, node: Node) -> bool:
+    return array.until is None or node.start_byte < array.until
+
+
+def _set(host: HostCode, array: _Array, depth: int = 0) -> Iterator[Range | None]:
+    """What an array's items are set to in its function; None for what cannot be told."""
+    code = array.code
+    for node in _acts(array.function):
+        if not _counts(array, node):
+            continue
+        left, right = (node.child_by_field_name(one) for one in ("left", "right"))
+        if node.type == "init_declarator":
+            left = name_node(node.child_by_field_name("declarator"))
+            right = node.child_by_field_name("value")
+        elif node.type == "update_expression":
+            left = node.child_by_field_name("argument")
+        elif node.type != "assignment_expression":
+            continue
+        if left is None:
+            continue
+        if _item_of(code, left) == array.name:
+            operator = node.child_by_field_name("operator")
+            plain = right is not None and operator is not None and operator.type == "="
+            yield range_of(host, code, right) if plain and right is not None else None
+        elif right is not None and code.of(left) == array.name:
+            yield from (range_of(host, code, one) for one in _listed(right))
+            yield from _set_where_made(host, code, right, depth)
+    for name, values in _calls(array):
+        places = [at for at, one in enumerate(values) if _array(code, one) == array.name]
+        if places:
+            yield from _set_by_call(host, code, name, values, places[0], depth)
+
+
+def _listed(value: Node) -> Iterator[Node]:
+    """The items of an array that it is declared with; of several dimensions, those of each."""
+    if value.type == "initializer_list":
+        for one in parts(value):
+            yield from _listed(one) if one.type == "initializer_list" else (one,)
+
+
+def _set_where_made(
+    host: HostCode, code: CudaFile, value: Node, depth: int
+) -> Iterator[Range | None]:
+    """What the items of an array are set to by the function that makes it."""
+    call = without_casts(value)
+    called = call.child_by_field_name("function") if call.type == "call_expression" else None
+    made = None if called is None else host.defined(plain_name(code.of(called)))
+    if made is None or depth == _DEPTH:
+        return
+    own, function = made
+    for node in walk(function):
+        if node.type == "return_statement" and len(node.named_children) == 1:
+            name = _array(own, node.named_children[0])
+            if name:
+                yield from _set(host, _Array(own, function, name), depth + 1)
+
+
+def _set_by_call(
+    host: HostCode, code: CudaFile, name: str, values: list[Node], at: int, depth: int
+) -> Iterator[Range | None]:
+    """What a call sets the items of one of its arguments to."""
+    if name.startswith(("cuda", "hip")) or name in _HARMLESS or name in host.kernels:
+        return
+    if name in ("generate", "generate_n") and at == 0 and len(values) == 3:
+        by = without_casts(values[2])
+        if by.type == "lambda_expression":
+            yield returned(host, code, by)
+        else:
+            yield of_name(host, plain_name(code.of(by)))
+    elif name in ("fill", "fill_n") and at == 0 and len(values) == 3:
+        yield range_of(host, code, values[2])
+    elif name == "memset" and at == 0 and code.of(values[1]).strip() == "0":
+        yield Range(0, 0, True)
+    else:
+        own = host.defined(name)
+        names = parameters(*own) if own else []
+        if own is None or depth == _DEPTH or at >= len(names) or not names[at]:
+            yield None
+        else:
+            yield from _set(host, _Array(*own, names[at]), depth + 1)

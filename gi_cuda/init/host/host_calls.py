@@ -1,0 +1,120 @@
+"""What calls in expressions of host code stand for: roundings, minima, functions of one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.constants import LONGEST
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro
+from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.init.host.host import HostCode, parameters, plain_name, returned_by
+from gi_cuda.init.kernel.sizes import bracketed, divided_up
+from gi_cuda.spec.expression import ExpressionError, parse
+
+_DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
+_WHOLE_REAL = re.compile(r"(\d+)\.0*[fF]?")
+_NUMBER = re.compile(r"u?int(?:\d+_t)?|unsigned(?:\s+\w+)*|u?long|size_t|float|double")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+Reader = Callable[[Node], str | None]
+"""What turns an expression of the host code into a target's."""
+
+
+def value_of_call(
+    host: HostCode, node: Node, read: Reader, named: Callable[[str], str | None]
+) -> str | None:
+    """What a call is as an expression of a target, None if it is none.
+
+    Args:
+        read: of the call's arguments.
+        named: of a name at the level of the file.
+    """
+    called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if called is None or given is None:
+        return None
+    name = plain_name(host.code.of(called))
+    nodes = parts(given)
+    if name in ("ceil", "ceilf") and len(nodes) == 1:
+        return _ceiling(host.code, nodes[0], read)
+    if len(nodes) == 1 and (name == "static_cast" or _is_number(host.codes, name)):
+        return read(nodes[0])
+    values = [text for one in nodes if (text := read(one)) is not None]
+    if len(values) < len(nodes):
+        return None
+    if len(values) == 2:
+        a, b = map(bracketed, values)
+        if name in ("min", "max"):
+            return f"({a} {'<' if name == 'min' else '>'} {b} ? {a} : {b})"
+        if _DIVIDED_UP.fullmatch(name):
+            return divided_up(a, b)
+    return _of_one_line(host.codes, name, values, named)
+
+
+def _is_number(codes: Sequence[CudaFile], name: str) -> bool:
+    """Whether a name is of a type of numbers, so that a call of it is a cast."""
+    macro = first_macro(codes, name)
+    if macro is not None and macro.parameters is None:
+        name = macro.body.strip()
+    return _NUMBER.fullmatch(name) is not None
+
+
+def _of_one_line(
+    codes: Sequence[CudaFile], name: str, given: Sequence[str], named: Callable[[str], str | None]
+) -> str | None:
+    """What a function returns of which that is all."""
+    for code in codes:
+        for definition in code.definitions:
+            if definition.name != name:
+                continue
+            names, returned = parameters(code, definition.node), returned_by(definition.node)
+            if returned is None or len(names) != len(given):
+                continue
+            return _filled(code.of(returned), dict(zip(names, given, strict=True)), named)
+    return None
+
+
+def _filled(text: str, given: Mapping[str, str], named: Callable[[str], str | None]) -> str | None:
+    """An expression with its parameters and constants in place."""
+    known = {name: bracketed(value) for name, value in given.items()}
+    for word in set(_WORD.findall(text)) - known.keys():
+        value = named(word)
+        if value is None:
+            return None
+        known[word] = bracketed(value)
+    filled = _WORD.sub(lambda match: known[match[0]], text)
+    if len(filled) > LONGEST:
+        return None
+    try:
+        parse(filled)
+    except ExpressionError:
+        return None
+    return bracketed(filled.strip())
+
+
+def _ceiling(code: CudaFile, node: Node, read: Reader) -> str | None:
+    """``ceil(n / (float)b)`` as a division of integers."""
+    while node.type == "parenthesized_expression":
+        node = node.named_children[0]
+    operator = node.child_by_field_name("operator")
+    if node.type != "binary_expression" or operator is None or operator.type != "/":
+        return read(node)
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None:
+        return None
+    a = read(_without_one(code, left))
+    whole = _WHOLE_REAL.fullmatch(code.of(right))
+    b = whole[1] if whole else read(right)
+    return None if a is None or b is None else divided_up(a, b)
+
+
+def _without_one(code: CudaFile, node: Node) -> Node:
+    """``n`` of ``1.0 * n`` or ``n * 1.0f``."""
+    if node.type == "binary_expression":
+        for one, other in (("left", "right"), ("right", "left")):
+            factor, rest = node.child_by_field_name(one), node.child_by_field_name(other)
+            if factor and rest and re.fullmatch(r"1\.0*[fF]?", code.of(factor)):
+                return rest
+    return node

@@ -1,0 +1,432 @@
+"""Expressions of host code as expressions that a target can hold: locals by what they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.constants import LONGEST
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import first_macro
+from gi_cuda.init.host.host import (
+    HostCode,
+    KnownNames,
+    enclosing_function,
+    function_name,
+    is_name,
+    parameters,
+    passed,
+    template_names,
+    without_casts,
+)
+from gi_cuda.init.host.host_calls import value_of_call
+from gi_cuda.init.host.host_extents import DEPTH, LISTS, extent_of, named_extent
+from gi_cuda.init.host.instantiated import instantiated
+from gi_cuda.init.host.sizeof import items, operand
+from gi_cuda.init.kernel.count_names import is_count_name
+from gi_cuda.init.kernel.sizes import bare, bracketed
+from gi_cuda.spec.expression import ExpressionError
+from gi_cuda.spec.expression import parse as parse_expression
+
+_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
+_REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
+_OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
+_UNSCOPED = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
+
+_CALLERS = 3
+"""Callers of callers that are asked what they pass."""
+
+_WHOLE = frozenset(
+    {"identifier", "number_literal", "binary_expression", "parenthesized_expression"}
+)
+"""Expressions whose text can stand as an operand where they stood as one."""
+
+
+class Resolver:
+    """Turns expressions of the host code before a launch into a target's.
+
+    Args:
+        host: the file with the launch.
+        at: the launch.
+    """
+
+    def __init__(self, host: HostCode, at: Node, types: ElementTypes, known: KnownNames) -> None:
+        self._host, self._codes, self.code, self._types = host, host.codes, host.code, types
+        self._known = known
+        self.locals = host.before(at, starts=known.starts)
+        self._function = enclosing_function(at)
+        # What names stand for at each depth: whatever holds whatever, each is read once.
+        self._names: dict[tuple[str, int], str | None] = {}
+        self._extents: dict[tuple[str, int], tuple[str, ...] | None] = {}
+
+    @cached_property
+    def _caller(self) -> tuple[Resolver, Node] | None:
+        """The first call of the function that the place is in, and what reads expressions there."""
+        name = function_name(self.code, self._function)
+        if not name or self._known.callers >= _CALLERS:
+            return None
+        calls = self._host.calls.get(name, ())
+        call = next((one for one in calls if enclosing_function(one) != self._function), None)
+        if call is None:
+            return None
+        scalars = {
+            self.code.of(given).strip(): self._known.scalars[parameter]
+            for parameter, given in passed(self.code, self._function, call).items()
+            if parameter in self._known.scalars and is_name(given)
+        }
+        known = replace(self._known, scalars=scalars, callers=self._known.callers + 1)
+        return Resolver(self._host, call, self._types, known), call
+
+    def passed(self, name: str) -> tuple[Resolver, Node] | None:
+        """What the caller passes for a parameter of the function that is never set in it."""
+        if name not in parameters(self.code, self._function) or name in self.locals.values:
+            return None
+        caller = self._caller
+        if caller is None:
+            return None
+        given = passed(self.code, self._function, caller[1]).get(name)
+        return None if given is None else (caller[0], given)
+
+    def _template(self, name: str) -> str | None:
+        """What a template parameter of the function is where it is called, or else made."""
+        names = template_names(self.code, self._function)
+        if name not in names:
+            return None
+        caller = self._caller
+        if caller is None:
+            return self._instantiated.get(name)
+        called = caller[1].child_by_field_name("function")
+        given = list(caller[0].template_arguments(called))
+        index = names.index(name)
+        return given[index] if index < len(given) else None
+
+    @cached_property
+    def _instantiated(self) -> dict[str, str]:
+        return {} if self._function is None else instantiated(self.code, self._function)
+
+    def template_arguments(self, called: Node | None) -> Iterator[str]:
+        """The arguments of ``blur<float, 3>``, constants by their values."""
+        while called is not None and called.type != "template_function":
+            called = called.child_by_field_name("name")
+        listed = None if called is None else called.child_by_field_name("arguments")
+        for node in listed.named_children if listed is not None else ():
+            own = self.code.of(node).strip()
+            # A name alone is read as a type.
+            text = self._name(own, 0) if own.isidentifier() else self.expression(node)
+            yield text or self._type(own)
+
+    def _type(self, text: str, depth: int = 0) -> str:
+        """A type without the names that the function gives to types."""
+
+        def meant(match: re.Match[str]) -> str:
+            alias = self.locals.aliases.get(match[0]) if depth < DEPTH else None
+            if alias is not None:
+                return self._type(alias, depth + 1)
+            return self._template(match[0]) or match[0]
+
+        found = _UNSCOPED.sub(meant, text)
+        return found if len(found) <= LONGEST else text
+
+    def bytes(self, node: Node) -> str | None:
+        """The bytes that are allocated for a pointer."""
+        name = self.code.of(node)
+        size = self.locals.allocated.get(name)
+        if size is not None:
+            return self.expression(size)
+        passed = self.passed(name)
+        return None if passed is None else passed[0].bytes(passed[1])
+
+    def origin(self, node: Node) -> str:
+        """What host code passes, as the outermost caller that is known has it."""
+        node = without_casts(node)
+        own = " ".join(self.code.of(node).split())
+        passed = self.passed(own) if node.type == "identifier" else None
+        return own if passed is None else passed[0].origin(passed[1])
+
+    def other_names(self, name: str) -> Iterator[str]:
+        """The variables that one, or a member, is set to: that to which it is, and so on."""
+        for _ in range(DEPTH):
+            value = self.value(name)
+            if value is None or without_casts(value).type != "identifier":
+                return
+            name = self.code.of(without_casts(value))
+            yield name
+
+    def made_from_others(self, node: Node) -> str | None:
+        """What a local, or an expression, is computed from; None for a plain name of its own."""
+        if node.type != "identifier":
+            return self.expression(node)
+        value = self.value(self.code.of(node))
+        return None if value is None else self.expression(value)
+
+    def declared_type(self, node: Node) -> str | None:
+        """The type that a name is declared with."""
+        if node.type != "identifier":
+            return None
+        declared = self.locals.declared.get(self.code.of(node))
+        return None if declared is None else self._type(declared)
+
+    def number(self, node: Node, depth: int = 0) -> int | float | None:
+        """The value of a constant."""
+        if depth > DEPTH:
+            return None
+        text = self.expression(node)
+        if text is not None:
+            try:
+                return parse_expression(text).evaluate({})
+            except ExpressionError:
+                return None
+        shown = self.code.of(node).strip()
+        named = node.type in ("identifier", "field_expression")
+        if named and (value := self.value(shown)) is not None:
+            return self.number(value, depth + 1)
+        if node.type == "identifier" and (passed := self.passed(shown)) is not None:
+            return passed[0].number(passed[1], depth + 1)
+        if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
+            shown = macro.body
+        if node.type == "field_expression":
+            return self._preset(shown)
+        return _real(shown)
+
+    def number_of(self, name: str) -> int | float | None:
+        """The number that a variable, or a member, is set to."""
+        value = self.value(name)
+        return self._preset(name) if value is None else self.number(value)
+
+    def _preset(self, name: str) -> int | float | None:
+        """The number that a member is where nothing sets it: that of its class."""
+        whole, _, path = name.removeprefix("this->").replace("->", ".").partition(".")
+        kind = self.locals.declared.get(whole)
+        shown = self._host.preset(self._type(kind), path) if kind and path else ""
+        if path and kind is None:
+            shown = self._host.preset("", f"{whole}.{path}")
+        text = self._text(shown, 0) if shown else None
+        with suppress(ExpressionError):
+            return _real(shown) if text is None else parse_expression(text).evaluate({})
+        return None
+
+    def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
+        """A grid or a block: a ``dim3``, or a number."""
+        if depth > DEPTH:
+            return None
+        if node.type != "identifier":
+            return extent_of(self, node, depth)
+        key = self.code.of(node).strip(), depth
+        if key not in self._extents:
+            self._extents[key] = named_extent(self, node, depth)
+        return self._extents[key]
+
+    def scalar(self, name: str) -> str | None:
+        """What a name is called that a kernel's scalar is passed as."""
+        return self._known.scalars.get(name)
+
+    def expression(self, node: Node, depth: int = 0) -> str | None:
+        """An integer expression over scalars and parameters, None if it is none."""
+        text = None if depth > DEPTH else self._expression(node, depth)
+        return None if text is None or len(text) > LONGEST else text
+
+    def _expression(self, node: Node, depth: int) -> str | None:
+        kind, own = node.type, self.code.of(node).strip()
+        if (scalar := self.scalar(own)) is not None:
+            return scalar
+        if kind == "number_literal":
+            match = _INTEGER.fullmatch(own)
+            return match[1] if match else None
+        if kind == "parameter_declaration":
+            return self._like_a_parameter(node, depth)
+        if kind in ("identifier", "qualified_identifier"):
+            return self._name(own.rpartition("::")[2], depth)
+        if kind == "field_expression":
+            return self._component(node, depth)
+        if kind == "subscript_expression":
+            return self._item(node, depth)
+        if kind == "parenthesized_expression":
+            inner = self.expression(node.named_children[0], depth + 1)
+            return None if inner is None else bracketed(inner)
+        if kind == "cast_expression":
+            value = node.child_by_field_name("value")
+            return None if value is None else self.expression(value, depth + 1)
+        if kind == "binary_expression":
+            return self._binary(node, depth)
+        if kind == "conditional_expression":
+            return self._conditional(node, depth)
+        if kind == "sizeof_expression":
+            return self._size(node, depth)
+        if kind == "call_expression":
+            if (cast := self._cast(node)) is not None:
+                return self.expression(cast, depth + 1)
+            return value_of_call(
+                self._host,
+                node,
+                lambda one: self.expression(one, depth + 1),
+                lambda name: self._name(name, depth + 1),
+            )
+        if kind in LISTS and len(node.named_children) == 1:
+            return self.expression(node.named_children[0], depth + 1)
+        return None
+
+    def _cast(self, node: Node) -> Node | None:
+        """What is cast by ``Count(n)``, whatever the source calls its numbers."""
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        plain = called is not None and called.type in ("identifier", "primitive_type")
+        if called is None or not plain or given is None or len(given.named_children) != 1:
+            return None
+        element = self._types.element(self._type(self.code.of(called)))
+        number = element is not None and "int" in element.type and element.parts == 1
+        return given.named_children[0] if number else None
+
+    def _name(self, name: str, depth: int) -> str | None:
+        key = name, depth
+        if key not in self._names:
+            self._names[key] = self._named(name, depth)
+        return self._names[key]
+
+    def _named(self, name: str, depth: int) -> str | None:
+        """What a name stands for."""
+        if name in self._known.scalars:
+            return self._known.scalars[name]
+        if name in self._known.kept:
+            return name
+        macro = first_macro(self._codes, name)
+        if macro is not None:
+            return self._text(macro.body, depth) if macro.parameters is None else None
+        value = self.value(name)
+        text = None if value is None else self.expression(value, depth + 1)
+        if text is None and name not in self.locals.values:
+            text = self._from_outside(name, depth)
+        if text is None or (self._known.free and _is_zero(text)):
+            unknown = self._known.free or (self._known.own and is_count_name(name, compared=False))
+            return name if unknown and self._is_whole(name) else None
+        return bracketed(text)
+
+    def _from_outside(self, name: str, depth: int) -> str | None:
+        """What a name means that the function does not set: a constant, or what callers give."""
+        if name in self._host.constants and name not in self.locals.declared:
+            return self._text(self._host.constants[name], depth + 1)
+        passed = self.passed(name)
+        if passed is not None:
+            return passed[0].expression(passed[1], depth + 1)
+        given = self._template(name)
+        return given if given is not None and _INTEGER.fullmatch(given) else None
+
+    def _conditional(self, node: Node, depth: int) -> str | None:
+        names = ("condition", "consequence", "alternative")
+        parts = [node.child_by_field_name(name) for name in names]
+        a, b, c = (None if p is None else self.expression(p, depth + 1) for p in parts)
+        if a is not None and b is not None and c is not None:
+            return f"({a} ? {b} : {c})"
+        return (b or c) if self._known.free else None
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether a variable is one whole number."""
+        declared = self.locals.declared.get(name, "")
+        element = self._types.element(declared)
+        whole = element is not None and "int" in element.type and element.parts == 1
+        return (whole or declared == "auto") and not self.locals.pointers.get(name)
+
+    def value(self, name: str) -> Node | None:
+        """What a variable, or a member, is set to; None where that is not one thing."""
+        values = self.locals.values.get(name, [])
+        if self._known.free:
+            return next((value for value in values if value is not None), None)
+        return values[0] if len(values) == 1 else None
+
+    def _text(self, body: str, depth: int) -> str | None:
+        """What the text of a macro stands for."""
+        if depth > DEPTH or not re.fullmatch(r"[\w\s()+\-*/%<>&|^]+", body):
+            return None
+        for word in set(re.findall(r"[A-Za-z_]\w*", body)):
+            inner = self._name(word, depth + 1)
+            if inner is None:
+                return None
+            body = re.sub(rf"\b{word}\b", lambda _, text=inner: text, body)  # type: ignore[misc]
+            if len(body) > LONGEST:
+                return None
+        try:
+            parse_expression(_INTEGER.sub(r"\1", body))
+        except ExpressionError:
+            return None
+        return bracketed(_INTEGER.sub(r"\1", body))
+
+    def _component(self, node: Node, depth: int) -> str | None:
+        """``block.x`` of a ``dim3`` that is known."""
+        base, part = node.child_by_field_name("argument"), node.child_by_field_name("field")
+        if base is None or part is None or self.code.of(part) not in "xyz":
+            return None
+        member = self.value(self.code.of(node))
+        if member is not None:
+            return self.expression(member, depth + 1)
+        extent = self.extent(base, depth + 1) if base.type == "identifier" else None
+        index = "xyz".index(self.code.of(part))
+        if extent is None:
+            return None
+        return bracketed(extent[index]) if index < len(extent) else "1"
+
+    def _item(self, node: Node, depth: int) -> str | None:
+        """``grid[0]`` of an array whose items are set one by one, or where it is declared."""
+        value = self.value(self.code.of(node).strip())
+        base, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+        if value is None and base is not None and index is not None:
+            at, listed = self.code.of(index)[1:-1].strip(), self.value(self.code.of(base))
+            if at.isdigit() and listed is not None and listed.type == "initializer_list":
+                value = next(iter(listed.named_children[int(at) :]), None)
+        return None if value is None else self.expression(value, depth + 1)
+
+    def _like_a_parameter(self, node: Node, depth: int) -> str | None:
+        """A value that is read like a parameter: ``dim3 grid(a, b * c);`` reads like a prototype,
+        of which the second parameter is a pointer."""
+        kind, declared = (node.child_by_field_name(one) for one in ("type", "declarator"))
+        factors = [kind]
+        if declared is not None:
+            if declared.type != "pointer_declarator":
+                return None
+            factors.append(declared.child_by_field_name("declarator"))
+        texts = [
+            None if one is None else self._name(self.code.of(one).rpartition("::")[2], depth)
+            for one in factors
+        ]
+        known = [text for text in texts if text is not None]
+        return " * ".join(known) if len(known) == len(texts) else None
+
+    def _binary(self, node: Node, depth: int) -> str | None:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = node.child_by_field_name("operator")
+        if (
+            left is None
+            or right is None
+            or operator is None
+            or not _OPERATORS.fullmatch(operator.type)
+        ):
+            return None
+        a, b = self._operand(left, depth), self._operand(right, depth)
+        return None if a is None or b is None else f"{a} {operator.type} {b}"
+
+    def _operand(self, node: Node, depth: int) -> str | None:
+        text = self.expression(node, depth + 1)
+        return text if text is None or node.type in _WHOLE else bracketed(text)
+
+    def _size(self, node: Node, depth: int) -> str | None:
+        name, pointed = operand(self.code.of(node))
+        element = self._types.element(self._type(self.locals.declared.get(name, name)))
+        if element is None or "*" in name:
+            return None
+        if not pointed and (array := self.locals.arrays.get(name)) is not None:
+            count = items(array, lambda one: self.expression(one, depth + 1))
+            return None if count is None else f"{count} * {element.bytes}"
+        if self.locals.pointers.get(name, 0) != pointed:
+            return None
+        return str(element.bytes)
+
+
+def _real(text: str) -> float | None:
+    return float(text.rstrip("fFlL")) if _REAL.fullmatch(text) else None
+
+
+def _is_zero(text: str) -> bool:
+    """Whether a number is set only later: none of a launch's numbers is 0."""
+    return bare(text) == "0"

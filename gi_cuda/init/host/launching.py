@@ -1,0 +1,242 @@
+"""How a source's host code launches a kernel, as expressions that a target can hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tree_sitter import Node
+
+from gi_cuda.grammar import SourceLine
+from gi_cuda.grammar.frontends.cuda.constants import LONGEST
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
+from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.init.host.drawn import drawn
+from gi_cuda.init.host.host import HostCode, KnownNames, enclosing_function, is_name, template_names
+from gi_cuda.init.host.host_code import Resolver
+from gi_cuda.init.host.host_extents import extents_of
+from gi_cuda.init.host.in_python import plainer
+from gi_cuda.init.host.launch_calls import LaunchCall, launch_calls
+from gi_cuda.init.host.rounds import SECOND, counted
+from gi_cuda.init.host.value_ranges import Range
+from gi_cuda.init.kernel.sizes import bracketed
+
+_MOST = 6
+"""Launches of a kernel in one file that are read; a dispatcher may have a hundred."""
+
+_DEPTH = 3
+"""Numbers that are computed of each other, at most."""
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ADDRESS = re.compile(r"(?:\(\s*(?:const\s+)?void\s*\*\s*\)\s*)?&\s*([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSite:
+    """One launch of a kernel in host code.
+
+    Attributes:
+        place: where it is.
+        grid, block: up to three expressions each; None where they cannot be told.
+        shared: bytes of dynamic shared memory, None where that cannot be told.
+        loose: the three, with names for numbers that only a run tells; empty where not even that
+            can be said.
+        branch: what names are in the branch of a switch that the launch is in.
+        templates: template arguments, as the host code writes them; "" for what is not known.
+        values: what the host code passes for a parameter, or sets a member of a struct to that it
+            passes, where that is a number; in the second round of a loop.
+        computed: for a parameter that the host code computes from others, how.
+        types: declared type of each argument, where there is one.
+        passed: the text of what each parameter gets, as host code has it.
+        allocated: bytes that the host code allocates for a parameter, as an expression.
+        drawn: between which numbers the host code draws what a parameter points to.
+        note: what was found out about it, a line.
+    """
+
+    place: SourceLine
+    grid: tuple[str, ...] | None
+    block: tuple[str, ...] | None
+    shared: str | None
+    loose: tuple[tuple[str, ...], tuple[str, ...], str] = ((), (), "")
+    branch: Mapping[str, str] = field(default_factory=dict)
+    templates: tuple[str, ...] = ()
+    values: Mapping[str, int | float] = field(default_factory=dict)
+    computed: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    passed: Mapping[str, str] = field(default_factory=dict)
+    allocated: Mapping[str, str] = field(default_factory=dict)
+    drawn: Mapping[str, Range] = field(default_factory=dict)
+    note: str = ""
+
+
+def launch_sites(
+    host: HostCode, kernel: KernelSource, types: ElementTypes, known: KnownNames
+) -> list[LaunchSite]:
+    """The launches of a kernel in host code.
+
+    Args:
+        known: what may stay a name; the kernel's own scalars need not be said.
+    """
+    calls = [call for _, call in launch_calls(host, {kernel.definition.name})]
+    # In branches that are taken, if there are such.
+    reached = [call for call in calls if _is_reached(host, types, call.node)]
+    return [_site(host, kernel, types, known, call) for call in (reached or calls)[:_MOST]]
+
+
+def _is_reached(host: HostCode, types: ElementTypes, node: Node) -> bool:
+    """Whether host code gets to a launch, unless it is known that it does not."""
+    resolver = Resolver(host, node, types, KnownNames(starts=True, free=True))
+    child, parent = node, node.parent
+    while parent is not None and parent.type != "function_definition":
+        if parent.type == "if_statement":
+            taken = _condition(resolver, parent)
+            in_else = child == parent.child_by_field_name("alternative")
+            if taken is not None and bool(taken) == in_else:
+                return False
+        elif parent.type == "case_statement":
+            value = parent.child_by_field_name("value")
+            switch = None if parent.parent is None else parent.parent.parent
+            found = None if switch is None else _condition(resolver, switch)
+            wanted = None if value is None else resolver.number(value)
+            if wanted is not None and found is not None and wanted != found:
+                return False
+        child, parent = parent, parent.parent
+    return True
+
+
+def _branch(code: CudaFile, node: Node) -> dict[str, str]:
+    """What names are where a switch gets to a launch."""
+    found: dict[str, str] = {}
+    parent = node.parent
+    while parent is not None and parent.type != "function_definition":
+        value = parent.child_by_field_name("value") if parent.type == "case_statement" else None
+        switch = None if parent.parent is None else parent.parent.parent
+        clause = None if switch is None else switch.child_by_field_name("condition")
+        if value is not None and clause is not None and code.of(value).isdigit():
+            found[code.of(clause).strip("() ")] = code.of(value)
+        parent = parent.parent
+    return found
+
+
+def _condition(resolver: Resolver, statement: Node) -> int | float | None:
+    """The value of what an ``if`` or a ``switch`` asks for."""
+    clause = statement.child_by_field_name("condition")
+    value = None if clause is None else clause.child_by_field_name("value")
+    return None if value is None else resolver.number(value)
+
+
+def _site(
+    host: HostCode,
+    kernel: KernelSource,
+    types: ElementTypes,
+    known: KnownNames,
+    call: LaunchCall,
+) -> LaunchSite:
+    code, node = host.code, call.node
+    passed = list(zip(kernel.arguments, call.arguments, strict=False))
+    here = {code.of(n).strip(): a.name for a, n in passed if not a.pointers and is_name(n)}
+    for argument, passes in passed:
+        own = known.members.get(argument.name, {})
+        here |= {f"{code.of(passes).strip()}{path}": name for path, name in own.items()}
+    here = {**_copied(host, known.symbols), **here}
+    plain = Resolver(host, node, types, KnownNames(starts=True))
+    for text, name in [*here.items()]:
+        for other in plain.other_names(text):
+            here.setdefault(other, name)
+    resolver = Resolver(host, node, types, replace(known, scalars=here))
+    # How many threads a block has is no matter of how much data there is.
+    of_block = Resolver(host, node, types, replace(known, scalars=here, own=False))
+    loose = Resolver(host, node, types, replace(known, scalars=here, own=False, free=True))
+    values = {n: v for text, n in here.items() if (v := plain.number_of(text)) is not None}
+    values |= {a.name: v for a, n in passed if (v := plain.number(n)) is not None}
+    rounds = frozenset(counted(code, node, plain.number))
+    values |= {a.name: SECOND for a, n in passed if code.of(n).strip() in rounds}
+    # What a template of host code is made with that nobody calls here, is not known.
+    unknown = frozenset(template_names(code, enclosing_function(node)))
+    declared = {
+        a.name: t
+        for a, n in passed
+        if (t := resolver.declared_type(n)) is not None and unknown.isdisjoint(_NAME.findall(t))
+    }
+    templates = map(plainer, resolver.template_arguments(call.called))
+    return LaunchSite(
+        place=code.place(node),
+        grid=_extent(resolver, call.grid),
+        block=_extent(of_block, call.block),
+        shared="0" if call.shared is None else _plainer(of_block.expression(call.shared)),
+        loose=(
+            _extent(loose, call.grid) or (),
+            _extent(loose, call.block) or (),
+            ("0" if call.shared is None else _plainer(loose.expression(call.shared))) or "",
+        ),
+        branch=_branch(code, node),
+        templates=tuple(t if unknown.isdisjoint(_NAME.findall(t)) else "" for t in templates),
+        values=values,
+        computed=dict(_computed(resolver, types, passed, known.kept)),
+        types=declared,
+        passed={a.name: resolver.origin(n) for a, n in passed},
+        allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
+        drawn={a.name: d for a, n in passed if a.pointers and (d := drawn(host, node, n))},
+    )
+
+
+def _copied(host: HostCode, symbols: Mapping[str, str]) -> dict[str, str]:
+    """For the variables that host code copies to some symbols, what these are called as sizes."""
+    found: dict[str, str] = {}
+    for call in host.calls.get("cudaMemcpyToSymbol", ()) if symbols else ():
+        given = [host.code.of(one) for one in parts(call.child_by_field_name("arguments"))]
+        name = symbols.get(given[0].strip('&( )"').rpartition("::")[2]) if given else None
+        variable = _ADDRESS.fullmatch(given[1]) if len(given) > 1 else None
+        if name is not None and variable is not None:
+            found.setdefault(variable[1], name)
+    return found
+
+
+def _extent(resolver: Resolver, nodes: Sequence[Node]) -> tuple[str, ...] | None:
+    found = resolver.extent(nodes[0]) if len(nodes) == 1 else extents_of(resolver, nodes)
+    return None if found is None else tuple(map(plainer, found))
+
+
+def _plainer(text: str | None) -> str | None:
+    return None if text is None else plainer(text)
+
+
+def _computed(
+    resolver: Resolver,
+    types: ElementTypes,
+    passed: Sequence[tuple[Argument, Node]],
+    kept: frozenset[str],
+) -> Iterator[tuple[str, str]]:
+    """The parameters for which the host code passes what it computes from others, as far as these
+    are whole numbers: no other have a value in expressions of a target."""
+    made = {argument.name: resolver.made_from_others(node) or "" for argument, node in passed}
+    whole = {
+        argument.name
+        for argument, node in passed
+        if not argument.pointers and is_name(node) and not _is_real(types, argument)
+    }
+    known = {name for name in whole if not _NAME.search(made[name])}
+    for argument, _ in passed:
+        own = argument.name
+        text = _written_out(made[own], {n: t for n, t in made.items() if t and n not in known})
+        names = set(_NAME.findall(text))
+        if names <= known | kept and names & known:
+            yield own, text
+        elif own in whole:
+            known.add(own)
+
+
+def _written_out(text: str, made: Mapping[str, str]) -> str:
+    """An expression with those of what it is computed from in place of their names."""
+    for _ in range(_DEPTH):
+        if len(text) > LONGEST or made.keys().isdisjoint(_NAME.findall(text)):
+            break
+        text = _NAME.sub(lambda match: bracketed(made.get(match[0], match[0])), text)
+    return text
+
+
+def _is_real(types: ElementTypes, argument: Argument) -> bool:
+    element = types.element(argument.type)
+    return element is not None and element.floating

@@ -1,0 +1,105 @@
+"""How functions find items of arrays: by which index, and what holds an item."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
+from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.init.kernel.access import LOADS
+
+_SPACE = re.compile(r"\s+")
+AROUND = frozenset({"parenthesized_expression", "cast_expression"})
+"""What may be around an expression that is the same."""
+
+
+def holders_of(code: CudaFile, body: Node, items: Collection[Node]) -> frozenset[str]:
+    """The variables that hold some of these items and nothing else."""
+    holding, others = set[str](), set[str]()
+    for node in walk(body):
+        left, right = set_by(node)
+        target = None if left is None else name_node(left)
+        if target is not None:
+            (holding if right in items else others).add(code.of(target))
+        elif node.type == "update_expression":
+            others.add(code.of(node).strip("+-"))
+    return frozenset(holding - others)
+
+
+def around(node: Node) -> Node:
+    """An expression with the parentheses and casts around it, or the part of it that is taken."""
+    while node.parent is not None and (
+        node.parent.type in AROUND or node.parent.type == "field_expression"
+    ):
+        node = node.parent
+    return node
+
+
+def loaded(code: CudaFile, item: Node) -> Node:
+    """An item of an array, and what loads it from its address, with what is around it."""
+    node = around(item)
+    address = node.parent
+    if address is not None and address.type == "pointer_expression":
+        given = address.parent
+        call = None if given is None or given.type != "argument_list" else given.parent
+        called = None if call is None else call.child_by_field_name("function")
+        if call is not None and called is not None and code.of(called) in LOADS:
+            return around(call)
+    return node
+
+
+def factors_of(code: CudaFile, product: Node) -> tuple[str, ...]:
+    """The names that are multiplied with something, the last one first."""
+    if product.type != "binary_expression" or operator_of(code, product) != "*":
+        return ()
+    both = (product.children[-1], product.children[0])
+    return tuple(code.of(one) for one in both if one.type in ("identifier", "field_expression"))
+
+
+def item_index(code: CudaFile, node: Node, name: str) -> str | None:
+    """The index of an item of an array, if a node is one."""
+    if node.type == "subscript_expression":
+        argument, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+        if argument is not None and code.of(argument) == name and index is not None:
+            return squeezed(code.of(index)[1:-1])
+    elif node.type == "pointer_expression" and code.of(node).startswith("*"):
+        return _behind(code, node.child_by_field_name("argument"), name)
+    elif node.type == "call_expression":
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if called is not None and code.of(called) in LOADS and given is not None:
+            return _behind(code, given.named_children[0] if given.named_children else None, name)
+    return None
+
+
+def _behind(code: CudaFile, node: Node | None, name: str) -> str | None:
+    """The index in ``name + index``."""
+    if node is not None and node.type == "parenthesized_expression" and node.named_children:
+        node = node.named_children[0]
+    if node is None or node.type != "binary_expression":
+        return None
+    left, _, right = node.children
+    plain = code.of(left) == name and operator_of(code, node) == "+"
+    return squeezed(code.of(right)) if plain else None
+
+
+def set_by(node: Node) -> tuple[Node | None, Node | None]:
+    """What a declaration or assignment sets, and to what."""
+    if node.type == "init_declarator":
+        return node.child_by_field_name("declarator"), node.child_by_field_name("value")
+    if node.type == "assignment_expression":
+        left = node.child_by_field_name("left")
+        plain = left is not None and left.type == "identifier"
+        return (left if plain else None), node.child_by_field_name("right")
+    return None, None
+
+
+def operator_of(code: CudaFile, node: Node) -> str:
+    operator = node.child_by_field_name("operator")
+    return "" if operator is None else code.of(operator)
+
+
+def squeezed(text: str) -> str:
+    return _SPACE.sub("", text)

@@ -1,0 +1,229 @@
+"""What whole numbers in an array mean to a kernel, as far as its text tells.
+
+Some say where rows, lists or sequences begin and end in other arrays: of these each is no less than
+the one before, and with others rows would end before they begin. What is looked for by halves is
+sorted: among random numbers hardly anything is found so. Some only say yes or no: of random numbers
+nearly all would say yes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, signature, walk
+from gi_cuda.grammar.frontends.cuda.functions import Definition
+from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.init.kernel.indexing import (
+    AROUND,
+    holders_of,
+    item_index,
+    operator_of,
+    set_by,
+    squeezed,
+)
+
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
+_DEEPEST = 4
+_HALVED = re.compile(r"\+.*?(?:/2\b|>>1\b)|(?:/2[uUlL]*|>>1)\)?\+")
+"""What halves a range, without white space: ``(low+high)/2``, ``low+(high-low)/2``."""
+_ORDERS = frozenset({"<", ">", "<=", ">="})
+
+
+def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0) -> bool:
+    """Whether a kernel takes neighbours in an array for where something begins and ends.
+
+    Two items, one behind the other, are that where a loop goes from one to the other, or their
+    difference is a length and the first one leads to a place in another array.
+
+    Args:
+        name: of the pointer, as the function has it.
+        depth: how many calls were followed to the function.
+    """
+    body = function.node.child_by_field_name("body")
+    if body is None or depth > _DEEPEST:
+        return False
+    if any(_Pair(code, low, high, name).bounds(body) for low, high in _pairs(code, body, name)):
+        return True
+    return any(
+        are_offsets(code, called, own, depth + 1) for called, own in _given(code, body, name)
+    )
+
+
+def are_sorted(code: CudaFile, function: Definition, name: str, depth: int = 0) -> bool:
+    """Whether a kernel looks for something in an array by halves.
+
+    Args:
+        name: of the pointer, as the function has it.
+        depth: how many calls were followed to the function.
+    """
+    body = function.node.child_by_field_name("body")
+    if body is None or depth > _DEEPEST:
+        return False
+    if any(_halves(code, loop, name) for loop in walk(body) if loop.type in _LOOPS):
+        return True
+    return any(are_sorted(code, called, own, depth + 1) for called, own in _given(code, body, name))
+
+
+def _halves(code: CudaFile, loop: Node, name: str) -> bool:
+    """Whether a loop compares the item in the middle of a range of an array with something."""
+    middles, pointers = set[str](), set[str]()
+    for node in walk(loop):
+        left, right = set_by(node)
+        target = None if left is None else name_node(left)
+        if target is not None and right is not None and _HALVED.search(squeezed(code.of(right))):
+            middles.add(code.of(target))
+            # Of a pointer to the middle the range's own is a part.
+            says = any(one.type == "identifier" and code.of(one) == name for one in walk(right))
+            pointers |= {code.of(target)} if says else set()
+    items = [
+        one
+        for one in walk(loop)
+        if item_index(code, one, name) in middles
+        or (one.type == "pointer_expression" and code.of(one).lstrip("* ") in pointers)
+    ]
+    holding = holders_of(code, loop, items)
+    return any(
+        one in items or (one.type == "identifier" and code.of(one) in holding)
+        for node in walk(loop)
+        if node.type == "binary_expression" and operator_of(code, node) in _ORDERS
+        for side in (node.children[0], node.children[-1])
+        for one in walk(side)
+    )
+
+
+def are_flags(code: CudaFile, function: Definition, name: str) -> bool:
+    """Whether a kernel asks of items of an array only whether they are 0.
+
+    Args:
+        name: of the pointer, as the function has it.
+    """
+    body = function.node.child_by_field_name("body")
+    if body is None or any(_given(code, body, name)):
+        return False
+    used = [one for one in walk(body) if one.type == "identifier" and code.of(one) == name]
+    items = [one for one in walk(body) if item_index(code, one, name) is not None]
+    return len(used) == len(items) > 0 and all(_is_asked(code, one) for one in items)
+
+
+def _is_asked(code: CudaFile, node: Node) -> bool:
+    """Whether only that matters of an expression which is 0 or not."""
+    parent = node.parent
+    while parent is not None and parent.type == "parenthesized_expression":
+        node, parent = parent, parent.parent
+    if parent is None:
+        return False
+    if parent.type in ("if_statement", "condition_clause", "while_statement"):
+        return True
+    if parent.type == "conditional_expression":
+        return parent.child_by_field_name("condition") == node
+    operator = operator_of(code, parent)
+    if parent.type == "binary_expression" and operator in ("==", "!="):
+        others = [code.of(one) for one in (parent.children[0], parent.children[-1]) if one != node]
+        return others[:1] in (["0"], ["1"], ["true"], ["false"])
+    return operator in ("!", "&&", "||")
+
+
+def _pairs(code: CudaFile, body: Node, name: str) -> Iterator[tuple[str, str]]:
+    """Indices of items of which one is right behind the other, without white space."""
+    indices = {index for node in walk(body) if (index := item_index(code, node, name)) is not None}
+    for index in indices:
+        for behind in (f"{index}+1", f"({index})+1", f"1+{index}"):
+            if behind in indices:
+                yield index, behind
+        for before in (f"{index}-1", f"({index})-1"):
+            if before in indices:
+                yield before, index
+
+
+def _given(code: CudaFile, body: Node, name: str) -> Iterator[tuple[Definition, str]]:
+    """The functions that get a pointer as it is, and what they call it."""
+    for node in walk(body):
+        if node.type != "call_expression":
+            continue
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        plain = "" if called is None else code.of(called).partition("<")[0].rpartition("::")[2]
+        if given is None or (definition := code.function(plain)) is None:
+            continue
+        own = list(signature(code, definition))
+        for at, argument in enumerate(given.named_children[: len(own)]):
+            if code.of(argument) == name and own[at].name:
+                yield definition, own[at].name
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two neighbours in an array, by their indices."""
+
+    code: CudaFile
+    low: str
+    high: str
+    name: str
+
+    def bounds(self, body: Node) -> bool:
+        """Whether they are begin and end of something."""
+        low, high = self._carriers(body, self.low), self._carriers(body, self.high)
+        return any(
+            self._goes(node, low, high) or self._leads(node, body, low, high)
+            for node in walk(body)
+            if node.type in _LOOPS or node.type == "binary_expression"
+        )
+
+    def _carriers(self, body: Node, index: str) -> frozenset[str]:
+        """The variables that hold an item, or what is computed from it."""
+        found: frozenset[str] = frozenset()
+        for node in walk(body):
+            left, right = set_by(node)
+            target = None if left is None else name_node(left)
+            if target is not None and right is not None and self._says(right, index, found):
+                found |= {self.code.of(target)}
+        return found
+
+    def _says(self, node: Node | None, index: str, carriers: frozenset[str]) -> bool:
+        """Whether an expression takes an item, or a variable that holds it."""
+        return node is not None and any(
+            item_index(self.code, one, self.name) == index
+            or (one.type == "identifier" and self.code.of(one) in carriers)
+            for one in walk(node)
+        )
+
+    def _goes(self, loop: Node, low: frozenset[str], high: frozenset[str]) -> bool:
+        """Whether a loop goes from one to the other."""
+        condition = loop.child_by_field_name("condition")
+        if loop.type not in _LOOPS or not self._says(condition, self.high, high):
+            return False
+        begins = loop.child_by_field_name("initializer")
+        return self._says(begins, self.low, low) or self._says(condition, self.low, low)
+
+    def _leads(self, node: Node, body: Node, low: frozenset[str], high: frozenset[str]) -> bool:
+        """Whether it is how much lies between them, and the first one leads to a place."""
+        if node.type != "binary_expression" or operator_of(self.code, node) != "-":
+            return False
+        left, _, right = node.children
+        if not (self._is(left, self.high, high) and self._is(right, self.low, low)):
+            return False
+        return any(
+            self._says(one.child_by_field_name("indices"), self.low, low)
+            for one in walk(body)
+            if one.type == "subscript_expression" and item_index(self.code, one, self.name) is None
+        ) or any(
+            self._says(one, self.low, low) and _is_pointer(self.code, one, body)
+            for one in walk(body)
+            if one.type == "binary_expression" and operator_of(self.code, one) == "+"
+        )
+
+    def _is(self, node: Node, index: str, carriers: frozenset[str]) -> bool:
+        """Whether an expression is an item, or a variable that holds it."""
+        while node.type in AROUND:
+            node = node.child_by_field_name("value") or node.named_children[0]
+        return item_index(self.code, node, self.name) == index or self.code.of(node) in carriers
+
+
+def _is_pointer(code: CudaFile, addition: Node, body: Node) -> bool:
+    """Whether something is added to what the function gets by pointer."""
+    left = code.of(addition.children[0])
+    head = "" if body.parent is None else code.of(body.parent).partition("{")[0]
+    return re.search(rf"[*\]][^,()]*\b{re.escape(left)}\b\s*(?=[,)])", head) is not None

@@ -1,0 +1,1 @@
+"""From a kernel and its host code to a proposal for a target."""

@@ -1,0 +1,271 @@
+"""What a kernel gets: buffers, scalars, structs, and what the host code passes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.constants import constant
+from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.grammar.frontends.cuda.file import Argument
+from gi_cuda.grammar.frontends.cuda.functions import function_declarator
+from gi_cuda.init.host.launching import LaunchSite
+from gi_cuda.init.kernel.access import accesses
+from gi_cuda.init.kernel.array_rows import counted_rows, filled_rows
+from gi_cuda.init.kernel.meanings import are_flags, are_offsets, are_sorted
+from gi_cuda.init.kernel.places import leads_into
+from gi_cuda.init.proposing.buffers import (
+    COUNTS,
+    FLAGS,
+    OFFSETS,
+    SORTED,
+    Fill,
+    ProposedBuffer,
+    of_pointer,
+)
+from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct, pointed, take_apart
+from gi_cuda.init.proposing.shapes import declared_shape, is_polymorphic, opaque
+from gi_cuda.init.proposing.texture_setup import set_up
+from gi_cuda.init.proposing.textures import is_object, memory_of
+from gi_cuda.init.source.headers import where_to_look
+from gi_cuda.init.source.layouts import Layouts, Shape
+from gi_cuda.init.source.sources import Chosen
+from gi_cuda.spec.numbers import NumberType
+
+_PLACE = 4
+"""Bytes of a number that can say where something is, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """All that a kernel gets.
+
+    Attributes:
+        names: of what stands for each parameter, in the kernel's order.
+        symbols: variables in constant memory that say how much data there is, and what they are
+            called as sizes.
+    """
+
+    buffers: tuple[ProposedBuffer, ...]
+    scalars: tuple[ProposedScalar, ...]
+    structs: tuple[ProposedStruct, ...]
+    names: tuple[str, ...]
+    symbols: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_arguments(source: Chosen, use: LaunchSite | None, layouts: Layouts) -> Arguments:
+    """What a kernel gets.
+
+    Args:
+        use: a launch, for what the host code passes.
+        layouts: of what the text alone does not tell.
+
+    Raises:
+        UserError: a parameter that no target can pass.
+    """
+    reader = _Reader(source, use, layouts.parameters)
+    declared = source.kernel.arguments
+    head = function_declarator(source.kernel.definition.node)
+    packed = head is not None and "..." in source.code.of(head)
+    if packed or any(not reader.is_plain(argument) for argument in declared):
+        shapes = layouts.parameters() or ()
+        # A pack is one parameter in the text, and several for the compiler.
+        further = range(len(declared), len(shapes))
+        declared = (
+            *declared,
+            *(Argument(f"argument{n + 1}", "", 0, False, False) for n in further),
+        )
+    for index, argument in enumerate(declared):
+        reader.take(index, argument)
+    buffers, scalars, structs = reader.buffers, reader.scalars, reader.structs
+    return Arguments(tuple(buffers), tuple(scalars), tuple(structs), tuple(reader.names))
+
+
+class _Reader:
+    """Takes one parameter after the other."""
+
+    def __init__(
+        self,
+        source: Chosen,
+        use: LaunchSite | None,
+        shapes: Callable[[], Sequence[Shape] | None],
+    ) -> None:
+        self._source, self._use, self._shapes = source, use, shapes
+        self._taken = {one.name for one in source.kernel.arguments} | set(source.code.macros)
+        self._pointers = {one.name for one in source.kernel.arguments if one.pointers == 1}
+        self.buffers: list[ProposedBuffer] = []
+        self.scalars: list[ProposedScalar] = []
+        self.structs: list[ProposedStruct] = []
+        self.names: list[str] = []
+
+    def is_plain(self, argument: Argument) -> bool:
+        """Whether the text alone says what a parameter is."""
+        types = self._source.types
+        if is_object(types, argument):
+            return True
+        if argument.type == "void" and argument.pointers == 1:
+            return True
+        element = types.element(argument.type)
+        known = element is not None and argument.pointers <= 1 and not argument.reference
+        return known and (argument.pointers == 1 or (element is not None and element.parts == 1))
+
+    def take(self, index: int, argument: Argument) -> None:
+        """Say what stands for a parameter."""
+        source = self._source
+        name = argument.name or self._free(f"argument{index + 1}")
+        self.names.append(name)
+        if is_object(source.types, argument):
+            self._object(replace(argument, name=name))
+        elif self.is_plain(argument):
+            self._plain(name, argument)
+        else:
+            shapes = self._shapes() or ()
+            shape = shapes[index] if index < len(shapes) else None
+            shape = shape or declared_shape(source.types, argument) or opaque(argument)
+            if shape is None or not self._shaped(name, argument, shape):
+                raise _cannot(source, f"the parameter {name!r}", argument, shape)
+
+    def _object(self, argument: Argument) -> None:
+        source, use = self._source, self._use
+        taken = sorted(self._taken)
+        memory = memory_of(source.code, source.kernel.definition, argument, source.types, taken)
+        passed = "" if use is None else use.passed.get(argument.name, "")
+        texts = (source.code.text, *(host.code.text for host in source.hosts))
+        self.buffers.append(set_up(memory, texts, passed, source.types))
+
+    def _plain(self, name: str, argument: Argument) -> None:
+        element = self._source.types.element(argument.type)
+        if argument.pointers:
+            self._pointer(name, argument, element or Element("uint8"))
+        elif element is not None:
+            self.scalars.append(_scalar(name, element, self._use))
+
+    def _pointer(self, name: str, argument: Argument, element: Element) -> None:
+        code, definition = self._source.code, self._source.kernel.definition
+        access = accesses(code, definition, name)
+        buffer = of_pointer(name, element, access, argument.text, const=argument.const)
+        if buffer.is_whole and buffer.role == "input":
+            if element.bytes >= _PLACE and are_offsets(code, definition, name):
+                buffer = buffer.with_data(
+                    OFFSETS, "rising: where one row ends, the next one begins"
+                )
+            elif element.bytes >= _PLACE and are_sorted(code, definition, name):
+                buffer = buffer.with_data(SORTED, "sorted: it is searched by halves")
+            elif are_flags(code, definition, name):
+                buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
+            elif counted_rows(code, definition, name) is not None:
+                buffer = buffer.with_data(COUNTS, "how many rows of others each has")
+            elif (length := filled_rows(code, definition, name)) is not None:
+                most = min(COUNTS.high - 1, self._number(length) or COUNTS.high)
+                buffer = buffer.with_data(Fill(0, most + 1), "how much of its row each has")
+            elif element.bytes >= _PLACE:
+                led = leads_into(code, definition, name, self._pointers)
+                buffer = buffer if led is None else buffer.leading_into(led)
+        elif _is_whole_vector(element) and buffer.role == "input":
+            # Of the corners of a triangle all are places in one array.
+            led = leads_into(code, definition, name, self._pointers)
+            led = None if led is None else led._replace(once=False, within=(), others=None)
+            buffer = buffer if led is None else buffer.leading_into(led)
+        self.buffers.append(buffer)
+
+    def _number(self, text: str) -> int | None:
+        """A number of the source, or what host code passes for it."""
+        known = constant(self._source.code, text)
+        passed = None if self._use is None else self._use.values.get(text)
+        return passed if known is None and isinstance(passed, int) else known
+
+    def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:
+        """Take a parameter of which the compiler knows the type; False where no target can."""
+        if shape.kind == "number":
+            self.scalars.append(_scalar(name, Element(shape.name, truth=shape.truth), self._use))
+        elif is_polymorphic(self._source, shape):
+            return False
+        elif shape.kind == "pointer" and not argument.reference:
+            self.buffers += pointed(self._source, name, name, shape, self._taken)
+        elif shape.kind == "struct" and not argument.reference:
+            parts = take_apart(self._source, name, shape, self._taken)
+            if parts is None:
+                return False
+            self.structs.append(parts.struct)
+            self.scalars += parts.scalars
+            self.buffers += parts.buffers
+        else:
+            return False
+        return True
+
+    def _free(self, name: str) -> str:
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
+def with_members_set(
+    scalars: Sequence[ProposedScalar], use: LaunchSite | None
+) -> tuple[ProposedScalar, ...]:
+    """The scalars; members of structs are what host code sets them to, where that is a number.
+
+    Args:
+        use: a launch that was read with the names of members.
+    """
+    values = {} if use is None else use.values
+    return tuple(
+        replace(one, value=values[one.name], source=True)
+        if one.member
+        and one.name in values
+        and one.count == 1
+        and not (isinstance(values[one.name], float) and not one.element.floating)
+        else one
+        for one in scalars
+    )
+
+
+def _cannot(source: Chosen, what: str, argument: Argument, shape: Shape | None) -> UserError:
+    kind = argument.text + ("&" if argument.reference else "")
+    said = f"{what} of {source.kernel.name} is of type `{kind}`, which no target can pass"
+    hint = "targets pass numbers, structs, textures, surfaces, pointers to numbers or plain structs"
+    if shape is not None and shape.kind == "function":
+        hint = (
+            "only device code can take the address of a device function: let the kernel name the"
+            " function itself, or take it as a template parameter, and try again"
+        )
+    elif argument.type in {one.name for one in source.kernel.templates if one.type is None}:
+        hint = (
+            f"{argument.type} is a parameter of its template, and no launch that is found says what"
+            " it stands for: write the instance into the file that defines it, template __global__"
+            f" void {source.kernel.name}<TYPES>(...);, or name a file that launches it: --host FILE"
+        )
+    elif shape is None and (lost := source.headers.not_found):
+        said += f" while {lost[0]!r} is not found, which its file includes"
+        hint = where_to_look(source.code.path, lost[0])
+    elif shape is None:
+        hint = (
+            "no file that is found declares this type: include the header that does; if it is"
+            " included, say where it is: -I DIR"
+        )
+    elif is_polymorphic(source, shape):
+        hint = (
+            "objects with virtual functions can only be made on the device: let the kernel take the"
+            " data that such an object has"
+        )
+    else:
+        hint += "; let the kernel take these"
+    return UserError(said, where=source.code.where(source.kernel.definition.node), hint=hint)
+
+
+def _is_whole_vector(element: Element) -> bool:
+    plain = not element.fields and not element.addresses
+    whole = "int" in element.type and element.bytes >= _PLACE * element.parts
+    return plain and whole and element.parts > 1
+
+
+def _scalar(name: str, element: Element, use: LaunchSite | None) -> ProposedScalar:
+    element = replace(element, type=NumberType(element.type).dtype.name)
+    computed = None if use is None or element.floating else use.computed.get(name)
+    if computed is not None:
+        return ProposedScalar(name, element, 0, source=True, computed=computed)
+    value = None if use is None else use.values.get(name)
+    if value is not None and not (isinstance(value, float) and not element.floating):
+        return ProposedScalar(name, element, value, source=True)
+    return ProposedScalar.guessed(name, element)

@@ -1,0 +1,181 @@
+"""Numbers that go with others: the pitch of rows with their width, sizes of several matrices."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations_with_replacement
+
+from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.init.kernel.array_rows import CountedRows
+from gi_cuda.init.kernel.count_names import is_of_threads
+from gi_cuda.init.kernel.sizes import is_few, is_looped
+from gi_cuda.init.proposing.buffers import ProposedBuffer
+from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct
+
+_PITCH = re.compile(r"(?i)\w*(?:pitch|stride)|ld[a-z]?|\w*_ld")
+_WIDTH = re.compile(r"(?i)\w*width|w|\w*col(?:umn)?s?|nx|\w*_w|img_?w|size_?x|dim_?x|n")
+_OF_BYTES = re.compile(r"\bchar\s*(?:const\s*)?\*")
+_POINTERS = Element("uint64", addresses=True)
+_ROW = 16
+"""Items in a row, where nothing says how many."""
+
+_LARGEST = 16
+"""Bytes of the largest item of a row, which a pitch in bytes has room for."""
+
+
+def is_pitch_name(name: str) -> bool:
+    """Whether a number is called what says how far rows are apart, or how long they are."""
+    return any(kind.fullmatch(name) for kind in (_PITCH, _WIDTH))
+
+
+def consistent(
+    scalars: Sequence[ProposedScalar],
+    counting: Sequence[str],
+    texts: Sequence[str],
+    rows: Sequence[CountedRows] = (),
+) -> tuple[ProposedScalar, ...]:
+    """The scalars, some of them computed from those that say how much data there is.
+
+    Args:
+        counting: names of these.
+        texts: of the kernel, and of what it reaches.
+        rows: through which the kernel goes: the place in one is less than their length.
+    """
+    counts = [one for one in scalars if one.name in counting]
+    tied = _of_several_structs(counts, texts)
+    names = {one.written: one.name for one in counts}
+    for found in rows:
+        bounds = [names[bound] for bound in found.bounds if bound in names]
+        tied |= {name: names[found.length] for name in bounds if found.length in names}
+    tied = {name: to for name, to in tied.items() if name != to and to not in tied}
+    own = [one for one in counts if one.name not in tied]
+    items = [one.name for one in own if not is_of_threads(one.meaning)]
+    fitting = []
+    for one in scalars:
+        free = one.computed is None and not one.source and one.count == 1
+        width = _width(one, counts)
+        if one.name in tied:
+            one = replace(one, computed=tied[one.name], note="as of the others: all fit together")
+        elif free and items and one in counts and is_of_threads(one.meaning):
+            one = replace(one, computed=" * ".join(items), note="assumed: one for each item")
+        elif free and width and "int" in one.element.type and _is_pitch(one, texts[0]):
+            width = tied.get(width, width)
+            wide = "pitch" in one.meaning.lower() and _OF_BYTES.search(texts[0])
+            text = f"{width} * {_LARGEST}" if wide else width
+            one = replace(one, computed=text, note="assumed: rows without gaps")
+        fitting.append(one)
+    return tuple(fitting)
+
+
+def _is_pitch(scalar: ProposedScalar, body: str) -> bool:
+    """Whether a scalar says how far rows are apart: nothing is divided by that."""
+    divides = re.search(rf"[/%]\s*{re.escape(scalar.written)}\b", body)
+    return _PITCH.fullmatch(scalar.meaning) is not None and divides is None
+
+
+def _of_several_structs(counts: Sequence[ProposedScalar], texts: Sequence[str]) -> dict[str, str]:
+    """For sizes in several structs that have a member of the same name, as several matrices have,
+    the sizes that they are the same as.
+
+    Those of one name are, as images have one height; all are where a loop goes through a row of one
+    matrix, since that may be a column of another one.
+    """
+    members = [one for one in counts if one.member]
+    names = [one.meaning for one in members]
+    if len(set(names)) == len(names):
+        return {}
+    whole = any(is_looped(text, one.meaning) for text in texts for one in members)
+    first = {name: members[0 if whole else names.index(name)].name for name in names}
+    return {one.name: to for one in members if (to := first[one.meaning]) != one.name}
+
+
+def _width(pitch: ProposedScalar, counts: Sequence[ProposedScalar]) -> str | None:
+    """The number that says how long a row is: that of the same struct, or the kernel's."""
+    whole = pitch.member.partition(".")[0]
+    wide = [one for one in counts if _WIDTH.fullmatch(one.meaning)]
+    near = [one.name for one in wide if whole and one.member.startswith(f"{whole}.")]
+    own = [one.name for one in wide]
+    return next(iter([*near, *own]), None)
+
+
+def of_structs(
+    structs: Sequence[ProposedStruct],
+    buffers: Sequence[ProposedBuffer],
+    scalars: Sequence[ProposedScalar],
+    counting: Sequence[str],
+) -> tuple[ProposedBuffer, ...]:
+    """The buffers; those of a struct that says how much data there is have so many items.
+
+    Args:
+        counting: names of the scalars that say so, or did before others were computed from them.
+    """
+    values = {one.name: one.computed or one.name for one in scalars if one.name in counting}
+    sizes: dict[str, str] = {}
+    for struct in structs:
+        own = [values[name] for name, _ in struct.members if name in values]
+        sizes |= {name: " * ".join(own) for name, _ in struct.members if own}
+    return tuple(replace(b, elements=b.elements or sizes.get(b.name)) for b in buffers)
+
+
+def of_counts(items: str, values: Mapping[str, int | float]) -> str:
+    """How many items there are, with the one count whose value a product of plain numbers in it is
+    in place of these: host code may compute that count of constants by which it allocates.
+
+    Args:
+        items: the text that says so; what is no plain product stays as it is.
+        values: what host code has for the counts.
+    """
+    number, names = _product(items)
+    found = [name for name, value in values.items() if value == number]
+    # A small number is the same as another one by chance.
+    if len(found) != 1 or found[0] in names or is_few(values, found[0]):
+        return items
+    return " * ".join([*found, *names])
+
+
+def of_pairs(items: str, values: Mapping[str, int | float]) -> str:
+    """How many items there are, with the one pair of counts whose product the plain numbers in it
+    are in place of these: host code may compute both of the constants by which it allocates.
+
+    Args:
+        items: the text that says so; what is no plain product stays as it is.
+        values: what host code has for the counts that may be meant.
+    """
+    number, names = _product(items)
+    large = [name for name in values if not is_few(values, name)]
+    pairs = combinations_with_replacement(large, 2)
+    found = [pair for pair in pairs if math.prod(values[name] for name in pair) == number]
+    if len(found) != 1 or any(name in names for name in found[0]):
+        return items
+    return " * ".join([*found[0], *names])
+
+
+def _product(items: str) -> tuple[int, list[str]]:
+    """The product of the plain numbers in a product, and its names; of anything else, 0."""
+    factors = [one.strip() for one in items.split("*")]
+    numbers = [int(one) for one in factors if one.isdecimal()]
+    names = [one for one in factors if not one.isdecimal()]
+    plain = bool(numbers) and all(map(str.isidentifier, names))
+    return math.prod(numbers) if plain else 0, names
+
+
+def with_rows(
+    buffers: Sequence[ProposedBuffer], counting: Sequence[str]
+) -> tuple[ProposedBuffer, ...]:
+    """The buffers; of pointers to rows there are as many as of the first of what counts."""
+    tables = [one for one in buffers if one.addresses and one.element == _POINTERS]
+    rows = {name for one in tables for name, _ in one.addresses}
+    if not counting or not tables:
+        return tuple(buffers)
+    whole = None if len(counting) > 1 else f"{counting[0]} * {_ROW}"
+    return tuple(
+        replace(one, elements=counting[0])
+        if one in tables
+        else replace(one, elements=one.elements or whole)
+        if one.name in rows
+        else one
+        for one in buffers
+    )

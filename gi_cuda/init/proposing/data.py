@@ -1,0 +1,345 @@
+"""What a kernel works on, and how much of it there is: by its launches, else by names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gi_cuda.init.host.launching import LaunchSite
+from gi_cuda.init.host.rounds import SECOND
+from gi_cuda.init.kernel.access import is_compared
+from gi_cuda.init.kernel.array_rows import CountedRows, counted_rows, is_row_length
+from gi_cuda.init.kernel.count_names import is_count_name, is_of_window
+from gi_cuda.init.kernel.sizes import (
+    Extent,
+    elements,
+    extents,
+    is_few,
+    is_looped,
+    rounds_down,
+    small_enough,
+)
+from gi_cuda.init.proposing.arguments import Arguments, with_members_set
+from gi_cuda.init.proposing.buffers import COUNTS, Fill, ProposedBuffer
+from gi_cuda.init.proposing.consistent import consistent, of_counts, of_pairs, of_structs, with_rows
+from gi_cuda.init.proposing.members import ProposedScalar, set_apart, written_members
+from gi_cuda.init.proposing.texture_setup import shaped
+from gi_cuda.init.source.sources import Chosen
+from gi_cuda.spec.expression import ExpressionError, parse
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_WIDEST = 10**6
+"""Numbers further apart than that say nothing but that there are such."""
+
+_MANY = 1024
+"""Threads that probably have one item each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """A kernel's launches in the host code.
+
+    Attributes:
+        found: with the names of active parameters.
+        named: the same with the names of all macros and constants.
+    """
+
+    found: Sequence[LaunchSite]
+    named: Sequence[LaunchSite]
+
+    @property
+    def use(self) -> LaunchSite | None:
+        """The launch by which the target is made; None where there is none."""
+        return self.found[0] if self.found else None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelData:
+    """What a kernel works on, and how much of it there is.
+
+    Attributes:
+        launches: in the names that say how much.
+    """
+
+    launches: Launches
+    buffers: tuple[ProposedBuffer, ...]
+    scalars: tuple[ProposedScalar, ...]
+    extents: tuple[Extent, ...]
+
+
+def data_of(
+    source: Chosen,
+    given: Arguments,
+    symbols: Sequence[str],
+    launches: Launches,
+    defaults: Mapping[str, int],
+) -> KernelData:
+    """What the kernel gets, with sizes.
+
+    Args:
+        symbols: names of the variables that it uses, and of what pointers in them lead to.
+        launches: as they are where members of structs have no names.
+        defaults: of the active parameters.
+    """
+    active, members = frozenset(defaults), written_members(given.structs, given.scalars)
+
+    def read(*, own: bool = False) -> Launches:
+        kinds = (active, source.fixed)
+        known = [
+            source.launches(one, own=own, members=members, symbols=given.symbols) for one in kinds
+        ]
+        return Launches(*known)
+
+    if members or given.symbols:
+        launches = read()
+        given = replace(given, scalars=with_members_set(given.scalars, launches.use))
+    rows = [] if launches.use and launches.use.allocated else _counted_rows(source, given)
+    saying = _counting(source, given.scalars, launches.use, rows)
+    scalars = set_apart(consistent(given.scalars, saying, (source.body, *source.texts), rows))
+    counting = _counting(source, scalars, launches.use, rows)
+    counting = counted = [*counting, *_apart(given, counting, launches.use)]
+    if not counting and launches.use is not None:
+        # How much there is, only the host code knows: by the name that it has there.
+        launches = read(own=True)
+        own = words_of(launches.found[:1], [*launches.found[0].allocated.values()])
+        counted = sorted(own - active - {*given.names, *source.fixed})
+        counting = [] if counted else [*given.symbols.values()]
+        counted = counted or counting
+    use = launches.use
+    within = of_structs(given.structs, given.buffers, scalars, saying)
+    within = tuple(_with_room_for_rows(buffer, rows, scalars, counting) for buffer in within)
+    within = tuple(_as_drawn(buffer, use) for buffer in within)
+    sized = tuple(_sized(buffer, use, counted, defaults) for buffer in within)
+    sized = tuple(_of_pairs(buffer, use, counting, source.constants()) for buffer in sized)
+    buffers = with_rows(sized, counting)
+    inner = [name for struct in given.structs for name, _ in struct.members]
+    written = {s.name: s.written for s in scalars}
+    taken = (*given.names, *inner, *symbols)
+    sizes = _sizes(source, (counting, counted), written, taken, buffers, use, defaults)
+    counts, passed = [extent.name for extent in sizes], {} if use is None else use.passed
+    buffers = tuple(shaped(buffer, counts, passed) for buffer in buffers)
+    return KernelData(launches, buffers, scalars, sizes)
+
+
+def _counted_rows(source: Chosen, given: Arguments) -> list[CountedRows]:
+    """The rows through which the kernel goes, as items of its buffers say."""
+    counts = [one.name for one in given.buffers if one.fill == COUNTS]
+    found = (counted_rows(source.code, source.kernel.definition, name) for name in counts)
+    return [one for one in found if one is not None]
+
+
+def _with_room_for_rows(
+    buffer: ProposedBuffer,
+    rows: Sequence[CountedRows],
+    scalars: Sequence[ProposedScalar],
+    counting: Sequence[str],
+) -> ProposedBuffer:
+    """With as many rows as the items of another buffer may say, where it has such."""
+    for one in rows:
+        length = next((s.name for s in scalars if s.written == one.length), "")
+        if buffer.name in one.arrays and length in counting and not buffer.elements:
+            most = COUNTS.high - 1
+            note = f"a row for each of those that {one.counts} counts"
+            notes = replace(buffer.notes, size=note)
+            return replace(buffer, elements=f"{length} * {most}", notes=notes)
+    return buffer
+
+
+def _apart(given: Arguments, counting: Sequence[str], use: LaunchSite | None) -> list[str]:
+    """The sizes that the kernel gets in constant memory; none where host code allocates and
+    launches by others, and does not say which of them these are."""
+    names = list(given.symbols.values())
+    said = frozenset() if use is None else words_of([use], [*use.allocated.values()])
+    return names if use is None or counting or said.intersection(names) else []
+
+
+def _sizes(
+    source: Chosen,
+    counts: tuple[Sequence[str], Sequence[str]],
+    written: Mapping[str, str],
+    taken: Sequence[str],
+    buffers: Sequence[ProposedBuffer],
+    use: LaunchSite | None,
+    defaults: Mapping[str, int],
+) -> tuple[Extent, ...]:
+    """What says how much data there is, and how much there is in each case.
+
+    Args:
+        counts: the kernel's scalars that say so; these, or else numbers of the host code's own.
+        written: what stands for a scalar in the kernel's text.
+        taken: names that are in use.
+    """
+    counting, counted = counts
+    places = [written.get(name, name) for name in counting]
+    kernel = source.kernel.definition
+    sizes = extents(
+        counted,
+        taken=frozenset([*taken, *source.code.macros]),
+        constants=source.constants(),
+        checked=bool(counting)
+        and all(is_compared(source.code, kernel, name) for name in places)
+        and not _rounds_down(use, counting, defaults),
+        looped=any(is_looped(source.body, name) for name in places),
+        least=_threads(use, defaults) if any(b.elements is None for b in buffers) else None,
+        host={} if use is None else use.values,
+    )
+    sizes = tuple(replace(one, passed=one.name in written) for one in sizes)
+    if use is not None and all(buffer.elements for buffer in buffers):
+        sizes = tuple(_within(one, known_sizes(buffers), use.values) for one in sizes)
+    return small_enough(sizes, known_sizes(buffers), defaults)
+
+
+def _within(extent: Extent, sizes: Sequence[str], host: Mapping[str, int | float]) -> Extent:
+    """A number that is no more than the host code has where no size grows with it."""
+    most = host.get(extent.name)
+    if not isinstance(most, int) or most < 1 or extent.name in words_of([], sizes):
+        return extent
+    if most <= max(extent.train, extent.held_out):
+        return replace(extent, train=most, held_out=most, device=most, most=most)
+    return replace(extent, device=min(extent.device, most), most=most)
+
+
+def known_sizes(buffers: Sequence[ProposedBuffer]) -> list[str]:
+    """The sizes of buffers that have one."""
+    return [buffer.elements for buffer in buffers if buffer.elements]
+
+
+def words_of(found: Sequence[LaunchSite], further: Sequence[str] = ()) -> frozenset[str]:
+    """The names that launches use, and some further expressions."""
+    texts = [text for use in found for text in (*(use.grid or ()), *(use.block or ()))]
+    return frozenset(word for text in (*texts, *further) for word in _WORD.findall(text))
+
+
+def _rounds_down(
+    use: LaunchSite | None, counting: Sequence[str], defaults: Mapping[str, int]
+) -> bool:
+    """Whether the host code relies on there being no items beyond its last whole block."""
+    grid = () if use is None else use.grid or ()
+    others = {**dict.fromkeys(counting, 1), **defaults}
+    return any(rounds_down(text, name, others) for text in grid for name in counting)
+
+
+def _threads(use: LaunchSite | None, defaults: Mapping[str, int]) -> int:
+    """An item for each thread of a launch that is always the same, four where there are few, which
+    go through several; 0 for any other launch."""
+    texts = () if use is None else (*(use.grid or ("x",)), *(use.block or ("x",)))
+    try:
+        threads = math.prod(parse(text).evaluate(defaults) for text in texts) if texts else 0
+    except ExpressionError:
+        return 0
+    return threads if threads >= _MANY else 4 * threads
+
+
+def _sized(
+    buffer: ProposedBuffer,
+    use: LaunchSite | None,
+    counting: Sequence[str],
+    defaults: Mapping[str, int],
+) -> ProposedBuffer:
+    """With the number of items that the host code allocates, if it can be told: as many as with
+    the defaults of parameters, which no buffer follows."""
+    bytes_ = None if use is None else use.allocated.get(buffer.name)
+    items = None if bytes_ is None else elements(bytes_, buffer.element.bytes)
+    if use is not None and items is not None:
+        known = {name: f"({text})" for name, text in use.computed.items()}
+        known |= {name: str(value) for name, value in defaults.items()}
+        items = _WORD.sub(lambda m: known.get(m[0], m[0]), items)
+    if use is None or items is None or not set(_WORD.findall(items)) <= set(counting):
+        return buffer
+    values = {name: use.values[name] for name in counting if name in use.values}
+    return replace(buffer, elements=of_counts(items, values))
+
+
+def _of_pairs(
+    buffer: ProposedBuffer,
+    use: LaunchSite | None,
+    counting: Sequence[str],
+    constants: Mapping[str, int],
+) -> ProposedBuffer:
+    """With two scalars that count in place of numbers, unless the kernel has such numbers, as the
+    length of its rows."""
+    if use is None or not buffer.elements:
+        return buffer
+    fixed = frozenset(constants.values())
+    known = {name: use.values[name] for name in counting if name in use.values}
+    free = {name: n for name, n in known.items() if fixed.isdisjoint((n, n * n))}
+    return replace(buffer, elements=of_pairs(buffer.elements, free))
+
+
+def _as_drawn(buffer: ProposedBuffer, use: LaunchSite | None) -> ProposedBuffer:
+    """With numbers between those that the host code draws, where these are different ones and
+    neither enormous nor what is usual."""
+    drawn = None if use is None else use.drawn.get(buffer.name)
+    if drawn is None or buffer.fill is not None or drawn.high - drawn.low > _WIDEST:
+        return buffer
+    if buffer.is_whole and drawn.whole and drawn.high > drawn.low:
+        bounds = np.iinfo(buffer.element.type)
+        fill = Fill(int(drawn.low), int(drawn.high) + 1)
+        fits = bounds.min <= fill.low and fill.high - 1 <= bounds.max
+    else:
+        fill = Fill(math.floor(drawn.low), math.ceil(drawn.high))
+        fits = buffer.element.floating and drawn.high > drawn.low and fill != Fill(0, 1)
+    return buffer.with_data(fill, "between these in the host code") if fits else buffer
+
+
+def _is_bound(source: Chosen, written: str, use: LaunchSite | None) -> bool:
+    """Whether a kernel compares something with a number, or goes from row to row by it where no
+    host code says how much there is."""
+    kernel = source.kernel.definition
+    if is_compared(source.code, kernel, written):
+        return True
+    arrays = {one.name for one in source.kernel.arguments if one.pointers}
+    said = use is not None and use.grid is not None and use.allocated
+    return not said and is_row_length(source.code, kernel, written, arrays)
+
+
+def _measured(text: str) -> frozenset[str]:
+    """The names in what host code computes that may say how much data there is: not those of a
+    window or a step, which are subtracted, or by which it divides."""
+    words = frozenset(_WORD.findall(text))
+    return frozenset(one for one in words if not re.search(rf"[-/%]\s*\(*\s*{one}\b", text))
+
+
+def _counting(
+    source: Chosen,
+    scalars: Sequence[ProposedScalar],
+    use: LaunchSite | None,
+    rows: Sequence[CountedRows],
+) -> list[str]:
+    """The scalars that say how much data there is: by host code, else by their names as well, or
+    as rows are so long through which the kernel goes."""
+    long = {one.length for one in rows}
+    numbers = [s for s in scalars if s.computed is None and s.count == 1]
+    numbers = [s for s in numbers if "int" in s.element.type and s.element.bytes > 1]
+    whole = [s.name for s in numbers]
+    told: set[str] = set()
+    fixed: set[str] = set()
+    if use is not None:
+        said = set(words_of([], [*(use.grid or use.loose[0]), *use.allocated.values()]))
+        said |= {name for text in use.computed.values() for name in _measured(text)}
+        told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
+        if use.grid is not None and use.allocated:
+            # What host code has few of, and neither launches nor allocates by, is no data.
+            fixed = {s.name for s in numbers if s.name not in said and is_few(use.values, s.name)}
+        fixed |= words_of([], [*use.computed.values()]) - said
+        pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
+        apart = not any(s.member for s in scalars)
+        # Of a loop that launches round after round, the round alone says nothing.
+        saying = any(use.values.get(name) != SECOND for name in told)
+        if saying and use.grid is not None and apart and pointers <= use.allocated.keys():
+            # Nothing is left for any other scalar to say.
+            return [name for name in whole if name in told]
+    return [
+        s.name
+        for s in numbers
+        if s.name in told
+        or s.written in long
+        or (
+            s.name not in fixed
+            and is_count_name(s.meaning, compared=_is_bound(source, s.written, use))
+        )
+    ]

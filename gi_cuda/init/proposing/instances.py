@@ -1,0 +1,253 @@
+"""Which instance of a template a target launches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tree_sitter import Node
+
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, TemplateParameter, walk
+from gi_cuda.grammar.frontends.cuda.reading import bare_text
+from gi_cuda.init.host.launching import LaunchSite
+from gi_cuda.init.kernel.count_names import is_count_name
+from gi_cuda.init.proposing.geometry import DEFAULT_BLOCK
+from gi_cuda.init.source.sources import Chosen
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_UNSCOPED = re.compile(r"(?<!::)(?<!:: )\b[A-Za-z_]\w*")
+_INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
+_TILE, _SOME = 16, 4
+"""Rows and columns of a tile of which nothing is known; what is neither that nor a block."""
+
+_SCOPES = ("namespace_definition", "struct_specifier", "class_specifier")
+_SCOPED = (*_SCOPES, "enum_specifier", "alias_declaration")
+_WORDS_OF_TYPES = frozenset(["const", "volatile", "struct", "typename", "class", "enum", "std"])
+
+
+def instance_of(
+    source: Chosen, use: LaunchSite | None, active: frozenset[str], known: Sequence[str] = ()
+) -> tuple[ElementTypes, str]:
+    """The types with template parameters bound, and the kernel's name as an instance.
+
+    Args:
+        use: a launch of it.
+        active: names of macros that are parameters.
+        known: template arguments that are known; the others are read from the launch.
+
+    Raises:
+        UserError: the kernel calls what it gets, and there is no class of such objects.
+    """
+    kernel, types = source.kernel, source.types
+    if not kernel.templates:
+        return types, kernel.shown
+    given = () if use is None else use.templates
+    made = dict(enumerate(_instantiated(source)))
+    aliases, words = dict(types.aliases), []
+    for index, parameter in enumerate(kernel.templates):
+        if index < len(known):
+            words.append(known[index])
+            aliases[parameter.name] = known[index]
+            continue
+        text = (given[index] or None) if index < len(given) else None
+        text = text or _deduced(kernel, parameter.name, use) or parameter.default
+        if parameter.type is None:
+            text = text if text is not None and _is_known(types, text) else None
+            text = text or made.get(index) or _functor(source, parameter)
+            if text is None and (name := _called(source, parameter)) is not None:
+                raise _nothing_to_call(source, name)
+            text = text or _likely(source, parameter.name)
+        elif text is None or not _is_constant(types, text, active):
+            text = made.get(index) or _enumerator(source, parameter, text)
+            text = text or _number(parameter, types)
+        elif text.isdigit() and _last(parameter.type) in types.enums:
+            # A number alone is no value of an enumeration.
+            text = f"{parameter.type}({text})"
+        aliases[parameter.name] = text
+        words.append(text)
+    # Those left out have their defaults.
+    name = f"{kernel.name}<{', '.join(words)}>"
+    if kernel.overloaded:
+        bound = dict(zip((one.name for one in kernel.templates), words, strict=True))
+        bound = {**_scoped(source), **bound}
+        texts = (_UNSCOPED.sub(lambda m: bound.get(m[0], m[0]), a.text) for a in kernel.arguments)
+        name += f"({', '.join(texts)})"
+    return replace(types, aliases=aliases), name
+
+
+def _scoped(source: Chosen) -> dict[str, str]:
+    """How types and namespaces of the namespaces that the kernel is in are called outside."""
+    own = source.kernel.name.split("::")[:-1]
+    found: dict[str, str] = {}
+    for code in (source.code, *source.code.around) if own else ():
+        for node in walk(code.root):
+            name = node.child_by_field_name("name") if node.type in _SCOPED else None
+            scope = [] if name is None else _scope(code, node)
+            if name is not None and scope and scope == own[: len(scope)]:
+                first = code.of(name).partition("::")[0]
+                found.setdefault(first, "::".join([*scope, first]))
+    return found
+
+
+def _scope(code: CudaFile, node: Node) -> list[str]:
+    """The namespaces and classes that a node is in."""
+    scope: list[str] = []
+    outer = node.parent
+    while outer is not None:
+        if outer.type in _SCOPES:
+            name = outer.child_by_field_name("name")
+            scope = [*("" if name is None else code.of(name)).split("::"), *scope]
+        outer = outer.parent
+    return [one for one in scope if one]
+
+
+def _instantiated(source: Chosen) -> tuple[str, ...]:
+    """The template arguments of the kernel's first explicit instantiation: ``template __global__
+    void k<float, 4>(...);``."""
+    found = re.search(
+        rf"\btemplate\s+(?!<)[^;{{}}()<>]*\b{re.escape(source.kernel.definition.name)}\s*<"
+        r"(?P<words>[^;{}()]*)>\s*\(",
+        bare_text(source.code.text),
+    )
+    return () if found is None else tuple(_separated(found["words"]))
+
+
+def _separated(words: str) -> Iterator[str]:
+    """Template arguments one by one."""
+    depth = begin = 0
+    for at, character in enumerate(words):
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth == 0:
+            yield words[begin:at].strip()
+            begin = at + 1
+    yield words[begin:].strip()
+
+
+def _is_known(types: ElementTypes, text: str) -> bool:
+    """Whether a type is one of the language's or of the source's, and no template's parameter."""
+    declared = types.structs.keys() | types.aliases.keys() | types.enums | _WORDS_OF_TYPES
+    return types.element(text) is not None or all(
+        name in declared or types.element(name) is not None for name in _NAME.findall(text)
+    )
+
+
+def _is_constant(types: ElementTypes, text: str, active: frozenset[str]) -> bool:
+    names = set(_NAME.findall(re.sub(r"\b\d\w*", "", text)))
+    # ``Mode::FAST`` and ``FAST`` are both values of an enumeration.
+    return names <= active | {"true", "false"} or ("::" in text and bool(names & types.enums))
+
+
+def _number(parameter: TemplateParameter, types: ElementTypes) -> str:
+    if parameter.type == "bool":
+        return "true"
+    if parameter.type is not None and _last(parameter.type) in types.enums:
+        return f"{parameter.type}(0)"
+    name = parameter.name.lower()
+    return str(DEFAULT_BLOCK if "lock" in name else _TILE if "tile" in name else _SOME)
+
+
+def _last(name: str) -> str:
+    """A name without what it is in."""
+    return name.rpartition("::")[2].strip()
+
+
+def _enumerator(source: Chosen, parameter: TemplateParameter, text: str | None) -> str | None:
+    """A value of the enumeration that a parameter is of, as it is called everywhere; None for what
+    is none of its values."""
+    if text is None or parameter.type is None:
+        return None
+    for code in (source.code, *source.code.around):
+        for node in walk(code.root):
+            name = node.child_by_field_name("name") if node.type == "enum_specifier" else None
+            body = None if name is None else node.child_by_field_name("body")
+            if name is None or body is None or code.of(name) != _last(parameter.type):
+                continue
+            values = (one.child_by_field_name("name") for one in body.named_children)
+            if _last(text) in [code.of(value) for value in values if value is not None]:
+                return f"{parameter.type}::{_last(text)}"
+    return None
+
+
+def _likely(source: Chosen, name: str) -> str:
+    """What a template's type could be: whole numbers for what counts or is an index; pointers for
+    what is taken elements of, here or where it is passed on under its name."""
+    own = [a for a in source.kernel.arguments if a.type == name and not a.pointers and a.name]
+    names, text = "|".join(re.escape(a.name) for a in own), source.code.text
+    whole = any(is_count_name(a.name, compared=False) for a in own) or _INDEX.fullmatch(name)
+    if own and re.search(rf"\b(?:{names})\s*\[|[=(,;{{]\s*\*\s*(?:{names})\b", text):
+        whole = whole or re.search(rf"\[\s*(?:{names})\s*\[", text)
+        return "int *" if whole else "float *"
+    return "int" if whole else "float"
+
+
+def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | None:
+    """What an argument of a launch says of a template's parameter: ``T`` or ``P<T, N>``."""
+    others = {one.name for one in kernel.templates}
+    types = {} if use is None else use.types
+
+    def part(word: re.Match[str]) -> str:
+        return "(.+)" if word[0] == name else ".+" if word[0] in others else word[0]
+
+    for argument in kernel.arguments:
+        given = types.get(argument.name)
+        if given is not None and name in _NAME.findall(argument.type):
+            pattern = _NAME.sub(part, re.escape(_dense(argument.type)))
+            if found := re.fullmatch(pattern, _dense(given)):
+                return found[1]
+    return None
+
+
+def _dense(text: str) -> str:
+    """A type without blanks beside its signs."""
+    return re.sub(r"\s*([<>,*&])\s*", r"\1", text)
+
+
+def _functor(source: Chosen, parameter: TemplateParameter) -> str | None:
+    """A class of the source whose objects can be called, where the kernel calls one of that
+    type; None where it does not, or there is none."""
+    if _called(source, parameter) is None:
+        return None
+    return next(
+        (found for code in (source.code, *source.code.around) for found in _callable(code)), None
+    )
+
+
+def _called(source: Chosen, parameter: TemplateParameter) -> str | None:
+    """What of a template's type the kernel calls; None where it calls none."""
+    named = [a.name for a in source.kernel.arguments if a.type == parameter.name and a.name]
+    made = rf"{re.escape(parameter.name)}\s*(?:\(\s*\)|\{{\s*\}})"
+    found = re.search(rf"\b({'|'.join([made, *named])})\s*\(", bare_text(source.body))
+    return None if found is None else found[1]
+
+
+def _nothing_to_call(source: Chosen, name: str) -> UserError:
+    return UserError(
+        f"{source.kernel.name} calls {name}, and the source has no class of objects that can be"
+        " called: what a lambda of the host code is, no target can pass",
+        where=source.code.where(source.kernel.definition.node),
+        hint="write the lambda as a struct with a `__device__` operator(), and launch the kernel"
+        " with an object of it",
+    )
+
+
+def _callable(code: CudaFile) -> Iterator[str]:
+    """Classes with a call operator, templates with numbers as their arguments."""
+    for node in walk(code.root):
+        if node.type not in ("struct_specifier", "class_specifier"):
+            continue
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is None or body is None or not re.search(r"\boperator\s*\(\s*\)", code.of(body)):
+            continue
+        yield code.of(name) + _arguments(code, node.parent)
+
+
+def _arguments(code: CudaFile, outer: Node | None) -> str:
+    if outer is None or outer.type != "template_declaration":
+        return ""
+    listed = outer.child_by_field_name("parameters")
+    taken = [] if listed is None else listed.named_children
+    words = ["float" if "type_parameter" in one.type else "4" for one in taken]
+    return f"<{', '.join(words)}>"

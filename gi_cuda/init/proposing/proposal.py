@@ -1,0 +1,230 @@
+"""What a target for a kernel could be: buffers, scalars, launch, parameters, cases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.out_of_reach import out_of_reach
+from gi_cuda.grammar import Function, KeptInclude, LineIndex
+from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.init.build.compilation import Compilation
+from gi_cuda.init.host.launching import LaunchSite
+from gi_cuda.init.kernel.sizes import (
+    Extent,
+)
+from gi_cuda.init.kernel.tuning import Tunable, tunables, within_blocks
+from gi_cuda.init.proposing.arguments import read_arguments
+from gi_cuda.init.proposing.buffers import ProposedBuffer, judged
+from gi_cuda.init.proposing.cases import Second, second_of
+from gi_cuda.init.proposing.data import Launches, data_of, known_sizes, words_of
+from gi_cuda.init.proposing.geometry import Launching, launching, with_room
+from gi_cuda.init.proposing.instances import instance_of
+from gi_cuda.init.proposing.member_counts import with_member_counts
+from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct
+from gi_cuda.init.proposing.pointed_counts import with_pointed_counts
+from gi_cuda.init.proposing.symbol_counts import as_sizes, counting_symbols
+from gi_cuda.init.proposing.variables import variables
+from gi_cuda.init.source.headers import Headers
+from gi_cuda.init.source.hidden import as_headers_have
+from gi_cuda.init.source.layouts import Layouts
+from gi_cuda.init.source.sources import Chosen, choose
+from gi_cuda.spec.load import MARK
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One launch of a target: a kernel, how it is launched, and the names of what it gets."""
+
+    kernel: str
+    launching: Launching
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """All that the files of a target are written from.
+
+    Attributes:
+        evolving: headers that evolve with the source.
+        kept: headers that hold what the kernel reaches, and cannot.
+        files: by name of a function that evolves, the file that it stands in.
+        headers: what else is included.
+        use: the launch that it was read from.
+        further: launches of other kernels behind that of the first.
+        second: how much data there is in the second case of each role.
+        left_out: where the mask of a warp function leaves out a thread that calls it; "" where that
+            was not seen.
+        mark: what stands where something was assumed.
+    """
+
+    name: str
+    source: Path
+    evolving: tuple[Path, ...]
+    kept: tuple[KeptInclude, ...]
+    kernel: str
+    instances: tuple[str, ...]
+    functions: tuple[Function, ...]
+    files: Mapping[str, str]
+    headers: Headers
+    compilation: Compilation
+    parameters: tuple[Tunable, ...]
+    buffers: tuple[ProposedBuffer, ...]
+    scalars: tuple[ProposedScalar, ...]
+    structs: tuple[ProposedStruct, ...]
+    arguments: tuple[str, ...]
+    extents: tuple[Extent, ...]
+    launching: Launching
+    use: LaunchSite | None = None
+    further: tuple[Step, ...] = ()
+    second: Second = Second.NONE
+    left_out: str = ""
+    mark: str = MARK
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All launches, in order."""
+        return (Step(self.kernel, self.launching, self.arguments), *self.further)
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """Names of the scalars that say how much data there is."""
+        return tuple(extent.name for extent in self.extents if not extent.blocks)
+
+
+def propose(
+    path: Path,
+    wanted: str | None,
+    compilation: Compilation,
+    hosts: Sequence[Path] = (),
+    templates: Sequence[str] = (),
+) -> Proposal:
+    """Read a source and propose a target for one of its kernels.
+
+    Args:
+        wanted: the kernel's name; None for the only one there is.
+        hosts: files that launch it, if they are not to be searched for.
+        templates: its template arguments, where they are known.
+
+    Raises:
+        UserError: no such kernel, a header that is needed and not found, a parameter no target can
+            pass, something that no back end does.
+    """
+    source = choose(path, wanted, compilation, hosts)
+    _refuse_empty(source)
+    compilation = as_headers_have(path, source.code, source.functions, compilation, source.headers)
+    _refuse_out_of_reach(source)
+    named = source.launches(source.fixed)
+    parameters = _parameters(source, named, compilation)
+    defaults = {p.name: p.default for p in parameters if p.active}
+    active = frozenset(defaults)
+    launches = Launches(source.launches(active), named)
+    bound, instance = instance_of(source, launches.use, active, templates)
+    instances = [instance_of(source, one, active)[1] for one in launches.found]
+    layouts, of_instance = Layouts(source, instance, compilation), replace(source, types=bound)
+    given = read_arguments(of_instance, launches.use, layouts)
+    symbols, led_to = variables(source, bound, layouts)
+    counts = counting_symbols(source, symbols)
+    given = replace(given, buffers=(*given.buffers, *led_to), symbols=counts)
+    names = [one.name for one in (*symbols, *led_to)]
+    data = data_of(source, given, names, launches, defaults)
+    launch = launching(
+        of_instance,
+        list(zip(data.launches.found, data.launches.named, strict=True)),
+        frozenset(s.name for s in data.scalars if "int" in s.element.type) | active,
+        data.extents,
+    )
+    sizes = with_room(data.extents, [launch], known_sizes(data.buffers), defaults)
+    places = LineIndex(source.code.source)
+    define = {name: text for name, text in compilation.define.items() if name not in active}
+    return Proposal(
+        name=source.kernel.definition.name,
+        source=path.resolve(),
+        evolving=source.evolving,
+        kept=source.kept,
+        kernel=instance,
+        instances=tuple(dict.fromkeys(name for name in instances if name != instance)),
+        functions=source.functions,
+        files={f.name: places.at(f.start).file for f in source.functions},
+        headers=source.headers,
+        compilation=replace(compilation, define=define),
+        parameters=parameters,
+        buffers=with_member_counts(
+            _all(
+                source,
+                with_pointed_counts(source, data.buffers, data.extents),
+                as_sizes(symbols, counts, data.extents),
+            ),
+            data.extents,
+            source.texts,
+        ),
+        scalars=data.scalars,
+        structs=given.structs,
+        arguments=given.names,
+        extents=sizes,
+        launching=launch,
+        use=data.launches.use,
+        second=second_of(sizes),
+    )
+
+
+def _refuse_empty(source: Chosen) -> None:
+    """Refuse a kernel that is yet to be written, as those of exercises are."""
+    definition = source.kernel.definition.node
+    if parts(definition.child_by_field_name("body")):
+        return
+    raise UserError(
+        f"{source.kernel.name} has no statements: there is nothing to evolve",
+        where=source.code.where(definition),
+        hint="write what it is to do first",
+    )
+
+
+def _refuse_out_of_reach(source: Chosen) -> None:
+    """Refuse what no back end does."""
+    for one in out_of_reach(source.code.path, source.code.source, source.functions):
+        if not one.on_gpu:
+            raise one.error
+
+
+def _parameters(
+    source: Chosen, named: Sequence[LaunchSite], compilation: Compilation
+) -> tuple[Tunable, ...]:
+    """What may be tuned.
+
+    Args:
+        named: launches with the names of all macros and constants.
+    """
+    texts = [text for one in named for text in one.block or ()]
+    blocks = frozenset(word for text in texts for word in _WORD.findall(text))
+    files = {source.code.path.resolve(), *(one.resolve() for one in source.evolving)}
+    elsewhere = {
+        name: host.code.path.name
+        for host in source.hosts
+        if host.code.path.resolve() not in files
+        for name in host.code.macros
+    }
+    found = tunables(
+        source.code, source.functions, compilation.define, words_of(named), blocks, elsewhere
+    )
+    return within_blocks(found, [one.block for one in named if one.block])
+
+
+def _all(
+    source: Chosen, buffers: Sequence[ProposedBuffer], symbols: Sequence[ProposedBuffer]
+) -> tuple[ProposedBuffer, ...]:
+    """All buffers, of which some are judged."""
+    every = judged(buffers, symbols)
+    if any(one.role in ("output", "inout") for one in every):
+        return every
+    raise UserError(
+        f"{source.kernel.name} writes nothing that could be judged",
+        where=source.code.where(source.kernel.definition.node),
+        hint="let it write a result to a buffer that is no `const` pointer, or to a `__device__`"
+        " variable",
+    )

@@ -1,0 +1,136 @@
+"""From types in memory to what buffers are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gi_cuda.grammar.frontends.cuda.element_types import (
+    SMALL_FLOATS,
+    Element,
+    ElementTypes,
+    Member,
+)
+from gi_cuda.grammar.frontends.cuda.file import Argument
+from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
+from gi_cuda.init.source.layouts import Shape
+from gi_cuda.init.source.sources import Chosen
+from gi_cuda.spec.numbers import NumberType
+
+_CLASS = re.compile(r"\b(?:class|struct)\s+(?P<name>[A-Za-z_]\w*)\b[^;{}()]*\{")
+_VIRTUAL = re.compile(r"\bvirtual\b")
+_ALIGNED = {1: 1, 2: 2, 3: 1, 4: 4}
+"""To how many parts a vector of so many is aligned, but no further than 16 bytes."""
+
+
+def element_of(shape: Shape | None) -> Element:
+    """What a buffer is made of whose items have this type; bytes where that is not known.
+
+    Addresses in the items, and what is no number, are left out: they hold zeros.
+    """
+    if shape is None or shape.size == 0:
+        return Element("uint8")
+    if shape.kind == "number":
+        return Element(shape.name, truth=shape.truth)
+    if shape.kind == "pointer":
+        return Element("uint64", addresses=True)
+    leaves = tuple(numbers(shape))
+    kinds = {one.type for one in leaves}
+    parts = sum(one.length for one in leaves)
+    if len(kinds) == 1 and parts * NumberType(leaves[0].type).dtype.itemsize == shape.size:
+        return Element(leaves[0].type, parts)
+    leaves = tuple(replace(one, type=NumberType(one.type).dtype.name) for one in leaves)
+    return Element("uint8", shape.size, fields=leaves, addresses=has_addresses(shape))
+
+
+def has_addresses(shape: Shape) -> bool:
+    """Whether there are pointers in a type."""
+    if shape.kind in ("array", "struct"):
+        inner = [one for _, _, one in shape.members]
+        inner += [shape.inner] if shape.inner is not None else []
+        return any(map(has_addresses, inner))
+    return shape.kind in ("pointer", "function")
+
+
+def numbers(shape: Shape, name: str = "", at: int = 0) -> Iterator[Member]:
+    """The numbers in a type: each with a name of its own, arrays of them as one."""
+    if shape.kind == "number":
+        yield Member(name or "value", shape.name, 1, at)
+    elif shape.name in SMALL_FLOATS:
+        yield Member(name or "value", SMALL_FLOATS[shape.name], 1, at)
+    elif shape.kind == "array" and shape.inner is not None and shape.inner.size:
+        inner = shape.inner
+        count = shape.size // inner.size
+        if inner.kind == "number":
+            yield Member(name or "value", inner.name, count, at)
+            return
+        for index in range(count):
+            yield from numbers(inner, f"{name}_{index}".lstrip("_"), at + index * inner.size)
+    elif shape.kind == "struct":
+        for member, offset, inner in shape.members:
+            yield from numbers(inner, f"{name}_{member}".lstrip("_"), at + offset)
+
+
+def declared_shape(types: ElementTypes, argument: Argument) -> Shape | None:
+    """A struct or vector by value as its text has it; None where that does not tell."""
+    if argument.pointers or argument.reference:
+        return None
+    members = []
+    align, size = 1, 0
+    for text, member, length in types.parts(argument.type):
+        element = types.element(text)
+        if element is None or element.parts > 1:
+            return None
+        number = Shape("number", element.bytes, element.bytes, element.type, truth=element.truth)
+        whole = length * element.bytes
+        shape = number if length == 1 else Shape("array", whole, number.align, inner=number)
+        size += -size % shape.align
+        members.append((member, size, shape))
+        size += shape.size
+        align = max(align, shape.align)
+    if not members:
+        return None
+    if types.is_vector(argument.type):
+        align = min(16, align * _ALIGNED[len(members)])
+    return Shape("struct", size + -size % align, align, argument.type, members=tuple(members))
+
+
+_STATES = {
+    **dict.fromkeys(("curandState", "curandState_t", "curandStateXORWOW_t"), 48),
+    **dict.fromkeys(("curandStatePhilox4_32_10_t",), 64),
+    **dict.fromkeys(("curandStateMRG32k3a_t", "curandStateMRG32k3a"), 72),
+}
+_UNKNOWN = 64
+"""Bytes that an item of an unknown type is taken to have."""
+
+
+def is_polymorphic(source: Chosen, shape: Shape) -> bool:
+    """Whether a type, or what it points to, has virtual functions."""
+    held = shape.inner if shape.kind == "pointer" else shape
+    if held is None or held.kind != "struct":
+        return False
+    if any(name.startswith("_vptr") for name, _, _ in held.members):
+        return True
+    # Of classes with virtual functions alone compilers may say nothing.
+    name = held.name.rpartition("::")[2]
+    for file in (source.code, *source.code.around):
+        bare = bare_text(file.text)
+        for match in _CLASS.finditer(bare):
+            body = bare[match.end() : block_end(bare, match.end() - 1)]
+            if match["name"] == name and _VIRTUAL.search(body):
+                return True
+    return False
+
+
+def opaque(argument: Argument) -> Shape | None:
+    """A pointer to what nobody knows, as bytes; None of what is no pointer."""
+    if not argument.pointers or argument.reference:
+        return None
+    name = argument.type.rpartition("::")[2]
+    size = _STATES.get(name, _UNKNOWN)
+    raw = Shape("array", size, 1, inner=Shape("number", 1, 1, "uint8"))
+    inner = Shape("struct", size, 1, name, members=(("bytes", 0, raw),))
+    if argument.pointers > 1:
+        inner = Shape("pointer", 8, 8)
+    return Shape("pointer", 8, 8, const=argument.const, inner=inner)

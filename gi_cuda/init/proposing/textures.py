@@ -1,0 +1,204 @@
+"""Texture and surface objects that a kernel gets, and what it fetches, as far as its text tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, signature, walk
+from gi_cuda.grammar.frontends.cuda.functions import Definition
+from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.init.host.host import template_names
+from gi_cuda.init.kernel.access import Access
+from gi_cuda.init.proposing.buffers import Image, ProposedBuffer, role_of
+
+_TEXTURES = frozenset({"cudaTextureObject_t", "CUtexObject"})
+_SURFACES = frozenset({"cudaSurfaceObject_t", "CUsurfObject"})
+_FETCH = re.compile(
+    r"(?:::)?(?:(?P<linear>tex1Dfetch)|tex(?P<texture>[123])D(?P<layers>Layered)?(?:Lod|Grad|gather)?"
+    r"|surf(?P<surface>[123])D(?P<surface_layers>Layered)?(?P<access>read|write))"
+    r"\s*(?:<(?P<type>[^()]*)>)?"
+)
+_COMPONENTS = (1, 2, 4)
+_WIDEST = 4
+"""Bytes of the largest component that a texture can hold."""
+_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([A-Za-z_][\w\s]*?)\s*\)")
+_MADE = re.compile(r"(?:::)?make_(\w+)\s*\(")
+_CAST = re.compile(r"\(\s*((?:unsigned\s+)?\w+)\s*\)")
+
+
+def is_object(types: ElementTypes, argument: Argument) -> bool:
+    """Whether a kernel's parameter is a texture or surface object."""
+    plain = not argument.pointers and not argument.reference
+    return plain and types.resolved(argument.type) in _TEXTURES | _SURFACES
+
+
+def memory_of(
+    code: CudaFile,
+    function: Definition,
+    argument: Argument,
+    types: ElementTypes,
+    taken: Collection[str],
+) -> ProposedBuffer:
+    """The buffer that lies behind a texture or surface object, of the type that is fetched.
+
+    Args:
+        function: the kernel.
+        argument: its parameter.
+        taken: names that other parameters have.
+    """
+    name = argument.name
+    surface = types.resolved(argument.type) in _SURFACES
+    found = [*_Fetches(code, types).of(function, name, {})]
+    typed = [fetch.element for fetch in found if fetch.element is not None]
+    shaped = found[0] if found else _Fetch(None, 2 if surface else 0)
+    access = reduce(or_, (fetch.access for fetch in found), Access.NONE)
+    buffer = f"{name}_data"
+    while buffer in taken:
+        buffer += "_"
+    return ProposedBuffer(
+        buffer,
+        typed[0] if typed else Element("float32"),
+        role_of(access) if surface else "input",
+        access if surface or typed else Access.NONE,
+        f"memory of the {'surface' if surface else 'texture'} {name}",
+        texture=name,
+        image=Image(surface, shaped.dimensions, shaped.layered),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetch:
+    """A fetch from a texture, or an access to a surface; 0 dimensions are linear memory.
+
+    Attributes:
+        element: its type, None where that cannot be told.
+    """
+
+    element: Element | None
+    dimensions: int
+    layered: bool = False
+    access: Access = Access.READ
+
+
+class _Fetches:
+    """Looks for fetches in a function, in macros, and in the functions that get the object."""
+
+    def __init__(self, code: CudaFile, types: ElementTypes) -> None:
+        self._code, self._types = code, types
+        self._seen: set[tuple[int, str]] = set()
+
+    def of(self, function: Definition, name: str, bound: Mapping[str, str]) -> Iterator[_Fetch]:
+        """What is fetched from the texture that a name stands for.
+
+        Args:
+            bound: what parameters of the function's template are.
+        """
+        key = (function.node.start_byte, name)
+        body = function.node.child_by_field_name("body")
+        if body is None or key in self._seen:
+            return
+        self._seen.add(key)
+        for node in walk(body):
+            if node.type == "call_expression":
+                yield from self._call(node, name, function, bound)
+            elif (copy := self._copy(node, name)) is not None:
+                yield from self.of(function, copy, bound)
+
+    def _copy(self, node: Node, name: str) -> str | None:
+        """The local that the object is copied to, perhaps one object of two."""
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        target = name_node(node.child_by_field_name("declarator")) if value is not None else None
+        if value is None or target is None:
+            return None
+        names = ("consequence", "alternative") if value.type == "conditional_expression" else ()
+        sides = [value, *filter(None, map(value.child_by_field_name, names))]
+        return self._code.of(target) if name in map(self._code.of, sides) else None
+
+    def _call(
+        self, node: Node, name: str, function: Definition, bound: Mapping[str, str]
+    ) -> Iterator[_Fetch]:
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if called is None or given is None:
+            return
+        passed = parts(given)
+        places = [n for n, one in enumerate(passed) if self._code.of(one) == name]
+        own = self._code.of(called).strip()
+        if fetch := _FETCH.fullmatch(own):
+            into = places == [1] and (
+                fetch["access"] == "write" or not fetch["type"] or "&" in self._code.of(passed[0])
+            )
+            if places == [0] or into:
+                kind = self._kind(fetch, passed, places[0], function)
+                yield self._fetched(fetch, bound.get(kind, kind))
+            return
+        short = own.partition("<")[0].rpartition("::")[2].strip()
+        if short in self._code.macros:
+            yield from self._macro(short, places)
+            return
+        definition = self._code.function(short)
+        parameters = [] if definition is None else list(signature(self._code, definition))
+        for place in places:
+            if definition is not None and place < len(parameters) and parameters[place].name:
+                names = template_names(self._code, definition.node)
+                given_types = own.partition("<")[2].rpartition(">")[0].split(",")
+                texts = [bound.get(text.strip(), text.strip()) for text in given_types]
+                known = dict(zip(names, texts, strict=False))
+                yield from self.of(definition, parameters[place].name, known)
+
+    def _kind(
+        self, fetch: re.Match[str], passed: list[Node], place: int, function: Definition
+    ) -> str:
+        """The type that a call of a fetching function is for, "" where it cannot be told."""
+        if fetch["type"]:
+            return fetch["type"].strip()
+        if place == 0:
+            return ""
+        first = self._code.of(passed[0]).strip()
+        if found := _MADE.match(first) or _CAST.match(first):
+            return found[1]
+        if kind := self._declared(first, function):
+            return kind
+        sizes = _SIZEOF.search(" ".join(self._code.of(one) for one in passed[2:]))
+        return sizes[1] if sizes else ""
+
+    def _macro(self, name: str, places: list[int]) -> Iterator[_Fetch]:
+        """What a macro fetches that is given the texture."""
+        macro = self._code.macros[name]
+        for place in places:
+            if macro.parameters is not None and place < len(macro.parameters):
+                own = re.compile(rf"{_FETCH.pattern}\s*\(\s*{macro.parameters[place]}\s*,")
+                for found in own.finditer(macro.body):
+                    yield self._fetched(found, found["type"] or "")
+
+    def _fetched(self, fetch: re.Match[str], kind: str) -> _Fetch:
+        element = self._types.element(kind) if kind else None
+        holds = element is not None and not element.fields and element.parts in _COMPONENTS
+        if element is None or not holds or element.bytes > _WIDEST * element.parts:
+            element = None
+        dimensions = int(fetch["texture"] or fetch["surface"] or 0)
+        layered = bool(fetch["layers"] or fetch["surface_layers"])
+        access = Access.WRITE if fetch["access"] == "write" else Access.READ
+        return _Fetch(element, dimensions, layered, access)
+
+    def _declared(self, text: str, function: Definition) -> str:
+        """The type of a local or a parameter, perhaps one whose address is taken; "" if there is
+        none such."""
+        wanted = text.lstrip("& (").rstrip(" )")
+        for one in signature(self._code, function):
+            if one.name == wanted:
+                return one.type
+        for node in walk(function.node):
+            kind = node.child_by_field_name("type") if node.type == "declaration" else None
+            if kind is None:
+                continue
+            names = map(name_node, node.children_by_field_name("declarator"))
+            if wanted in [self._code.of(name) for name in names if name is not None]:
+                return self._code.of(kind)
+        return ""

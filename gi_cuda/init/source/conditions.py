@@ -1,0 +1,159 @@
+"""Which code of a source is compiled at all, as its preprocessor has it.
+
+What stands under an ``#if`` that does not hold declares nothing: no type, no kernel, no macro. The
+preprocessor decides, with all macros that files and options define.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from gi_cuda.backends.compile.left_out import stand_ins
+from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
+from gi_cuda.grammar import LineIndex, Source
+from gi_cuda.grammar.frontends.cuda.reading import bare_text
+from gi_cuda.grammar.presence import Directive, Presence, read_presence
+from gi_cuda.init.build.compilation import Compilation, Compiled
+
+_LIMIT = 60.0
+_PLACE = re.compile(r'#(?: line)? (\d+) "((?:\\.|[^"\\])*)"')
+_MACRO = re.compile(r"^#define (\w+) (.*)$", re.M)
+_VISIBLE = re.compile(r"\S")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_LINE_OF_CODE = re.compile(r"^[ \t]*(\S)", re.M)
+_OPENS = frozenset({"if", "ifdef", "ifndef"})
+_STRUCTURE = _OPENS | frozenset({"elif", "elifdef", "elifndef", "else", "endif"})
+
+
+def compiled_lines(
+    path: Path, text: str, compilation: Compilation, missing: Collection[str]
+) -> Compiled:
+    """What the host back end's preprocessor leaves of a source and its headers; nothing where it
+    fails.
+
+    Args:
+        text: the main file's.
+        missing: headers that are not there.
+    """
+    found: dict[str, set[int]] = {}
+    lines, number = set[int](), 0
+    for line in _preprocessed(path, text, compilation, missing, "-dD").split("\n"):
+        place = _PLACE.match(line)
+        if place is not None:
+            number = int(place[1])
+            lines = found.setdefault(place[2], set())
+        else:
+            if line and not line.isspace():
+                lines.add(number)
+            number += 1
+    return {
+        Path(name).resolve(): frozenset(some)
+        for name, some in found.items()
+        if name.startswith("/") and not name.startswith("/usr/")
+    }
+
+
+def macros_defined(
+    path: Path, text: str, compilation: Compilation, missing: Collection[str]
+) -> dict[str, str]:
+    """The macros without parameters that are defined at the end of a source, with their bodies;
+    none where it cannot be preprocessed. Arguments as of :func:`compiled_lines`."""
+    return dict(_MACRO.findall(_preprocessed(path, text, compilation, missing, "-dM")))
+
+
+def _preprocessed(
+    path: Path, text: str, compilation: Compilation, missing: Collection[str], how: str
+) -> str:
+    """What the host back end's preprocessor makes of a source; "" where it fails."""
+    folders = [stand_ins(missing), *compilation.include, path.resolve().parent]
+    command = [find_compiler(), "-x", "c++", "-E", how, f"-std={compilation.standard}"]
+    command += [*(f"-I{folder}" for folder in folders), "-isystem", str(INCLUDE), *NVCC_MACROS]
+    command += [f"-D{name}={value}" for name, value in compilation.define.items()]
+    main = path.resolve()
+    finished = run([*command, "-"], limit=_LIMIT, stdin=f'#line 1 "{main}"\n{text}')
+    return finished.stdout if finished.ok else ""
+
+
+def without_dead_code(source: Source, path: Path, compiled: Compiled) -> Source:
+    """A source in which what is not compiled is blank; every offset is kept.
+
+    Conditions stay, but for those of parameters and arguments, and so do macros that are defined
+    only where they are not defined yet.
+
+    Args:
+        path: where its main file is.
+    """
+    files = {name: (path.parent / name).resolve() for name in source.names}
+    if compiled.keys().isdisjoint(files.values()):
+        return source
+    presence = read_presence(source.text)
+    defaults = tuple(_defaults(presence))
+    places = LineIndex(source)
+    alive: dict[int, bool] = {}
+    for at in _code(source.text, presence, defaults):
+        file, line = places.at(at)
+        known, region = compiled.get(files[file]), presence.region(at)
+        alive[region] = alive.get(region, False) or known is None or line in known
+    dead = {region for region, lives in alive.items() if not lives}
+    enclosed = [
+        d for d in _enclosed(source.text, presence) if files[places.at(d.start).file] in compiled
+    ]
+    blank = [
+        *_stretches(presence, dead, defaults, len(source.text)),
+        *((directive.start, directive.end) for directive in enclosed),
+    ]
+    parts, last = [], 0
+    for start, end in sorted(blank):
+        parts += [source.text[last:start], _VISIBLE.sub(" ", source.text[start:end])]
+        last = end
+    return replace(source, text="".join([*parts, source.text[last:]]))
+
+
+def _defaults(presence: Presence) -> Iterator[Directive]:
+    """Definitions under a condition that the macro is not defined."""
+    conditions = [d for d in presence.directives if d.word in _STRUCTURE]
+    for directive in presence.directives:
+        name = _WORD.search(directive.rest)
+        if directive.word == "define" and name is not None:
+            before = [d for d in conditions if d.start < directive.start]
+            if before and before[-1].word in _OPENS and name[0] in _WORD.findall(before[-1].rest):
+                yield directive
+
+
+def _enclosed(text: str, presence: Presence) -> Iterator[Directive]:
+    """Conditions within parentheses: which parameters a function has is no matter of taste."""
+    bare, depth, last = bare_text(text), 0, 0
+    for directive in presence.directives:
+        between = bare[last : directive.start]
+        depth += between.count("(") - between.count(")")
+        last = directive.end
+        if depth > 0 and directive.word in _STRUCTURE:
+            yield directive
+
+
+def _code(text: str, presence: Presence, defaults: Collection[Directive]) -> Iterator[int]:
+    """Where lines begin of which the preprocessor leaves something if they are compiled."""
+    for match in _LINE_OF_CODE.finditer(bare_text(text)):
+        yield match.start(1)
+    for directive in presence.directives:
+        if directive.word == "define" and directive not in defaults:
+            yield (
+                directive.start
+                + len(text[directive.start : directive.end])
+                - len(text[directive.start : directive.end].lstrip())
+            )
+
+
+def _stretches(
+    presence: Presence, dead: Collection[int], defaults: Collection[Directive], size: int
+) -> Iterator[tuple[int, int]]:
+    """What lies in dead regions, without conditions and such definitions."""
+    kept = [d for d in presence.directives if d.word in _STRUCTURE or d in defaults]
+    ends = [*(d.start for d in kept), size]
+    for start, end in zip([0, *(d.end for d in kept)], ends, strict=True):
+        if start < end and presence.region(start) in dead:
+            yield start, end

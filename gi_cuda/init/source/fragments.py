@@ -1,0 +1,116 @@
+"""A file that is a part of another one: it says what only the files that include it declare.
+
+A kernel in such a file has a target all the same. Its source is the file that is compiled, and the
+part evolves with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.complaints import is_of_cuda
+from gi_cuda.grammar import Wanted
+from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
+from gi_cuda.init.build.compilation import Compilation
+from gi_cuda.init.build.repository import Repository, repository_of
+from gi_cuda.init.source.diagnostics import diagnose
+from gi_cuda.init.source.headers import missing_headers
+from gi_cuda.init.source.hidden import as_asked, with_kernels
+from gi_cuda.init.source.sources import kernels_in, read_whole
+
+_INCLUDE = r"^[ \t]*#[ \t]*include[ \t]*[<\"]((?:[^>\"\n]*/)?{})[>\"]"
+_COMPILED = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c"})
+_MOST_TRIED = 3
+_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What is read for a file.
+
+    Attributes:
+        source: the file, or the one that includes it.
+        compilation: how that is compiled.
+    """
+
+    source: Path
+    compilation: Compilation
+
+    def lines(self) -> Iterator[str]:
+        """For people: which file was taken for another."""
+        fragment = self.compilation.fragment
+        if fragment is not None:
+            yield f"{fragment.name} says what it does not declare: taken as a part of {self.source}"
+
+
+def find_source(path: Path, given: Compilation) -> Built:
+    """The file itself, or, where it does not stand alone, one of its repository that includes it.
+
+    Raises:
+        UserError: the file cannot be read, or its directives cannot be preprocessed; none of its
+            kernels is compiled.
+    """
+    alone = Built(path, as_asked(path, given))
+    file = path.resolve()
+    including = [*islice(_including(file, repository_of(path)), _MOST_TRIED)]
+    if including and _stands(alone, file):
+        return alone
+    for one in including:
+        try:
+            found = Built(one, replace(as_asked(one, given), fragment=file))
+            if _stands(found, file):
+                return found
+        except UserError:
+            continue
+    return Built(path, with_kernels(path, given, alone.compilation))
+
+
+def _stands(built: Built, file: Path) -> bool:
+    """Whether a file's kernels, as a part of a source, say nothing that is undeclared."""
+    code = read_whole(built.source, built.compilation)
+    names = sorted({kernel.name for kernel in kernels_in(code, file)})
+    if not names:
+        return False
+    program = read_cuda(code.source, Wanted(tuple(names)))
+    missing = frozenset(missing_headers(built.source, code.source, built.compilation))
+    found = diagnose(built.source, program, names, built.compilation, missing)
+    return all(map(is_of_cuda, found.undeclared))
+
+
+def _including(file: Path, repository: Repository) -> Iterator[Path]:
+    """Files that are compiled and include a file, themselves or through others; nearest first."""
+    seen, frontier = {file}, [file]
+    for _ in range(_DEPTH):
+        further = []
+        for one in frontier:
+            pattern = re.compile(_INCLUDE.format(re.escape(one.name)), re.M)
+            for other in repository.sources(file.parent):
+                if other in seen:
+                    continue
+                names = pattern.findall(_text(other))
+                if any(_leads(other, name, one) for name in names):
+                    seen.add(other)
+                    further.append(other)
+        yield from (one for one in further if one.suffix in _COMPILED)
+        frontier = further
+
+
+def _leads(includer: Path, name: str, file: Path) -> bool:
+    """Whether an include may mean a file."""
+    beside = includer.parent / name
+    if beside.is_file():
+        return beside.resolve() == file
+    parts = tuple(part for part in Path(name).parts if part != "..")
+    return file.parts[-len(parts) :] == parts
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""

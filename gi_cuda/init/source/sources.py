@@ -1,0 +1,276 @@
+"""A kernel and its source: which headers evolve with it, those that hold what it reaches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from gi_cuda.grammar import (
+    Function,
+    Grammar,
+    KeptInclude,
+    LineIndex,
+    Source,
+    Tree,
+    Wanted,
+    convert,
+    read_files,
+    read_source,
+    read_tree,
+)
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
+from gi_cuda.grammar.frontends.cuda.file import (
+    Argument,
+    CudaFile,
+    KernelSource,
+    choose_kernel,
+    kernels,
+    of_source,
+    read_cuda_file,
+    source_constants,
+)
+from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
+from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
+from gi_cuda.grammar.scope import FILE_LEVEL
+from gi_cuda.init.build.compilation import Compilation
+from gi_cuda.init.build.repository import repository_of
+from gi_cuda.init.host.blocks import in_items
+from gi_cuda.init.host.host import HostCode, KnownNames
+from gi_cuda.init.host.host_files import find_hosts
+from gi_cuda.init.host.launching import LaunchSite, launch_sites
+from gi_cuda.init.kernel.access import is_compared
+from gi_cuda.init.kernel.count_names import is_count_name
+from gi_cuda.init.kernel.sizes import constants
+from gi_cuda.init.source.conditions import without_dead_code
+from gi_cuda.init.source.headers import Headers, find_headers
+from gi_cuda.init.source.linking import defining, with_members
+
+_MOST_ROUNDS = 4
+"""How often files are looked for that those found before need in turn."""
+
+NO_MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_OWNER = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;{}]*>\s*)?::")
+_SCOPE = re.compile(
+    r"\b(?P<key>namespace|struct|class|union)\s+(?:__align__\s*\([^()]*\)\s*)?"
+    r"(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()]*>\s*)?(?::[^;{}()]*)?\{"
+)
+_VARIABLE = re.compile(
+    r"__(?:constant|device)__\b[^;{}()=\[\]]*\b(?P<name>[A-Za-z_]\w*)\s*(?:\[[^;{}()]*)?(?:=[^;]*)?;"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A kernel, and what was read of its source before anything is proposed.
+
+    Attributes:
+        code: the source, with the headers that evolve in place and its other headers around it.
+        functions: that evolve, the kernel among them.
+        types: that its text declares.
+        evolving: the headers that evolve with it.
+        kept: headers that hold what the kernel reaches and have to stay includes.
+        headers: what else is included.
+        hosts: the files with host code that may launch the kernel.
+    """
+
+    code: CudaFile
+    kernel: KernelSource
+    functions: tuple[Function, ...]
+    types: ElementTypes
+    evolving: tuple[Path, ...]
+    kept: tuple[KeptInclude, ...]
+    headers: Headers
+    hosts: tuple[HostCode, ...]
+
+    @property
+    def body(self) -> str:
+        """The kernel's text."""
+        return self.code.of(self.kernel.definition.node)
+
+    @property
+    def texts(self) -> list[str]:
+        """Those of all functions that evolve."""
+        return [self.code.text[f.start : f.end] for f in self.functions]
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Names of macros and constants."""
+        return frozenset(self.code.macros) | source_constants(self.code).keys()
+
+    def constants(self) -> dict[str, int]:
+        """Constants that say how much data there is."""
+        return constants(self.code, self.texts)
+
+    def launches(
+        self,
+        kept: frozenset[str],
+        *,
+        own: bool = False,
+        members: Mapping[str, Mapping[str, str]] = NO_MEMBERS,
+        symbols: Mapping[str, str] = NO_NAMES,
+    ) -> list[LaunchSite]:
+        """The kernel's launches, with some names kept; with `own`, also the host code's own.
+
+        Args:
+            members, symbols: see :class:`~gi_cuda.init.host.host_code.KnownNames`.
+        """
+        known = KnownNames(kept=kept, own=own, members=members, symbols=symbols)
+        found = (launch_sites(host, self.kernel, self.types, known) for host in self.hosts)
+        counts = [one.name for one in self.kernel.arguments if self._counts(one)]
+        return [in_items(site, counts, self.texts) for sites in found for site in sites]
+
+    def _counts(self, argument: Argument) -> bool:
+        """Whether a parameter may say how much data there is."""
+        compared = is_compared(self.code, self.kernel.definition, argument.name)
+        return not argument.pointers and is_count_name(argument.name, compared=compared)
+
+
+def choose(
+    path: Path, wanted: str | None, compilation: Compilation, hosts: Sequence[Path] = ()
+) -> Chosen:
+    """Find a kernel, in a source or in headers of its tree, and the headers that go with it.
+
+    Args:
+        hosts: files that launch it, if they are not to be searched for.
+
+    Raises:
+        UserError: a file cannot be read, or a header is not found; there is no such kernel, or
+            several.
+    """
+    include = compilation.include
+    tree, kernel, grammar = _linked(path, wanted, compilation)
+    whole = bare_text(tree.joined.source.text)
+    evolving = tuple(tree.paths[name] for name in _needed(tree, grammar))
+    words = {word for f in grammar.functions for word in _WORD.findall(whole[f.start : f.end])}
+    kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
+    source = read_files(path, evolving, include).source
+    program = read_cuda(source, Wanted((kernel.name,)))
+    headers = find_headers(path, program, [kernel.name], compilation)
+    around = (_read(file, read_source(file), compilation) for file in headers.own)
+    code = replace(_read(path, source, compilation), around=tuple(around))
+    kernel = choose_kernel(code, kernel.shown)
+    functions = program.grammar.functions
+    types = read_element_types((code, *code.around))
+    # What a build defines is known to its launches, unless a file says otherwise.
+    launching = tuple(
+        replace(host, constants={**compilation.define, **host.constants})
+        for host in find_hosts(code, [kernel], hosts)
+    )
+    return Chosen(code, kernel, functions, types, evolving, kept, headers, launching)
+
+
+def read_whole(path: Path, compilation: Compilation) -> CudaFile:
+    """A source with all headers of its tree in place.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    return _read(path, _tree(path, compilation).joined.source, compilation)
+
+
+def kernels_in(code: CudaFile, file: Path | None) -> list[KernelSource]:
+    """The kernels of a source that stand in one of its files; None: all."""
+    every = kernels(code)
+    if file is None:
+        return [*every]
+    names = {name: (code.path.parent / name).resolve() for name in code.source.names}
+    return [k for k in every if names[code.place(k.definition.node).file] == file]
+
+
+def _read(path: Path, source: Source, compilation: Compilation) -> CudaFile:
+    """What is compiled of a source."""
+    return of_source(path, without_dead_code(source, path, compilation.compiled))
+
+
+def _tree(path: Path, compilation: Compilation, linked: Sequence[Path] = ()) -> Tree:
+    include = compilation.include
+    return read_tree(path, include, _belongs(path, include), linked)
+
+
+def _linked(
+    path: Path, wanted: str | None, compilation: Compilation
+) -> tuple[Tree, KernelSource, Grammar]:
+    """A source with its tree and with the files of its repository that define what it needs."""
+    tree = _tree(path, compilation)
+    kernel = choose_kernel(_read(path, tree.joined.source, compilation), wanted)
+    grammar = convert(tree.joined.source, [kernel.name])
+    linked: tuple[Path, ...] = ()
+    for _ in range(_MOST_ROUNDS):
+        code = _read(path, tree.joined.source, compilation)
+        further = tuple(defining(code, grammar, repository_of(path)))
+        if not further:
+            break
+        linked += further
+        tree = _tree(path, compilation, linked)
+        grammar = convert(tree.joined.source, [kernel.name])
+    return tree, kernel, grammar
+
+
+def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:
+    """What is in the source's tree: its repository, and folders of -I beside it."""
+    folder = path.resolve().parent
+    beside = [f for f in include if folder.parent in f.parents and len(f.parts) > 2]
+    roots = [repository_of(path).root, *beside]
+    return lambda file: any(file.is_relative_to(one) for one in roots)
+
+
+def _needed(tree: Tree, grammar: Grammar) -> Iterator[str]:
+    """The headers that have to be in place, in the order in which they stand."""
+    source = grammar.source
+    places = LineIndex(source)
+    needed = {source.name, *(places.at(function.start).file for function in grammar.functions)}
+    needed |= {*_of_variables(grammar, places), *_of_members(grammar, places)}
+    starts = {part.file: part.start for part in reversed(source.stretches)}
+    words = {name: frozenset(_WORD.findall(text)) for name, text in source.files.items()}
+    declared = list(_declared(grammar, places))
+    size = 0
+    while size < len(needed):
+        size = len(needed)
+        needed |= set().union(*(tree.includers.get(name, ()) for name in needed))
+        for name in words.keys() - needed:
+            # It may rely on what stands in front of it, without including that.
+            seen = {word for word, at, file in declared if file in needed and at < starts[name]}
+            needed |= {name} if words[name] & seen else set()
+    return (name for name in source.names if name in needed and name != source.name)
+
+
+def _of_variables(grammar: Grammar, places: LineIndex) -> Iterator[str]:
+    """The files of ``__constant__`` and ``__device__`` variables that the functions use."""
+    text = bare_text(grammar.source.text)
+    used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
+    used = with_members(text, used)
+    for match in _VARIABLE.finditer(text):
+        if match["name"] in used:
+            yield places.at(match.start()).file
+
+
+def _of_members(grammar: Grammar, places: LineIndex) -> Iterator[str]:
+    """The files of types and namespaces whose members the functions are, and of types that the
+    functions use and that have shared memory, of which each variant has its own."""
+    text = bare_text(grammar.source.text)
+    bodies = [text[f.start : f.end] for f in grammar.functions]
+    used = {word for body in bodies for word in _WORD.findall(body)}
+    owners = {name for body in bodies for name in _OWNER.findall(body.partition("{")[0])}
+    for match in _SCOPE.finditer(text):
+        name, begin = match["name"], match.end()
+        shares = name in used and "__shared__" in text[begin : block_end(text, begin - 1)]
+        if name in owners or (shares and match["key"] != "namespace"):
+            yield places.at(match.start()).file
+
+
+def _declared(grammar: Grammar, places: LineIndex) -> Iterator[tuple[str, int, str]]:
+    """Names but macros that are declared at the file's level, where, and in which file."""
+    for (function, name), visible in grammar.scope.tables.items():
+        if function == FILE_LEVEL and name not in grammar.macros:
+            for at in visible.starts:
+                yield name, at, places.at(at).file
+
+
+def _defines(path: Path, words: set[str]) -> bool:
+    """Whether a header defines a device function of one of these names."""
+    return any(one.device and one.name in words for one in read_cuda_file(path).definitions)

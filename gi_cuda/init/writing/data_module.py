@@ -1,0 +1,275 @@
+"""The data module of a target, from a proposal: random inputs of the right types and sizes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
+from gi_cuda.init.host.in_python import in_python, python_name
+from gi_cuda.init.kernel.access import Access
+from gi_cuda.init.kernel.places import Own
+from gi_cuda.init.kernel.sizes import bracketed
+from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer
+from gi_cuda.init.proposing.members import ProposedScalar
+from gi_cuda.init.proposing.proposal import Proposal
+from gi_cuda.spec.numbers import NumberType
+
+_NAMES = re.compile(r"[A-Za-z_]\w*")
+
+_BYTES = 256
+"""Below which bytes are, where nothing says what they are for: there may be a bin for each."""
+
+
+def data_py(proposal: Proposal) -> str:
+    """The data module: random inputs of the right types and sizes."""
+    sizes = [python_name(extent.name) for extent in proposal.extents]
+    signature = ", ".join(["seed: int", *(f"{name}: int" for name in sizes)])
+    given = [b for b in proposal.buffers if b.role in ("input", "inout")]
+    lines = [
+        f'"""Inputs of {proposal.kernel}. {proposal.mark}: data like the real ones;'
+        ' these are random."""',
+        "",
+        "import numpy as np",
+        *(line for b in given for line in _layout(b)),
+        *(_RANDOM_ITEMS.splitlines() if any(b.element.fields for b in given) else ()),
+        "",
+        "",
+        f"def case({signature}) -> dict[str, object]:",
+        f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
+        *(["    rng = np.random.default_rng(seed)"] if _draws(proposal, given) else []),
+        "    return {",
+        *(f"        {_quoted(b.name)}: {_made(proposal, b)},{_note(b)}" for b in given),
+        *(f"        {_quoted(e.name)}: {python_name(e.name)}," for e in proposal.extents),
+    ]
+    for scalar in proposal.scalars:
+        if scalar.name not in proposal.counts and scalar.computed is None:
+            about = "about " if scalar.varied else ""
+            why = scalar.note or (f"{about}as in the host code" if scalar.source else proposal.mark)
+            lines.append(f"        {_quoted(scalar.name)}: {_value(scalar)},  # {why}")
+    return "\n".join([*lines, "    }", ""])
+
+
+def _note(buffer: ProposedBuffer) -> str:
+    return f"  # {buffer.notes.data}" if buffer.notes.data else ""
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name)
+
+
+def _draws(proposal: Proposal, given: Sequence[ProposedBuffer]) -> bool:
+    """Whether random numbers are drawn."""
+    real = any(one.varied and one.element.floating for one in proposal.scalars)
+    return real or any(map(_random, given))
+
+
+def _value(scalar: ProposedScalar) -> str:
+    if scalar.varied:
+        step = f"{abs(scalar.step)} * (seed % 2)" if abs(scalar.step) != 1 else "seed % 2"
+        whole = f"{'+' if scalar.step > 0 else '-'} {step}"
+        more = "* rng.uniform(0.75, 1.25)" if scalar.element.floating else whole
+        return f"{scalar.value!r} {more}"
+    if scalar.count == 1:
+        return repr(scalar.value)
+    if scalar.element.floating:
+        return f"np.linspace(0.1, 1, {scalar.count}, dtype=np.{scalar.element.type})"
+    return f"np.full({scalar.count}, {scalar.value!r}, dtype=np.{scalar.element.type})"
+
+
+def _layout(buffer: ProposedBuffer) -> list[str]:
+    """A struct's layout, as C has it."""
+    fields = buffer.element.fields
+    if not fields:
+        return []
+    begin, end = f"{_layout_name(buffer)} = np.dtype(", ")"
+    if _is_plain(fields, buffer.element.parts):
+        members = [
+            f'        ("{f.name}", np.{f.type}' + (f", ({f.length},))," if f.length > 1 else "),")
+            for f in fields
+        ]
+        return ["", begin, "    [", *members, "    ],", "    align=True,", end]
+    formats = [f"({f.type!r}, ({f.length},))" if f.length > 1 else repr(f.type) for f in fields]
+    keys = {
+        "names": [f.name for f in fields],
+        "formats": f"[{', '.join(formats)}]",
+        "offsets": [f.at for f in fields],
+        "itemsize": buffer.element.parts,
+    }
+    return [
+        "",
+        begin,
+        "    {",
+        *(f'        "{key}": {v},' for key, v in keys.items()),
+        "    }",
+        end,
+    ]
+
+
+def _is_plain(fields: Sequence[Member], size: int) -> bool:
+    """Whether numpy lays out the members as the compiler does."""
+    layout = np.dtype([(f.name, f.type, (f.length,)) for f in fields], align=True)
+    places = [layout.fields[f.name][1] for f in fields] if layout.fields else []
+    return layout.itemsize == size and places == [f.at for f in fields]
+
+
+def _layout_name(buffer: ProposedBuffer) -> str:
+    return f"{buffer.name.upper()}_ITEM"
+
+
+def _random(buffer: ProposedBuffer) -> bool:
+    return not _same(buffer) and not buffer.element.fields
+
+
+def _same(buffer: ProposedBuffer) -> bool:
+    """Whether all of its numbers are one."""
+    if _zeros(buffer) or (buffer.known and not buffer.element.fields):
+        return True
+    fill = buffer.fill
+    return fill is not None and fill.high - fill.low == 1 and not fill.rising
+
+
+def _zeros(buffer: ProposedBuffer) -> bool:
+    """Whether it starts as zeros: what atomics add to, variables that nobody sets, addresses."""
+    unset = buffer.symbol is not None and buffer.role == "inout" and buffer.elements == "1"
+    unset = unset and not buffer.copied
+    addresses = buffer.element.addresses and not (buffer.element.fields or buffer.addresses)
+    return buffer.access is Access.ATOMIC or unset or addresses
+
+
+def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
+    element = buffer.element
+    items = buffer.items(proposal.counts)
+    items = in_python(items)
+    size = times(items, element.parts)
+    if buffer.addresses and not element.fields:
+        return _numbers_of_elements(proposal, buffer, items)
+    if buffer.known and not element.fields:
+        return f"np.full({size}, {in_python(buffer.known[0][1])}, dtype=np.{_numpy(element)})"
+    if _zeros(buffer):
+        return f"np.zeros({size}, dtype=np.{_numpy(element)})"
+    if element.fields:
+        known = ", ".join(f"{_quoted(name)}: {in_python(text)}" for name, text in buffer.known)
+        return f"random_items({_layout_name(buffer)}, {items}, seed, {{{known}}})"
+    if _same(buffer) and buffer.fill is not None:
+        low = buffer.fill.low
+        made = f"full({size}, {low}" if low else f"zeros({size}"
+        return f"np.{made}, dtype=np.{_numpy(element)})"
+    if buffer.fill is not None and buffer.fill.rising:
+        steps = f"rng.integers({buffer.fill.low}, {buffer.fill.high}, {size})"
+        return f"np.cumsum({steps}).astype(np.{element.type})"
+    if buffer.fill is not None and element.floating:
+        low, high = buffer.fill.low, buffer.fill.high
+        return f"rng.uniform({low}, {high}, {size}).astype(np.{_numpy(element)})"
+    if _numpy(element) in ("float32", "float64"):
+        return f"rng.random({size}, dtype=np.{_numpy(element)})"
+    if element.type == "float16":
+        return f"rng.random({size}).astype(np.float16)"
+    behind = [one for one in proposal.buffers if one.name == buffer.into]
+    if behind and buffer.fill is None and not buffer.within:
+        places = behind[0].ahead(proposal.counts)
+        if buffer.together > 1:
+            places = f"{bracketed(places)} / {buffer.together}"
+        return _places(buffer, size, in_python(places), _own(proposal, buffer.others))
+    if behind and buffer.fill is None and (length := _row_length(proposal, buffer.within)):
+        return _columns(buffer, size, in_python(length))
+    most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
+    fill = buffer.fill or Fill(0, most)
+    return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
+
+
+def _own(proposal: Proposal, others: Own | None) -> str | None:
+    """What is behind a number's place in the expression of whose it is, where cases tell."""
+    if others is None:
+        return None
+    if not others.by:
+        return ""
+    known = (one for one in others.lengths if one.isdigit())
+    length = next(known, None) or _row_length(proposal, others.lengths)
+    return None if length is None else f" {others.by} {bracketed(in_python(length))}"
+
+
+def _places(buffer: ProposedBuffer, size: str, places: str, own: str | None) -> str:
+    """So many of the places in the buffer that it leads into.
+
+    Args:
+        places: how many of these there are.
+        own: what is behind a number's place in the expression of the place that it is not; None
+            where it may be any.
+    """
+    kind = buffer.element.type
+    if own is not None:
+        others = f"rng.integers(1, max(2, {places}), {size})"
+        return f"((np.arange({size}){own} + {others}) % {bracketed(places)}).astype(np.{kind})"
+    if not buffer.once:
+        return f"rng.integers(0, {places}, {size}, dtype=np.{kind})"
+    if places == size:
+        return f"rng.permutation({places}).astype(np.{kind})"
+    order = f"rng.permutation(max({size}, {places}))[:{size}]"
+    return f"({order} % {bracketed(places)}).astype(np.{kind})"
+
+
+def _row_length(proposal: Proposal, within: Sequence[str]) -> str | None:
+    """How long a row is that is as long as one of some numbers of the kernel, where cases say so.
+
+    Args:
+        within: these numbers, as the kernel's text has them.
+    """
+    sizes = {one.name for one in proposal.extents}
+    for scalar in proposal.scalars:
+        text = scalar.computed or scalar.name
+        if scalar.written in within and set(_NAMES.findall(text)) <= sizes:
+            return text
+    return None
+
+
+def _columns(buffer: ProposedBuffer, size: str, length: str) -> str:
+    """So many places in rows; of the next ones as many as a row has differ where that matters."""
+    kind = buffer.element.type
+    if not buffer.once:
+        return f"rng.integers(0, {length}, {size}, dtype=np.{kind})"
+    return f"((rng.integers(0, 1000) + np.arange({size})) % {bracketed(length)}).astype(np.{kind})"
+
+
+def _numpy(element: Element) -> str:
+    """The type of numbers in Python; what numpy has none of is given as floats."""
+    return "float32" if NumberType(element.type).small else element.type
+
+
+def _numbers_of_elements(proposal: Proposal, buffer: ProposedBuffer, items: str) -> str:
+    """Numbers of elements that pointers in memory point to: one part of it after another."""
+    if buffer.element.type != "uint64" or buffer.element.parts > 1:
+        return f"np.zeros({times(items, buffer.element.parts)}, dtype=np.{buffer.element.type})"
+    name = buffer.addresses[0][0]
+    behind = next(one for one in proposal.buffers if one.name == name)
+    size = in_python(times(behind.items(proposal.counts), behind.element.parts))
+    return f"np.arange({items}, dtype=np.uint64) * (({size}) // ({items}))"
+
+
+def times(items: str, parts: int) -> str:
+    """An expression for so many parts of each item."""
+    if parts == 1:
+        return items
+    return f"({items}) * {parts}" if set("+-/ ") & set(items) else f"{items} * {parts}"
+
+
+_RANDOM_ITEMS = '''
+
+def random_items(
+    layout: np.dtype, items: int, seed: int, known: dict[str, int]
+) -> np.ndarray:
+    """Structs as bytes: members that are known, random real numbers in [0, 1), whole ones below
+    100."""
+    rng = np.random.default_rng(seed)
+    found = np.zeros(items, dtype=layout)
+    for name in layout.names:
+        part = found[name]
+        real = np.issubdtype(part.dtype, np.floating)
+        part[...] = rng.random(part.shape) if real else rng.integers(0, 100, part.shape)
+    for name, value in known.items():
+        found[name] = value
+    return found.view(np.uint8)
+'''

@@ -139,8 +139,7 @@ def _none_can(passed: Sequence[tuple[Ranked, UserError]], untried: Sequence[Rank
         what += f"; nor can its other kernels become targets, for reasons of their own: {others}"
     if untried:
         what += f"; {len(untried)} more were not looked at, since that took long"
-        further = f"name another kernel: --kernel {shlex.quote(untried[0].kernel)}"
-        hint = f"{hint}; or {further}" if hint else further
+        hint = _or_take(untried[0].kernel, hint)
     return UserError(what, where=reason.where, hint=hint)
 
 
@@ -154,6 +153,10 @@ def or_another(error: UserError, wanted: str, every: Sequence[Ranked]) -> UserEr
     said = error.hint is not None and "--kernel" in error.hint
     if said or not others or len(others) == len(every):
         return error
-    hint = f"{error.hint}; or" if error.hint else "perhaps"
-    hint += f" take another kernel: --kernel {shlex.quote(others[0])}"
-    return UserError(error.what, where=error.where, hint=hint)
+    return UserError(error.what, where=error.where, hint=_or_take(others[0], error.hint))
+
+
+def _or_take(kernel: str, hint: str | None) -> str:
+    """A hint, and beside it that another kernel may do."""
+    said = f"{hint}; or" if hint else "perhaps"
+    return f"{said} take another kernel: --kernel {shlex.quote(kernel)}"

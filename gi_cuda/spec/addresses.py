@@ -29,11 +29,11 @@ def addressed(
     if not buffer.addresses:
         return values
     found = np.array(values)
-    widths = {one.name: one.dtype.itemsize for one in target.buffers}
+    widths = {one.name: np.uint64(one.dtype.itemsize) for one in target.buffers}
     for name in buffer.addresses:
         pointers = _pointers(found, buffer, name)
         nowhere = pointers == NOWHERE
-        pointers *= np.uint64(widths[name])
+        pointers *= widths[name]
         pointers += np.uint64(address(name))
         pointers[nowhere] = 0
     return found
@@ -67,13 +67,12 @@ def numbered(
 
 def _pointers(values: NDArray[Any], buffer: Buffer, name: str) -> NDArray[np.uint64]:
     """Those of a buffer's items that lead into another buffer, in place."""
-    item = buffer.item or buffer.dtype.itemsize
     layout = np.dtype(
         {
             "names": [name],
             "formats": [np.uint64],
             "offsets": [buffer.addresses[name]],
-            "itemsize": item,
+            "itemsize": buffer.item or buffer.dtype.itemsize,
         }
     )
     return values.view(layout)[name]

@@ -138,15 +138,16 @@ def attribute(stderr: str) -> dict[int, str]:
     """The message about each variant that says best why it failed, the first one as a rule:
     ``kernel.cu:126: message``."""
     found: dict[int, str] = {}
-    for ident, name, line, message in sorted(_ERROR.findall(stderr), key=_is_consequence):
+    errors = sorted(_ERROR.findall(stderr), key=lambda error: _is_consequence(error[-1]))
+    for ident, name, line, message in errors:
         found.setdefault(int(ident), f"{name}:{line}: {message}")
     return found
 
 
-def _is_consequence(error: Sequence[str]) -> bool:
+def _is_consequence(message: str) -> bool:
     """Whether a message is of what follows from the next: of a type that is not known g++ says at
     first that the function is declared void."""
-    return "declared void" in error[-1]
+    return "declared void" in message
 
 
 def first_error(finished: Finished) -> str:
@@ -155,8 +156,7 @@ def first_error(finished: Finished) -> str:
         return "the compiler did not end within its limit"
     lines = [line for line in finished.stderr.splitlines() if line.strip()]
     named = [line for line in lines if undefined(line)]
-    wrong = [line for line in lines if "error" in line]
-    named += sorted(wrong, key=lambda line: _is_consequence((line,)))
+    named += sorted((line for line in lines if "error" in line), key=_is_consequence)
     return (named or lines or [f"the compiler ended with status {finished.status}"])[0]
 
 

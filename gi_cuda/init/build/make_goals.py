@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from gi_cuda.init.build.make_rules import RULE, sets_variable
 from gi_cuda.init.build.make_values import computed
 
-_RULE = re.compile(r"^(?P<targets>[^\s:#=][^:#=]*?)[ \t]*::?(?!=)[ \t]*(?P<rest>.*)$")
-_SETS = re.compile(r"(?:(?:export|override|private)[ \t]+)*[\w.-]+[ \t]*(?:[?+!]|:{0,3})=")
 _FILE = re.compile(r"[.%/$]")
 """What a target has in it that names a file, as a rule: such are made for others."""
 
@@ -30,7 +29,7 @@ def without_other_goals(
     rules = [(at, *_rule(line, variables)) for at, line in enumerate(lines)]
     needs: dict[str, list[str]] = {}
     for _, targets, rest in rules:
-        if not _SETS.match(rest):
+        if not sets_variable(rest):
             needed = (computed(rest.partition(";")[0], variables) or "").split()
             for one in targets:
                 needs.setdefault(one, []).extend(needed)
@@ -43,14 +42,16 @@ def without_other_goals(
     gone = {
         at
         for at, targets, rest in rules
-        if targets and _SETS.match(rest) and not any(_FILE.search(t) or t in made for t in targets)
+        if targets
+        and sets_variable(rest)
+        and not any(_FILE.search(t) or t in made for t in targets)
     }
     return ["" if at in gone else line for at, line in enumerate(lines)]
 
 
 def _rule(line: str, variables: Mapping[str, str]) -> tuple[list[str], str]:
     """The targets of a rule and what follows them; none where a line is no rule."""
-    match = _RULE.match(line)
+    match = RULE.match(line)
     if match is None:
         return [], ""
     found = computed(match["targets"], variables)

@@ -10,11 +10,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-_RULE = re.compile(
-    r"^(?P<targets>(?:\$\([^()]*\)|\$\{[^{}]*\}|[^\s#:=]|(?<!^)[ \t])+?)[ \t]*::?(?!=)"
-    r"[ \t]*(?P<rest>.*)$"
-)
-_SETS = re.compile(r"(?:(?:export|override|private)[ \t]+)*[\w.-]+[ \t]*(?:[?+!]|:{0,3})=")
+from gi_cuda.init.build.make_rules import RULE, sets_variable
+
 _OF_SUFFIX = re.compile(r"(?P<of>\.\w+)\.\w+")
 _COMPILED = frozenset({".cu", ".c", ".cc", ".cpp", ".cxx", ".C", ".f", ".f90", ".F90"})
 
@@ -49,7 +46,7 @@ def _recipes(lines: list[str]) -> Iterator[tuple[list[str], list[int]]]:
     for at, line in enumerate(lines):
         if line.startswith("\t"):
             recipe.append(at)
-        elif rule := _RULE.match(line):
+        elif rule := RULE.match(line):
             yield made_of, recipe
             made_of, recipe = _needed(rule), [at]
     yield made_of, recipe
@@ -59,7 +56,7 @@ def _needed(rule: re.Match[str]) -> list[str]:
     """What a rule needs; of ``.c.o:`` that is any file with the first suffix."""
     if suffixes := _OF_SUFFIX.fullmatch(rule["targets"]):
         return [f"%{suffixes['of']}"]
-    if _SETS.match(rule["rest"]):
+    if sets_variable(rule["rest"]):
         return []
     # Of a static pattern the last part says what is needed; in $(A:.c=.o) there is a colon, too.
     needed = re.sub(r"\$\([^()]*\)", "$()", rule["rest"].partition(";")[0])

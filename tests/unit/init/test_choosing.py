@@ -18,7 +18,7 @@ def refused(kernel: str | None) -> None:
     ("looked_at", "said", "hint"),
     [
         (4, "own: two, three, four", "mend it"),
-        (2, "own: two; 2 more were not looked at", "mend it; or name another kernel"),
+        (2, "own: two; 2 more were not looked at", "mend it; or take another kernel"),
         (1, "one is of no use; 3 more were not looked at", "--kernel two"),
     ],
 )

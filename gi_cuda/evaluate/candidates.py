@@ -59,7 +59,7 @@ def candidate(
     subject: Subject, genotype: Genotype, limits: Mapping[int, int] | None = None
 ) -> Candidate:
     """An individual; without ``limits``, which guard its loops, as a maintainer would get it."""
-    return as_candidate(subject, subject.render(genotype, limits), genotype.configuration)
+    return as_candidate(subject, subject.render(genotype, limits), subject.configured(genotype))
 
 
 def unmodified(subject: Subject) -> Candidate:

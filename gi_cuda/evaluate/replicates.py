@@ -234,7 +234,7 @@ class GenotypeMeasurer:
         variants = [one.variant(ident) for ident, one in enumerate(sources)]
         read = self.replicates.compiler.preprocess(variants)
         return [
-            (phenotype.key, subject.launch_values(genotype.configuration))
+            (phenotype.key, subject.launch_values(subject.configured(genotype)))
             if isinstance(phenotype := read[ident], Phenotype)
             else ident
             for ident, genotype in enumerate(genotypes)

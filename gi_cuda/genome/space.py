@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 from gi_cuda.spec.target import Constraint, Parameter, ParameterKind, Target, Value
 
@@ -96,22 +97,30 @@ class Configuration(Mapping[str, Value]):
     Attributes:
         space: where it lies.
         chosen: the values, in the order of the space's parameters.
+        shape: how transformations change launches, by the keys of
+            :class:`gi_cuda.spec.launches.Shape`; read by name like a parameter, but none.
     """
 
     space: Space = field(repr=False)
     chosen: tuple[Value, ...]
+    shape: tuple[tuple[str, int], ...] = ()
 
     def __getitem__(self, name: str) -> Value:
-        return self.chosen[self.space.index[name]]
+        at = self.space.index.get(name)
+        return dict(self.shape)[name] if at is None else self.chosen[at]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.space.index)
+        return chain(self.space.index, (name for name, _ in self.shape))
 
     def __len__(self) -> int:
-        return len(self.chosen)
+        return len(self.chosen) + len(self.shape)
 
     def __hash__(self) -> int:
-        return hash(self.chosen)
+        return hash((self.chosen, self.shape))
+
+    def shaped(self, shape: Mapping[str, int]) -> Configuration:
+        """This configuration, with launches as transformations change them."""
+        return replace(self, shape=tuple(sorted(shape.items()))) if shape else self
 
     def having(self, changes: Mapping[str, Value]) -> Configuration:
         """This configuration with some values changed, whether or not constraints hold.

@@ -313,7 +313,10 @@ _SWITCHES = frozenset({RuleType.RESTRICT, RuleType.SEAM})
 
 
 def special_donors(grammar: Grammar, place: Rule) -> tuple[str, ...]:
-    """The special donors of a place's type that would change it; of numbers, its own steps."""
+    """The special donors of a place's type that would change it; of numbers, its own steps; of
+    transformations, its own choices."""
+    if place.type.kind.transforms:
+        return place.choices
     own = grammar.source.text[place.start : place.end]
     if place.type in _SWITCHES and own:
         return ()

@@ -209,6 +209,11 @@ class ParsedText(ABC):
         """A variant without guards, in its files."""
         return Source(self.grammar.source.name, self.render(expansions))
 
+    def shape(self, expansions: Mapping[str, Expansion]) -> Mapping[str, int]:
+        """How a variant's launches differ from the reference's, by the keys of
+        :class:`gi_cuda.spec.launches.Shape`; empty where the language has no transformations."""
+        return {}
+
     def unchosen(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion] | None:
         """Those of a variant's expansions that cannot be chosen as it runs, so that all variants of
         a schema have to have the same. None: it can be in no schema; nothing can where the language

@@ -46,6 +46,7 @@ class Rule:
         sites: for ``optrestrict`` only: where the keyword stands, or is to be put (an empty span),
             for each pointer parameter that the switch sets.
         seam: for ``seam`` only: what meets there, or can be made to.
+        choices: for transformations only: the special donors that may go there.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Rule:
     block: bool = True
     sites: tuple[tuple[int, int], ...] = ()
     seam: Seam | None = None
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,8 @@ class Kind:
         stepped: whether its donors are special ones that each source has its own of: the numbers
             that are a step from one of its places, of which each place takes those of its own.
         gap: whether it has no text, so that statements go before it and that is all.
+        transforms: whether its donors are the choices of a transformation, of which each place has
+            those that its family found for it.
     """
 
     words: str
@@ -60,6 +62,7 @@ class Kind:
     added: str = ""
     stepped: bool = False
     gap: bool = False
+    transforms: bool = False
 
 
 def _condition(words: str, edits: str, deleted: str, join: Join = Join.CONJUNCTION) -> Kind:
@@ -74,8 +77,29 @@ def _operand(words: str) -> Kind:
     return Kind(words, "ptx", deleted=None)
 
 
+def _transformation(words: str, choices: Mapping[str, str]) -> Kind:
+    return Kind(words, "transforms", deleted=None, specials=choices, transforms=True)
+
+
 _UNROLL = {f"pragma_K{n}": f"#pragma unroll {n}" for n in range(1, 12)}
 _BOUNDS = {f"launchbounds_K{n}": f"__launch_bounds__({n})" for n in (64, 128, 256, 512, 1024)}
+_BLOCKS = {
+    **{f"block_K{x}": f"{x} threads" for x in (32, 64, 128, 256, 512, 1024)},
+    **{
+        f"block_K{x}x{y}": f"{x} x {y} threads"
+        for x, y in ((16, 8), (16, 16), (32, 1), (32, 4), (32, 8), (32, 16), (64, 2), (64, 4))
+    }
+    | {f"block_K{x}x{y}": f"{x} x {y} threads" for x, y in ((128, 1), (128, 2), (256, 1))},
+    **{
+        f"block_K{x}x{y}x{z}": f"{x} x {y} x {z} threads"
+        for x, y, z in ((32, 2, 2), (32, 4, 1), (32, 8, 1), (64, 2, 2), (64, 4, 1), (128, 1, 1))
+    },
+}
+_ITEMS = {
+    f"coarsen_K{count}{axis}": f"the work of {count} blocks along {axis or 'x'}"
+    for axis in ("", "y", "z")
+    for count in (2, 4, 8)
+}
 
 
 class RuleType(StrEnum):
@@ -130,6 +154,9 @@ class RuleType(StrEnum):
         ),
     )
     NUMBER = "num", Kind("a number", "numbers", deleted=None, stepped=True)
+    BLOCK = "block", _transformation("the block of a kernel", _BLOCKS)
+    COARSEN = "coarsen", _transformation("the work of a block", _ITEMS)
+    FAST = "fast", _transformation("a function with a fast intrinsic", {"fast_K": "the intrinsic"})
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")
     B16 = "b16", _operand("a 16-bit register")
@@ -151,6 +178,9 @@ PAPER_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "paper")
 ALL_TYPES = PAPER_TYPES | {kind for kind in RuleType if kind.kind.edits == "full"}
 """Those, and the types with which source edits say what IR-level evolution found."""
 
+TRANSFORMS = frozenset(kind for kind in RuleType if kind.kind.transforms)
+"""What whole kernels and loops can become."""
+
 OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "ptx") - {RuleType.JUMP}
 """What PTX instructions read: registers by the type that they are declared with, and literals.
 
@@ -162,7 +192,8 @@ EDIT_SETS: dict[str, frozenset[RuleType]] = {
     "full": ALL_TYPES,
     "numbers": ALL_TYPES | {RuleType.NUMBER},
     "loops": ALL_TYPES | {RuleType.LOOP, RuleType.SEAM},
-    "all": ALL_TYPES | {RuleType.NUMBER, RuleType.LOOP, RuleType.SEAM},
+    "transforms": PAPER_TYPES | TRANSFORMS,
+    "all": ALL_TYPES | {RuleType.NUMBER, RuleType.LOOP, RuleType.SEAM} | TRANSFORMS,
 }
 """The rule types that a grammar may be asked for, by name."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
-from gi_cuda.grammar.source import FileSpan
+from gi_cuda.grammar.source import FileSpan, Source
 
 
 class Phase(IntEnum):
@@ -65,6 +65,17 @@ def shifted(splices: Iterable[Splice], part: FileSpan) -> list[Splice]:
         for one in splices
         if part.start <= one.start and one.end <= part.end
     ]
+
+
+def spliced(source: Source, splices: Iterable[Splice]) -> Source:
+    """A source with splices applied, in its files; none of them lies across two of its parts."""
+    ordered = sorted(splices)
+    return source.with_texts(
+        [
+            splice(source.text[part.start : part.end], shifted(ordered, part))
+            for part in source.stretches
+        ]
+    )
 
 
 def line_start(text: str, at: int) -> int:

@@ -192,6 +192,10 @@ class Subject:
             return {}
         return self.parsed.in_force(expansions(genotype.edits), genotype.configuration.macros)
 
+    def configured(self, genotype: Genotype) -> Configuration:
+        """A genotype's configuration, with launches as its transformations change them."""
+        return genotype.configuration.shaped(self.parsed.shape(self.expansions(genotype)))
+
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
         """A variant's text; with loop guards where ``limits`` are given."""
         return self.parsed.render(self.expansions(genotype), limits)
@@ -294,7 +298,8 @@ class Subject:
 
     def launch_values(self, configuration: Configuration) -> str:
         """The values that decide launches and buffers, as text: part of a phenotype."""
-        return " ".join(f"{name}={configuration[name]}" for name in self._launch_names)
+        shape = [name for name in configuration if name not in self.space.index]
+        return " ".join(f"{name}={configuration[name]}" for name in (*self._launch_names, *shape))
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,7 @@ def _patched(subject: Subject, step: PatchStep, own: frozenset[str]) -> Candidat
     macros = subject.upstream_macros(step.genotype)
     return Candidate(
         subject.device_text(step.after),
-        step.genotype.configuration,
+        subject.configured(step.genotype),
         {name: text for name, text in macros.items() if name not in own},
         subject.options(step.genotype.configuration),
     )

@@ -34,8 +34,15 @@ class Analysis:
 
     findings: Findings
     functions: tuple[Function, ...]
-    bodies: tuple[Node, ...]
-    """The syntax trees of what is between the functions' braces."""
+    definitions: tuple[Definition, ...]
+    """The syntax trees of the functions."""
+    root: Node
+    """The syntax tree of the source."""
+
+    @property
+    def bodies(self) -> tuple[Node, ...]:
+        """The syntax trees of what is between the functions' braces."""
+        return tuple(body for _, body in _bodies(self.definitions))
 
 
 def analyse(
@@ -77,7 +84,7 @@ def analyse(
     functions = tuple(
         Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen
     )
-    return Analysis(findings, functions, tuple(body for _, body in _bodies(chosen)))
+    return Analysis(findings, functions, chosen, root)
 
 
 def types_in(source: Source, root: Node, bodies: Sequence[Node]) -> TypeBook:

@@ -48,6 +48,7 @@ class RuleDraft:
     at: int | None = None
     """Where the names of what is put there are looked up; None: where it starts."""
     seam: Seam | None = None
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

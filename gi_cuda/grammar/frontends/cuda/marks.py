@@ -28,14 +28,15 @@ def marked(grammar: Grammar, name: str) -> str:
         KeyError: the grammar has no such rule.
     """
     rule = grammar.rule(name)
-    if rule.type is RuleType.NUMBER:
-        return splice(grammar.source.text, list(_mark_number(grammar, rule)))
+    if rule.type is RuleType.NUMBER or rule.type.kind.transforms:
+        return splice(grammar.source.text, list(_mark_around(grammar, rule)))
     return splice(grammar.source.text, list(_mark(grammar, rule)))
 
 
-def _mark_number(grammar: Grammar, number: Rule) -> Iterable[Splice]:
+def _mark_around(grammar: Grammar, number: Rule) -> Iterable[Splice]:
     around = [grammar.rule(name) for name in grammar.holders[number.name] - {number.name}]
     held = [one for one in around if one.type not in (RuleType.NUMBER, RuleType.SEAM)]
+    held = [one for one in held if not one.type.kind.transforms]
     if held:
         return _mark(grammar, min(held, key=lambda one: one.end - one.start))
     function = _function_of(grammar, number)

@@ -40,6 +40,7 @@ def assemble(
             draft.block,
             draft.sites,
             draft.seam,
+            draft.choices,
         )
         for name, draft in ordered
     )

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.grammar.frontends.cuda.analysis import analyse
-from gi_cuda.grammar.frontends.cuda.guard import instrument
+from gi_cuda.grammar.frontends.cuda.guard import instrument, touched_loops
 from gi_cuda.grammar.frontends.cuda.marks import counted, marked, marked_where_true
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
-from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
+from gi_cuda.grammar.frontends.cuda.render import in_force, line_splices, render, rendered
 from gi_cuda.grammar.frontends.cuda.schema import schema, telling, unchosen
 from gi_cuda.grammar.frontends.cuda.several import read_files
+from gi_cuda.grammar.frontends.cuda.transformed import (
+    Transformed,
+    add_sites,
+    transform,
+    transformations,
+)
 from gi_cuda.grammar.frontends.cuda.unset import alone_setting
 from gi_cuda.grammar.frontends.cuda.untested import untested
 from gi_cuda.grammar.grammar import Grammar
@@ -23,6 +29,7 @@ from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion
 from gi_cuda.grammar.rule_types import PAPER_TYPES, SPECIALS, RuleType
 from gi_cuda.grammar.source import Source
+from gi_cuda.grammar.splice import spliced
 from gi_cuda.grammar.steps import step_donors
 from gi_cuda.grammar.untested import Untested
 
@@ -52,6 +59,7 @@ def convert(
         UserError: there is no kernel, or none of a name asked for.
     """
     analysis = analyse(source, kernels, types)
+    add_sites(source, analysis, types)
     rules = list(named(source, analysis.findings.rules))
     numbers = [source.text[one.start : one.end] for _, one in rules if one.type is RuleType.NUMBER]
     specials = SPECIALS | step_donors(RuleType.NUMBER, numbers)
@@ -78,14 +86,43 @@ class CudaText(ParsedText):
         self, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None = None
     ) -> str:
         """A variant's text."""
-        return render(self.grammar, expansions, limits)
+        wanted = transformations(self.grammar, expansions)
+        if not wanted:
+            return render(self.grammar, expansions, limits)
+        return self._transformed(expansions, wanted, limits).source.text
 
     def changed(self, expansions: Mapping[str, Expansion]) -> Source:
         """A variant's source without guards, in its files."""
-        return rendered(self.grammar, expansions)
+        wanted = transformations(self.grammar, expansions)
+        if not wanted:
+            return rendered(self.grammar, expansions)
+        return self._transformed(expansions, wanted, None).source
+
+    def shape(self, expansions: Mapping[str, Expansion]) -> Mapping[str, int]:
+        """How a variant's launches differ from the reference's."""
+        wanted = transformations(self.grammar, expansions)
+        return self._transformed(expansions, wanted, {}).shape if wanted else {}
+
+    def _transformed(
+        self,
+        expansions: Mapping[str, Expansion],
+        wanted: Sequence[tuple[str, str]],
+        limits: Mapping[int, int] | None,
+    ) -> Transformed:
+        """A variant with its transformations. Those that a guarded loop forbids are not made in a
+        text without guards either, so that both are the same variant."""
+        chosen = {name for name, _ in wanted}
+        lines = {name: one for name, one in expansions.items() if name not in chosen}
+        if limits is None and touched_loops(self.grammar, lines):
+            made = self._transformed(expansions, wanted, {}).made
+            wanted = [one for one in wanted if one[0] in made]
+        splices = line_splices(self.grammar, lines, limits)
+        return transform(self.grammar, spliced(self.grammar.source, splices), splices, wanted)
 
     def unchosen(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion] | None:
         """Those that all variants of a schema have to have; None: it can be in none."""
+        if transformations(self.grammar, expansions):
+            return None
         return unchosen(self.grammar, expansions)
 
     def telling(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:

@@ -11,6 +11,7 @@ from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse
 from gi_cuda.grammar.frontends.cuda.findings import RuleDraft
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
 from gi_cuda.grammar.frontends.cuda.supplied import TYPES, Supplied, supplied_facts
+from gi_cuda.grammar.frontends.cuda.transformed import add_sites
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.notation.bnf import lay_out, read_bnf, unreached
 from gi_cuda.grammar.notation.lines import Production, Text
@@ -47,6 +48,7 @@ def read_grammar(
     found = read_bnf(bnf_text, name)
     types |= {kind for symbol in found if (kind := type_of(symbol)) is not None}
     analysis = analyse(source, kernels, types)
+    add_sites(source, analysis, types)
     met: dict[str, list[Span]] = {}
     for symbol, start, end in lay_out(found, source, name):
         met.setdefault(symbol, []).append((start, end))

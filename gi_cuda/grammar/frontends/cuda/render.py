@@ -22,8 +22,8 @@ from gi_cuda.grammar.splice import (
     removing,
     replacing,
     separator,
-    shifted,
     splice,
+    spliced,
 )
 
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\n\\]*|/\*(?:(?!\*/)[^\n])*\*/[ \t]*)?\r?(?:\n|\Z)")
@@ -47,7 +47,7 @@ def render(
     """
     if not expansions:
         return grammar.source.text
-    return splice(grammar.source.text, _splices(grammar, expansions, limits))
+    return splice(grammar.source.text, line_splices(grammar, expansions, limits))
 
 
 def rendered(grammar: Grammar, expansions: Mapping[str, Expansion]) -> Source:
@@ -58,19 +58,13 @@ def rendered(grammar: Grammar, expansions: Mapping[str, Expansion]) -> Source:
     Raises:
         KeyError: as :func:`render`.
     """
-    splices = sorted(_splices(grammar, expansions, None)) if expansions else []
-    return grammar.source.with_texts(
-        [
-            splice(grammar.source.text[part.start : part.end], shifted(splices, part))
-            for part in grammar.source.stretches
-        ]
-    )
+    return spliced(grammar.source, line_splices(grammar, expansions, None))
 
 
-def _splices(
+def line_splices(
     grammar: Grammar, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None
 ) -> list[Splice]:
-    """All that the expansions do to the text."""
+    """All changes that the expansions make to the text; transformations are not among them."""
     expansions = without_lost_names(grammar, expansions)
     gone = without_text(expansions)
     splices = edits(grammar, expansions, limits)

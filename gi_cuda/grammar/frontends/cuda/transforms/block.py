@@ -1,0 +1,51 @@
+"""Block size and shape, where a kernel knows its launch by global indices alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gi_cuda.grammar.frontends.cuda.transforms.code import AXES, Code, Function
+from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.indices import indices, is_guarded
+from gi_cuda.grammar.rule_types import RuleType
+
+
+class Block(Family):
+    """``<block_kernel.cu_41><block_K256>`` launches the kernel with blocks of 256 threads.
+
+    The kernel stays as it is. The grid follows from the block, so that there are as many threads as
+    before along each axis, or up to a block more; so the kernel has to compare its index.
+    """
+
+    type = RuleType.BLOCK
+
+    def sites(self, code: Code) -> Iterator[Site]:
+        """Each kernel whose block may have any shape."""
+        for kernel in code.kernels:
+            if axes := _axes(code, kernel):
+                choices = [one for one in self.type.kind.specials if len(shape(one)) == len(axes)]
+                yield Site(kernel.at, kernel.number, tuple(choices))
+
+    def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
+        """The text stays; launches get another block."""
+        kernel = code.function_at(at)
+        if kernel is None or len(_axes(code, kernel)) != len(shape(choice)):
+            return None
+        threads = zip(AXES, shape(choice), strict=False)
+        return Rewrite((), {f"{kernel.name}.threads.{axis}": count for axis, count in threads})
+
+
+def shape(choice: str) -> tuple[int, ...]:
+    """The threads along x, y and z that a donor such as ``block_K32x8`` stands for."""
+    return tuple(int(count) for count in choice.rpartition("K")[2].split("x"))
+
+
+def _axes(code: Code, kernel: Function) -> tuple[str, ...]:
+    """The axes of a kernel whose block may have any shape; none where it may not."""
+    if not code.alone(kernel):
+        return ()
+    found = indices(code, kernel)
+    axes = found.axes()
+    if not found.plain or axes != AXES[: len(axes)]:
+        return ()
+    return axes if all(is_guarded(code, kernel, axis) for axis in axes) else ()

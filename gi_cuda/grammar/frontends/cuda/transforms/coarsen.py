@@ -1,0 +1,227 @@
+"""Thread coarsening: each block does the work of several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, is_bare, name_node
+from gi_cuda.grammar.frontends.cuda.transforms.code import (
+    Code,
+    Function,
+    descend,
+    geometry,
+    statements,
+)
+from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.indices import Index, indices, is_guarded
+from gi_cuda.grammar.frontends.cuda.transforms.layout import fresh, indented, unit
+from gi_cuda.grammar.rule_types import RuleType
+from gi_cuda.grammar.splice import Splice, indent, newline, opening, replacing
+
+_CHOICE = re.compile(r"coarsen_K(\d+)([yz]?)")
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
+_NESTED = _LOOPS | {"switch_statement", "lambda_expression"}
+
+
+class Coarsen(Family):
+    """``<coarsen_kernel.cu_41><coarsen_K4>`` gives each block the work of four along x.
+
+    Before and after, where the whole work is under one ``if``::
+
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) {
+            b[i] = 2 * a[i];
+        }
+
+        int i = blockIdx.x * 4 * blockDim.x + threadIdx.x;
+        #pragma unroll
+        for (int item = 0; item < 4 && i < n; item++, i += blockDim.x) {
+            b[i] = 2 * a[i];
+        }
+
+    Elsewhere the whole body stands in the loop, with ``(blockIdx.x * 4 + item)`` in the place of
+    ``blockIdx.x``. The grid is a quarter as wide. The kernel compares its index, so the answers are the same with
+    the grid as it was.
+    """
+
+    type = RuleType.COARSEN
+
+    def sites(self, code: Code) -> Iterator[Site]:
+        """Each kernel whose threads work alone and compare their index."""
+        for kernel in code.kernels:
+            axes = _axes(code, kernel)
+            choices = [one for one in self.type.kind.specials if _read(one)[1] in axes]
+            if choices:
+                yield Site(kernel.at, kernel.number, tuple(choices))
+
+    def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
+        """Put a loop around the work of a thread."""
+        kernel = code.function_at(at)
+        count, axis = _read(choice)
+        if kernel is None or axis not in _axes(code, kernel):
+            return None
+        item = fresh("item", code, kernel)
+        splices = _in_place_of_if(code, kernel, axis, count, item)
+        if splices is None:
+            splices = _around_body(code, kernel, axis, count, item)
+        return Rewrite(tuple(splices), {f"{kernel.name}.items.{axis}": count})
+
+
+def _read(choice: str) -> tuple[int, str]:
+    """How many items, and the axis."""
+    match = _CHOICE.fullmatch(choice)
+    assert match is not None, "it is a donor of this type"
+    return int(match[1]), match[2] or "x"
+
+
+def _axes(code: Code, kernel: Function) -> frozenset[str]:
+    """The axes along which a kernel can be coarsened."""
+    if not code.alone(kernel) or not _leaves_by_continue(kernel):
+        return frozenset()
+    axes = {one.axis for one in indices(code, kernel).found}
+    return frozenset(axis for axis in axes if is_guarded(code, kernel, axis))
+
+
+def _leaves_by_continue(kernel: Function) -> bool:
+    """Whether each ``return`` would leave nothing but the loop around the body."""
+    return all(not _nested(one, kernel) for one in _returns(kernel))
+
+
+def _returns(kernel: Function) -> Iterator[Node]:
+    return (one for one in descend(kernel.body) if one.type == "return_statement")
+
+
+def _nested(node: Node, kernel: Function) -> bool:
+    above = node.parent
+    while above is not None and above.id != kernel.body.id:
+        if above.type in _NESTED:
+            return True
+        above = above.parent
+    return False
+
+
+def _in_place_of_if(
+    code: Code, kernel: Function, axis: str, count: int, item: str
+) -> list[Splice] | None:
+    """The loop in the place of an ``if`` that holds all that a thread does."""
+    own = statements(kernel.body)
+    found = [one for one in indices(code, kernel).found if one.axis == axis]
+    if len(found) != 1 or not own or own[-1].type != "if_statement" or any(_returns(kernel)):
+        return None
+    last, index = own[-1], found[0]
+    condition = last.child_by_field_name("condition")
+    declared = _declared_as(index)
+    if condition is None or declared is None or last.child_by_field_name("alternative"):
+        return None
+    declaration, name_at = declared
+    name, test = code.span(name_at), code.span(condition)[1:-1].strip()
+    between = own[own.index(declaration) + 1 : -1] if declaration in own else None
+    if between is None or any(name in code.words(one) for one in between):
+        return None
+    if name not in code.words(condition) or _blocks_elsewhere(code, kernel, index, axis):
+        return None
+    if name in _changed(code, last) or not _bare_outside(code, own[:-1], last):
+        return None
+    text = code.text
+    gap = newline(text, last.start_byte) + indent(text, last.start_byte)
+    tested = f"({test})" if re.search(r"\|\||\?|,", test) else test
+    header = (
+        f"#pragma unroll{gap}for (int {item} = 0; {item} < {count} && {tested};"
+        f" {item}++, {name} += blockDim.{axis})"
+    )
+    splices = [
+        replacing(index.block.end_byte, index.block.end_byte, f" * {count}"),
+        replacing(last.start_byte, condition.end_byte, header),
+    ]
+    for one in declaration.children:
+        if one.type == "type_qualifier" and code.span(one) == "const":
+            end = one.end_byte
+            while text[end : end + 1] == " ":
+                end += 1
+            splices.append(replacing(one.start_byte, end, ""))
+    return splices
+
+
+def _declared_as(index: Index) -> tuple[Node, Node] | None:
+    """The declaration of the one variable that is this index, and its name."""
+    above = index.node.parent
+    if above is None or above.type != "init_declarator" or above.parent is None:
+        return None
+    declaration, name = above.parent, name_node(above.child_by_field_name("declarator"))
+    if declaration.type != "declaration" or name is None:
+        return None
+    return (
+        (declaration, name) if len(declaration.children_by_field_name("declarator")) == 1 else None
+    )
+
+
+def _blocks_elsewhere(code: Code, kernel: Function, index: Index, axis: str) -> bool:
+    """Whether a kernel uses the number of its block, or of blocks, besides in its index."""
+    for node in descend(kernel.body):
+        told = geometry(node, code.text)
+        if told in (("blockIdx", axis), ("gridDim", axis)) and node.id != index.block.id:
+            return True
+    return False
+
+
+def _changed(code: Code, node: Node) -> frozenset[str]:
+    """The variables that are assigned in a node."""
+    found = set()
+    for one in descend(node):
+        if one.type == "assignment_expression":
+            root = assigned_root(one.child_by_field_name("left"))
+        elif one.type == "update_expression":
+            root = assigned_root(one.child_by_field_name("argument"))
+        else:
+            continue
+        if root is not None:
+            found.add(code.span(root))
+    return frozenset(found)
+
+
+def _bare_outside(code: Code, before: Sequence[Node], work: Node) -> bool:
+    """Whether the variables that the work changes and that are declared before it have no value
+    there, so that no item finds what the one before it left."""
+    changed = _changed(code, work)
+    for declaration in before:
+        for node in descend(declaration):
+            if node.type != "declaration":
+                continue
+            for declarator in node.children_by_field_name("declarator"):
+                name = name_node(declarator)
+                if name is not None and code.span(name) in changed and not is_bare(node, name):
+                    return False
+    return not any(changed & _changed(code, one) for one in before if one.type != "declaration")
+
+
+def _around_body(code: Code, kernel: Function, axis: str, count: int, item: str) -> list[Splice]:
+    """The loop around the whole body."""
+    text, body = code.text, kernel.body
+    first, last = statements(body)[0], body.children[-1]
+    step = unit(code, kernel)
+    margin = indent(text, first.start_byte)
+    gap = newline(text, body.start_byte)
+    start = first.start_byte
+    loop = f"for (int {item} = 0; {item} < {count}; {item}++) {{"
+    head = f"#pragma unroll{gap}{margin}{loop}{gap}{margin}{step}"
+    splices = [opening(start, start, head)]
+    splices += indented(code, start, last.start_byte, step)
+    close = last.start_byte
+    at = text.rfind("\n", 0, close) + 1
+    if text[at:close].strip():
+        splices.append(replacing(close, close, f"}}{gap}"))
+    else:
+        splices.append(replacing(at, at, f"{margin}}}{gap}"))
+    for node in descend(body):
+        told = geometry(node, text)
+        if told == ("blockIdx", axis):
+            splices.append(
+                replacing(node.start_byte, node.end_byte, f"(blockIdx.{axis} * {count} + {item})")
+            )
+        elif told == ("gridDim", axis):
+            splices.append(replacing(node.start_byte, node.end_byte, f"(gridDim.{axis} * {count})"))
+    splices += [replacing(one.start_byte, one.end_byte, "continue;") for one in _returns(kernel)]
+    return splices

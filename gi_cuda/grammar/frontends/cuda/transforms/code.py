@@ -1,0 +1,202 @@
+"""A CUDA source as transformations read it: kernels, loops, indices, types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse, types_in
+from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declarator
+from gi_cuda.grammar.frontends.cuda.infer import Inference
+from gi_cuda.grammar.scope import Scope
+from gi_cuda.grammar.source import Source
+from gi_cuda.grammar.values import Type
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+GEOMETRY = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
+AXES = ("x", "y", "z")
+
+TOGETHER = re.compile(
+    r"__shared__|__syncthreads|__syncwarp|__shfl|__ballot|__any|__all|__match|__reduce|__activemask"
+    r"|__nv_|_block\b|cooperative_groups|\bcg\b|this_thread|this_grid|tiled_partition|\basm\b|\bgoto\b"
+    r"|\bwarpSize\b|\b__launch_bounds__\b|%laneid|cudaLaunch|\bclock"
+)
+"""Words of code in which the threads of a block, or of a warp, depend on each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that evolves.
+
+    Attributes:
+        number: its place among the functions of the grammar.
+        name: as called, without namespaces.
+        kernel: whether it is a ``__global__`` function.
+        at: offset of its name.
+        node: its definition.
+        body: its block.
+    """
+
+    number: int
+    name: str
+    kernel: bool
+    at: int
+    node: Node
+    body: Node
+
+
+class Code:
+    """A source with its syntax trees, types and macros.
+
+    Args:
+        source: the text.
+        analysis: what the front end found in it.
+    """
+
+    def __init__(self, source: Source, analysis: Analysis) -> None:
+        self.source = source
+        self.text = source.text
+        self._analysis = analysis
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        """The kernels that evolve and the device functions that they call, in source order."""
+        found = (_function(k, one) for k, one in enumerate(self._analysis.definitions))
+        return tuple(one for one in found if one is not None)
+
+    @property
+    def kernels(self) -> Iterator[Function]:
+        """The kernels among them."""
+        return (one for one in self.functions if one.kernel)
+
+    def function_at(self, at: int) -> Function | None:
+        """The function whose name stands at an offset."""
+        return next((one for one in self.functions if one.at == at), None)
+
+    def span(self, node: Node) -> str:
+        """The text of a node."""
+        return self.text[node.start_byte : node.end_byte]
+
+    def bare(self, node: Node) -> str:
+        """The same without comments, directives and literals, and as long."""
+        return self._analysis.findings.reading.bare[node.start_byte : node.end_byte]
+
+    def words(self, node: Node) -> frozenset[str]:
+        """All identifiers in a node, and those that come with macros of the source."""
+        found = frozenset(_WORD.findall(self.bare(node)))
+        names = self._analysis.findings.macros.names
+        return found.union(*(names[word] for word in found & names.keys()))
+
+    def macros_in(self, node: Node) -> frozenset[str]:
+        """The macros of the source that a node uses."""
+        macros = self._analysis.findings.macros.names.keys()
+        return frozenset(_WORD.findall(self.bare(node))) & macros
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Function]]:
+        found: dict[str, list[Function]] = {}
+        for one in self.functions:
+            found.setdefault(one.name, []).append(one)
+        return found
+
+    def called(self, function: Function) -> Iterator[Function]:
+        """The functions of the source that a function may call, itself apart."""
+        seen, frontier = {function.number}, [function]
+        while frontier:
+            for word in self.words(frontier.pop().body):
+                for one in self._by_name.get(word, ()):
+                    if one.number not in seen:
+                        seen.add(one.number)
+                        frontier.append(one)
+                        yield one
+
+    def alone(self, kernel: Function) -> bool:
+        """Whether each thread of a kernel does its work by itself: no shared memory, no barrier,
+        no warp operation, no geometry in the functions that it calls, no ``#if`` in its body."""
+        if TOGETHER.search(self.bare(kernel.body)) or self.words(kernel.body) & _TOGETHER_WORDS:
+            return False
+        if GEOMETRY & frozenset().union(
+            *(self._macro_words(m) for m in self.macros_in(kernel.body))
+        ):
+            return False
+        if "#" in self.text[kernel.body.start_byte : kernel.body.end_byte] and self._conditional(
+            kernel
+        ):
+            return False
+        return not any(
+            TOGETHER.search(self.bare(one.node)) or self.words(one.body) & GEOMETRY
+            for one in self.called(kernel)
+        )
+
+    def _macro_words(self, macro: str) -> frozenset[str]:
+        return self._analysis.findings.macros.names.get(macro, frozenset())
+
+    def _conditional(self, function: Function) -> bool:
+        """Whether a directive other than a pragma stands in a function."""
+        directives = self._analysis.findings.presence.directives
+        return any(
+            function.body.start_byte <= one.start < function.body.end_byte and one.word != "pragma"
+            for one in directives
+        )
+
+    @cached_property
+    def _inference(self) -> Inference:
+        findings = self._analysis.findings
+        bodies = [one.body for one in self.functions]
+        book = types_in(self.source, self._analysis.root, bodies)
+        return Inference(findings, Scope.of(findings.declarations), book)
+
+    def type(self, node: Node | None, function: Function) -> Type | None:
+        """The type of an expression's value; None where that is not certain."""
+        return self._inference.type(node, function.number)
+
+
+_TOGETHER_WORDS = frozenset({"__syncthreads", "__shared__"})
+
+
+@lru_cache(maxsize=128)
+def read_code(source: Source) -> Code:
+    """Read a source that edits have changed, with all its kernels."""
+    return Code(source, analyse(source, None, frozenset()))
+
+
+def _function(number: int, definition: Definition) -> Function | None:
+    body = definition.node.child_by_field_name("body")
+    head = function_declarator(definition.node)
+    inner = None if head is None else head.child_by_field_name("declarator")
+    while inner is not None and inner.type in ("qualified_identifier", "template_function"):
+        inner = inner.child_by_field_name("name")
+    if body is None or body.type != "compound_statement" or inner is None:
+        return None
+    at = inner.start_byte
+    return Function(number, definition.name, definition.kernel, at, definition.node, body)
+
+
+def descend(node: Node) -> Iterator[Node]:
+    """A node and all nodes below it, in the order of the text."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(reversed(one.children))
+
+
+def geometry(node: Node, text: str) -> tuple[str, str] | None:
+    """The variable and axis of ``blockIdx.x`` and its kin; None of any other node."""
+    if node.type != "field_expression":
+        return None
+    of, axis = node.child_by_field_name("argument"), node.child_by_field_name("field")
+    if of is None or axis is None or of.type != "identifier":
+        return None
+    name = text[of.start_byte : of.end_byte]
+    return (name, text[axis.start_byte : axis.end_byte]) if name in GEOMETRY else None
+
+
+def statements(block: Node) -> Sequence[Node]:
+    """The statements of a block, without comments."""
+    return [one for one in block.named_children if one.type != "comment"]

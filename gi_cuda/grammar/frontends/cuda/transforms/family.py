@@ -1,0 +1,69 @@
+"""The interface of a family of transformations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code
+from gi_cuda.grammar.rule_types import RuleType
+from gi_cuda.grammar.splice import Splice
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place where a transformation may be made.
+
+    Attributes:
+        at: offset of the word that it is made at: a kernel's name, or a loop's keyword.
+        function: the number of the function, as the code counts them.
+        choices: the special donors of the family's type that may go there, e.g. ``coarsen_K4``.
+    """
+
+    at: int
+    function: int
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """The result of one transformation.
+
+    Attributes:
+        splices: the changes of the text.
+        shape: how launches of a kernel change, by the keys of
+            :class:`gi_cuda.spec.launches.Shape` (``KERNEL.items.x`` and the like).
+    """
+
+    splices: tuple[Splice, ...]
+    shape: Mapping[str, int] = field(default_factory=dict)
+
+
+class Family(ABC):
+    """A family of transformations.
+
+    Attributes:
+        type: the type of its rules, which also lists its choices.
+    """
+
+    type: ClassVar[RuleType]
+
+    @abstractmethod
+    def sites(self, code: Code) -> Iterator[Site]:
+        """Find the places where the family's conditions hold."""
+
+    @abstractmethod
+    def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
+        """Rewrite a source at a site.
+
+        Args:
+            code: the source, which line edits or other transformations may have changed since the
+                site was found.
+            at: where the site's word stands now.
+            choice: one of the family's special donors.
+
+        Returns:
+            None if the conditions do not hold in this text.
+        """

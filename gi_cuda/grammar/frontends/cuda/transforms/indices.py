@@ -1,0 +1,237 @@
+"""The global indices of a kernel, as ``blockIdx.x * blockDim.x + threadIdx.x``, and their checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, declarators, name_node, parts
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, geometry
+
+_MULTIPLIES = re.compile(r"__u?mul24")
+_COMPARES = frozenset({"<", "<=", ">", ">=", "!=", "=="})
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An expression that is the global index of a thread along one axis.
+
+    Attributes:
+        axis: ``x``, ``y`` or ``z``.
+        node: the whole sum; further terms may be in it.
+        block: its ``blockIdx``.
+        thread: its ``threadIdx``.
+    """
+
+    axis: str
+    node: Node
+    block: Node
+    thread: Node
+
+
+@dataclass(frozen=True)
+class Indices:
+    """How a kernel uses the geometry of its launch.
+
+    Attributes:
+        found: the global indices, in source order.
+        strides: the products ``blockDim.x * gridDim.x``, with their axes.
+        others: the uses of geometry that are part of neither.
+    """
+
+    found: tuple[Index, ...]
+    strides: tuple[tuple[str, Node], ...]
+    others: tuple[Node, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether the kernel knows its geometry by global indices and strides alone, so that any
+        block size will do."""
+        return bool(self.found) and not self.others
+
+    def axes(self) -> tuple[str, ...]:
+        """The axes along which the kernel has an index, in order."""
+        return tuple(sorted({one.axis for one in self.found}))
+
+
+def indices(code: Code, kernel: Function) -> Indices:
+    """Find all uses of the launch geometry in a kernel's body."""
+    found: list[Index] = []
+    strides: list[tuple[str, Node]] = []
+    fields = [n for n in descend(kernel.body) if geometry(n, code.text)]
+    covered: set[int] = set()
+    for node in fields:
+        name, axis = geometry(node, code.text) or ("", "")
+        if name == "threadIdx" and (index := _index(code, node, axis)) is not None:
+            found.append(index)
+            dim = next(
+                n
+                for n in _factors(code, _product_of(index.block))
+                if geometry(n, code.text) == ("blockDim", axis)
+            )
+            covered |= {node.id, index.block.id, dim.id}
+        elif name == "gridDim":
+            product = _product_of(node)
+            factors = list(_factors(code, product))
+            told = [geometry(n, code.text) for n in factors]
+            if sorted(t for t in told if t) == [("blockDim", axis), ("gridDim", axis)]:
+                strides.append((axis, product))
+                covered |= {n.id for n in factors}
+    others = tuple(n for n in fields if n.id not in covered)
+    return Indices(tuple(found), tuple(strides), others)
+
+
+def _index(code: Code, thread: Node, axis: str) -> Index | None:
+    """The sum that a ``threadIdx`` is a term of, if it is an index."""
+    top = _outer(thread)
+    while top.parent is not None and _is(code, top.parent, "+"):
+        top = _outer(top.parent)
+    for term in _terms(code, top):
+        factors = {geometry(n, code.text): n for n in _factors(code, term)}
+        if factors.keys() == {("blockIdx", axis), ("blockDim", axis)}:
+            return Index(axis, top, factors["blockIdx", axis], thread)
+    return None
+
+
+def _outer(node: Node) -> Node:
+    """A node with the parentheses and casts around it."""
+    while node.parent is not None and (
+        node.parent.type == "parenthesized_expression"
+        or (
+            node.parent.type == "cast_expression"
+            and node.parent.child_by_field_name("value") == node
+        )
+    ):
+        node = node.parent
+    return node
+
+
+def _inner(node: Node) -> Node:
+    """A node without the parentheses and casts around it."""
+    while True:
+        if node.type == "parenthesized_expression" and len(parts(node)) == 1:
+            node = parts(node)[0]
+        elif node.type == "cast_expression" and (value := node.child_by_field_name("value")):
+            node = value
+        else:
+            return node
+
+
+def _is(code: Code, node: Node, operator: str) -> bool:
+    found = node.child_by_field_name("operator")
+    return node.type == "binary_expression" and found is not None and code.span(found) == operator
+
+
+def _terms(code: Code, node: Node) -> Iterator[Node]:
+    """The terms of a sum."""
+    node = _inner(node)
+    if _is(code, node, "+"):
+        for side in ("left", "right"):
+            if (child := node.child_by_field_name(side)) is not None:
+                yield from _terms(code, child)
+    else:
+        yield node
+
+
+def _factors(code: Code, node: Node) -> Iterator[Node]:
+    """The factors of a product, also of one by ``__mul24``."""
+    node = _inner(node)
+    if _is(code, node, "*"):
+        for side in ("left", "right"):
+            if (child := node.child_by_field_name(side)) is not None:
+                yield from _factors(code, child)
+    elif node.type == "call_expression" and _is_mul24(code, node):
+        for one in parts(node.child_by_field_name("arguments")):
+            yield from _factors(code, one)
+    else:
+        yield node
+
+
+def _is_mul24(code: Code, node: Node) -> bool:
+    called = node.child_by_field_name("function")
+    return called is not None and _MULTIPLIES.fullmatch(code.span(called)) is not None
+
+
+def _product_of(node: Node) -> Node:
+    """The whole product that a node is a factor of."""
+    node = _outer(node)
+    while (above := node.parent) is not None:
+        call = above.parent if above.type == "argument_list" else None
+        if above.type == "binary_expression" and above.child_by_field_name("operator") is not None:
+            operator = above.child_by_field_name("operator")
+            assert operator is not None
+            if operator.type != "*":
+                break
+            node = _outer(above)
+        elif call is not None and call.type == "call_expression":
+            called = call.child_by_field_name("function")
+            if (
+                called is None
+                or called.text is None
+                or not _MULTIPLIES.fullmatch(called.text.decode())
+            ):
+                break
+            node = _outer(call)
+        else:
+            break
+    return node
+
+
+def index_names(code: Code, kernel: Function, axis: str) -> frozenset[str]:
+    """The variables that are computed from a kernel's index along an axis."""
+    known: set[str] = set()
+    where = [one.node for one in indices(code, kernel).found if one.axis == axis]
+    spans = [(one.start_byte, one.end_byte) for one in where]
+    for node in descend(kernel.body):
+        if node.type == "init_declarator":
+            name, value = (
+                name_node(node.child_by_field_name("declarator")),
+                node.child_by_field_name("value"),
+            )
+        elif node.type == "assignment_expression":
+            name, value = (
+                assigned_root(node.child_by_field_name("left")),
+                node.child_by_field_name("right"),
+            )
+        else:
+            continue
+        if name is None or value is None:
+            continue
+        holds = any(value.start_byte <= a and b <= value.end_byte for a, b in spans)
+        if holds or code.words(value) & known:
+            known.add(code.span(name))
+    return frozenset(known)
+
+
+def is_guarded(code: Code, kernel: Function, axis: str) -> bool:
+    """Whether a comparison of the index along an axis decides what a thread does, so that threads
+    beyond the data do nothing."""
+    names = index_names(code, kernel, axis)
+    for node in descend(kernel.body):
+        if node.type == "for_statement" or node.type == "if_statement":
+            condition = node.child_by_field_name("condition")
+        else:
+            continue
+        for one in descend(condition) if condition is not None else ():
+            operator = one.child_by_field_name("operator")
+            if (
+                one.type == "binary_expression"
+                and operator is not None
+                and operator.type in _COMPARES
+            ):
+                words = code.words(one)
+                if words & names or any(geometry(n, code.text) for n in descend(one)):
+                    return True
+    return False
+
+
+def declared_names(node: Node, code: Code) -> Iterator[str]:
+    """The variables that declarations in a node declare."""
+    for one in descend(node):
+        if one.type == "declaration":
+            for declarator in declarators(one):
+                if (name := name_node(declarator)) is not None:
+                    yield code.span(name)

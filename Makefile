@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 RUN := runs/demo
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 TEST_PROCESSES ?= 2
+PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test lint bench clean requirements
+.PHONY: demo test test-all lint bench clean requirements
 
 # Hundreds of processes load the same modules: they are compiled once, when first loaded, whatever
 # the environment says. So pip need not compile all that it installs.
-demo test bench: export PYTHONDONTWRITEBYTECODE =
+demo test test-all bench: export PYTHONDONTWRITEBYTECODE =
 
 demo: $(VENV)/.run
 	$(BIN)/gi-cuda check targets/bwt_exact
@@ -24,7 +25,12 @@ demo: $(VENV)/.run
 test: $(VENV)/.dev
 	@# While a compiler is fetched, the source is looked at.
 	$(MAKE) --no-print-directory --jobs 2 lint $(VENV)/.nvcc
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not broad"
+
+# The sweeps as well: random edits on every target, kills, cheats, each refusal with its remedy.
+test-all: $(VENV)/.dev
+	$(MAKE) --no-print-directory --jobs 2 lint $(VENV)/.nvcc
+	$(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

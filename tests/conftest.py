@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +19,14 @@ from tests.noting import copy_that_notes
 TARGETS = Path(__file__).parent / "targets"
 SHIPPED = Path(__file__).parent.parent / "targets"
 
-# Commands that tests start must not find what others left in the user's cache.
-os.environ["GI_CUDA_CACHE_SIZE"] = "0"
+OWN_CACHE = "GI_CUDA_TEST_CACHE"
+"""The variable that names the cache of one run of the tests, which all its processes share."""
+
+if OWN_CACHE not in os.environ:
+    # What is compiled once is compiled once for all tests, and nothing of the user's is found.
+    _cache = tempfile.TemporaryDirectory(prefix="gi-cuda-tests-")
+    os.environ[OWN_CACHE] = os.environ["XDG_CACHE_HOME"] = _cache.name
+    os.environ["GI_CUDA_CACHE_SIZE"] = "1G"
 
 # How long an example takes says nothing about it: the machine may be busy.
 settings.register_profile("any machine", deadline=None, max_examples=60)

@@ -8,9 +8,10 @@ import pytest
 
 from tests.cheats import targets
 from tests.cheats.trying import certified
+from tests.sweeps import sweep
 
 
 @pytest.mark.usefixtures("few_processes")
-@pytest.mark.parametrize("target", targets("host"))
+@pytest.mark.parametrize("target", sweep(targets("host"), "sizes"))
 def test_no_cheat_is_certified(target: str, tmp_path: Path) -> None:
     assert certified(target, "host", tmp_path / "run") == []

@@ -27,6 +27,7 @@ from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.search.strategies.barracuda import PRESET
 from gi_cuda.subject import Subject
 from tests.command import gi_cuda
+from tests.sweeps import sweep
 
 ROOT = Path(__file__).parents[3]
 SCALE = ROOT / "tests" / "targets" / "scale"
@@ -41,7 +42,7 @@ def subject_of(folder: Path) -> Subject:
     return open_subject(folder, "cuda", "ptx")
 
 
-@pytest.mark.parametrize("folder", TARGETS, ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", sweep(TARGETS, TARGETS[0]), ids=lambda path: path.name)
 def test_ptx_of_a_shipped_target_assembles_to_the_code_of_its_source(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -146,7 +147,7 @@ def test_mutants_of_a_search_are_read_back_and_assemble(tmp_path: Path) -> None:
     assert sum(isinstance(one, CudaBinary) for one in built.values()) >= 15
 
 
-@pytest.mark.parametrize("folder", TARGETS, ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", sweep(TARGETS, TARGETS[0]), ids=lambda path: path.name)
 def test_confined_variants_assemble(folder: Path, tmp_path: Path) -> None:
     subject, rng = subject_of(folder), Random(4)
     genotypes = [subject.original]

@@ -38,6 +38,7 @@ from gi_cuda.runs.stored import open_store
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Start, Subject
 from tests.command import gi_cuda
+from tests.sweeps import broad
 
 from .planted import SCALE, SOURCE_WINNER, WINNER, Searched, a_run, begin
 
@@ -152,6 +153,7 @@ def test_options_about_patches_of_source_are_refused(run: Path) -> None:
         patch.command(run, format="ptx", check=True)
 
 
+@broad
 def test_without_a_gpu_a_run_can_be_looked_at_and_not_measured(
     run: Path, of_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,6 +249,7 @@ def test_what_follows_such_a_search_is_measured_over_its_start(
     assert "// To be launched as for: BLOCK=128\n" in text
 
 
+@broad
 def test_a_search_of_source_may_start_from_a_winner_too(of_source: Path, tmp_path: Path) -> None:
     begin(tmp_path / "more", start=of_source, level="source")
     with open_run(tmp_path / "more") as run:

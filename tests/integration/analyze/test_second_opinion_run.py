@@ -14,6 +14,7 @@ from gi_cuda.runs.tools import open_tools
 from gi_cuda.search import PRESETS
 from gi_cuda.subject import Subject, load_subject
 from tests.integration.runs.racing import small_races
+from tests.sweeps import broad
 
 from .pretended import evolve
 
@@ -23,6 +24,7 @@ def races(tmp_path: Path) -> Subject:
     return load_subject(small_races(tmp_path / "races"), "cuda", edits="full")
 
 
+@broad
 @pytest.mark.usefixtures("toolkit", "gpu")
 def test_what_races_is_wrong(
     races: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

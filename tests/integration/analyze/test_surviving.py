@@ -10,10 +10,12 @@ from gi_cuda.genome import changes_of
 from gi_cuda.runs.create import create_run
 from gi_cuda.subject import load_subject
 from tests.integration.runs.even import NEVER, PLAN, WASTE, target
+from tests.sweeps import broad
 
 DOUBLED = "<_kernel.cu_28>"
 
 
+@broad
 def test_where_whatever_stands_there_is_right_that_is_said(tmp_path: Path) -> None:
     folder = target(tmp_path / "even")
     source = folder / "kernel.cu"

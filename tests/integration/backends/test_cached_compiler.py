@@ -37,6 +37,7 @@ from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import MachineError
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
+from tests.sweeps import broad
 
 TARGETS = Path(__file__).parents[2] / "targets"
 
@@ -273,6 +274,7 @@ for one in compiler.compile(phenotypes(compiler, range(200)), folder / "killed")
 """
 
 
+@broad
 def test_killed_in_the_middle_of_compiling(tmp_path: Path, cache: CodeCache) -> None:
     command = [sys.executable, "-c", _SEARCH, str(tmp_path)]
     root = Path(__file__).parents[3]

@@ -31,6 +31,7 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Built, Phenotype, V
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.genome import mutate
 from gi_cuda.search.strategies.barracuda import PAPER
+from tests.sweeps import sweep
 
 TESTS = Path(__file__).parents[2]
 SOURCES = [
@@ -174,12 +175,12 @@ def test_sources_of_every_construct_have_the_same_ptx(together: Together, name: 
     together.assert_same(name)
 
 
-@pytest.mark.parametrize("name", ["library", *LARGE])
+@pytest.mark.parametrize("name", sweep(["library", *LARGE], *LARGE[:1]))
 def test_what_the_compiler_looks_up_by_itself_is_there(large: Together, name: str) -> None:
     large.assert_same(name)
 
 
-@pytest.mark.parametrize("name", ["bwt_exact", "sw_tuned", "tissue_spread"])
+@pytest.mark.parametrize("name", sweep(["bwt_exact", "sw_tuned", "tissue_spread"], "bwt_exact"))
 def test_mutants_of_the_targets_have_the_same_ptx(
     toolkit: Toolkit, name: str, tmp_path: Path
 ) -> None:

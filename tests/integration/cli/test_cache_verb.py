@@ -12,6 +12,7 @@ from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.host.library import build_library
 from tests.command import Done, gi_cuda
 from tests.conftest import TARGETS
+from tests.sweeps import broad
 
 Command = Callable[..., Done]
 COMPILE = ("mutate", TARGETS / "scale", "--compile", "--sample", 6)
@@ -110,6 +111,7 @@ def test_the_second_time_nothing_is_compiled(command: Command) -> None:
     assert misses(command) == before
 
 
+@broad
 @pytest.mark.usefixtures("runtime")
 def test_a_search_and_what_follows_it(command: Command) -> None:
     words = ("--population", 8, "--generations", 1, "--workers", 1)

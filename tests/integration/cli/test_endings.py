@@ -21,6 +21,7 @@ from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 from tests.command import AtWork, Done, begin, gi_cuda, quietly
 from tests.processes import MARK, family, outlive
+from tests.sweeps import broad, sweep
 from tests.traced import Tracer, may_trace
 
 PATIENCE = 60.0
@@ -108,7 +109,7 @@ def test_while_a_compiler_hangs(
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("way", ["SIGTERM", "--time"])
+@pytest.mark.parametrize("way", sweep(["SIGTERM", "--time"], "SIGTERM"))
 def test_a_search_whose_compiler_hangs_keeps_what_it_has(
     way: str, scale: Subject, tmp_path: Path, surroundings: dict[str, str]
 ) -> None:
@@ -158,7 +159,9 @@ def test_where_time_was_up_before_anything_was_evaluated(scale: Subject, tmp_pat
     assert len(rows(tmp_path / "r" / DATABASE)) == 4
 
 
-@pytest.mark.parametrize("verb", ["minimize", "validate", "compare", "interactions", "explain"])
+@pytest.mark.parametrize(
+    "verb", sweep(["minimize", "validate", "compare", "interactions", "explain"], "validate")
+)
 def test_verbs_after_a_search_end_while_a_compiler_hangs(
     verb: str, small_run: Path, tmp_path: Path, surroundings: dict[str, str]
 ) -> None:
@@ -213,6 +216,7 @@ def fork_server(mark: str) -> int:
     return parent(next(workers(mark)))
 
 
+@broad
 def test_a_fork_server_that_does_not_answer_is_ended(
     scale: Subject, tmp_path: Path, surroundings: dict[str, str]
 ) -> None:
@@ -237,6 +241,7 @@ def test_a_fork_server_that_does_not_answer_is_ended(
     outlive(mark)
 
 
+@broad
 @pytest.mark.skipif(not may_trace(), reason="this system lets nobody trace")
 def test_a_worker_that_cannot_be_killed_is_left_behind_and_named(
     scale: Subject, tmp_path: Path, surroundings: dict[str, str]
@@ -276,6 +281,7 @@ def believed(database: Path) -> tuple[set[int], set[int]]:
     return {one for (one,) in ran}, {one for (one,) in killed}
 
 
+@broad
 def test_a_device_that_is_lost_stops_the_search_and_nothing_counts_that_came_of_it(
     scale: Subject, tmp_path: Path, surroundings: dict[str, str]
 ) -> None:

@@ -34,6 +34,7 @@ from gi_cuda.subject import Subject
 from tests.command import gi_cuda
 from tests.integration.cluster.alike import check_as_alone
 from tests.integration.runs.conftest import copy_scale
+from tests.sweeps import broad
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 RANDOM = Plan("random", find_preset("random", "").settings.having(12, 2), 5, 1, 1)
@@ -45,6 +46,7 @@ def _pids(cluster: LocalCluster) -> list[int]:
         return list(client.run(os.getpid).values())
 
 
+@broad
 def test_two_of_four_workers_are_killed(
     cluster: LocalCluster, scale: Subject, tmp_path: Path
 ) -> None:

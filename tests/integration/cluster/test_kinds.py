@@ -27,6 +27,7 @@ from gi_cuda.runs.stored import Plan
 from gi_cuda.search import find_preset
 from tests.command import ensure_running, gi_cuda
 from tests.integration.runs.conftest import copy_scale
+from tests.sweeps import broad
 
 OTHER = Path(__file__).with_name("other-compiler")
 TRUE_THERE = "tile[threadIdx.x] = mine;"
@@ -69,6 +70,7 @@ def _line(run: Run, text: str) -> str:
     return next(f"<{rule.name}>" for rule in grammar.rules if grammar.text(rule.name) == text)
 
 
+@broad
 def test_what_is_right_on_one_kind_alone_is_wrong(meeting: Meeting, run: Run) -> None:
     said: list[str] = []
     wrong = run.subject.read(_line(run, "mine /= FACTOR;"))

@@ -29,6 +29,7 @@ from gi_cuda.search import find_preset
 from gi_cuda.search.loop import End, Evolution
 from gi_cuda.store import Store
 from tests.integration.cluster.pretended import Here, choosy, outcome, pretending, refusing
+from tests.sweeps import broad
 
 POPULATION, GENERATIONS = 60, 4
 
@@ -90,6 +91,7 @@ def test_the_same_search_though_workers_die(
     assert sum(times.values()) - len(times) <= members.lost, "no more than what the dead had"
 
 
+@broad
 def test_the_same_search_on_two_kinds_though_workers_die(
     cluster: LocalCluster, scale_tools: Tools, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from gi_cuda.search.loop import End
 from gi_cuda.subject import Subject, load_subject
 from tests.integration.cluster.alike import check_as_alone
 from tests.noting import seeds_made
+from tests.sweeps import broad
 
 RANDOM = Plan("random", find_preset("random", "").settings.having(12, 2), 5, 1, 2)
 """A search in which what is measured does not decide what is bred."""
@@ -46,6 +47,7 @@ def _pids(stations: Stations) -> list[int]:
     return [one.process.pid for one in stations._stations]
 
 
+@broad
 def test_one_of_two_is_killed(
     scale: Subject, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +110,7 @@ def test_processes_are_begun_before_there_is_a_run(scale: Subject, tmp_path: Pat
     assert None not in [one.process._child.poll() for one in begun]
 
 
+@broad
 def test_the_processes_of_devices_make_no_cases(
     noting: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +139,7 @@ def test_nobody_is_left(scale: Subject, tmp_path: Path) -> None:
         assert run.store.evaluations(), "what was finished is kept"
 
 
+@broad
 def test_all_end_with_the_search(scale: Subject, tmp_path: Path) -> None:
     with create_run(scale, tmp_path / "run", RANDOM):
         pass
@@ -161,6 +165,7 @@ def test_all_end_with_the_search(scale: Subject, tmp_path: Path) -> None:
     assert len(ended) == len(pids)
 
 
+@broad
 def test_what_is_wrong_for_good_ends_the_search(scale: Subject, tmp_path: Path) -> None:
     with create_run(scale, tmp_path / "run", RANDOM) as run:
         run.store.put(grammar_hash="another")

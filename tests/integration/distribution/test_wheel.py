@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Done, quietly
+from tests.sweeps import broad
 
 pytest.importorskip("setuptools", minversion="77", reason="wheels are built with it")
 
@@ -107,6 +108,7 @@ def test_wheel_and_sdist_hold_what_the_program_reads(installed: Installed) -> No
         assert wanted <= {name.partition("/")[2] for name in sdist.getnames()}
 
 
+@broad
 def test_from_an_example_to_a_patch(installed: Installed, tmp_path: Path) -> None:
     """Each command is the one that the last one named, as far as it names one."""
 

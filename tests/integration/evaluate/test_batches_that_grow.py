@@ -26,6 +26,7 @@ from gi_cuda.runs.tools import Tools
 from gi_cuda.search.adaptive.parts import singles
 from gi_cuda.search.strategies.barracuda import PRESET, SETTINGS
 from gi_cuda.subject import Subject
+from tests.sweeps import sweep
 
 COHORT = 4
 
@@ -65,7 +66,7 @@ def untimed(outcome: Outcome) -> Outcome | None:
     return None if outcome in timed else outcome
 
 
-@pytest.mark.parametrize("overlapping", [True, False])
+@pytest.mark.parametrize("overlapping", sweep([True, False], True))
 def test_what_comes_meanwhile_is_evaluated_like_all_else_and_leaves_nothing_behind(
     overlapping: bool, scale: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

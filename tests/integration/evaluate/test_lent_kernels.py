@@ -26,6 +26,7 @@ from gi_cuda.genome import Genotype
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
+from tests.sweeps import broad
 
 STEPS = Path(__file__).parents[2] / "targets" / "steps"
 
@@ -152,6 +153,7 @@ def nvcc(toolkit: Toolkit) -> SourceCompiler:
     return replace(compiler, sizes=Sizes(1, 1), shares=False)
 
 
+@broad
 def test_nvcc_makes_the_same_machine_code(nvcc: SourceCompiler, tmp_path: Path) -> None:
     subject = load_subject(STEPS, "cuda", edits="full")
     whole, lent = both_ways(subject, nvcc, tmp_path)

@@ -36,6 +36,7 @@ from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.measurement import Survival
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
+from tests.sweeps import broad
 
 TARGETS = Path(__file__).parents[2] / "targets"
 SHIPPED = Path(__file__).parents[3] / "targets"
@@ -81,6 +82,7 @@ def outcomes(
     return dict(work.run(lambda: False))
 
 
+@broad
 def test_a_search_finds_the_same_right(evaluator: Evaluator) -> None:
     batch = trials(evaluator)
     subject, reference = evaluator.subject, evaluator.unmodified()

@@ -26,6 +26,7 @@ from gi_cuda.spec import CaseRole, Target
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS
 from tests.integration.runs.racing import RACES
+from tests.sweeps import broad
 
 BARRIER, STATEMENT = "<_kernel.cu_53>", "<_kernel.cu_46>"
 RACING, CLEAN = "CHEAT=5", "WASTE=0"
@@ -126,6 +127,7 @@ def test_nothing_is_believed_for_being_slower_than_one_that_races(
     assert told[CLEAN].outcome is Outcome.FASTER
 
 
+@broad
 @pytest.mark.usefixtures("toolkit")
 def test_the_fastest_is_wrong_where_only_another_input_tells(tmp_path: Path) -> None:
     """All is right on every case, and no thread races: the one leaves out an input that hardly
@@ -143,6 +145,7 @@ def test_the_fastest_is_wrong_where_only_another_input_tells(tmp_path: Path) -> 
     assert told[harmless].outcome is Outcome.FASTER
 
 
+@broad
 @pytest.mark.usefixtures("toolkit")
 def test_what_never_ends_on_a_processor_is_soon_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -173,6 +176,7 @@ def test_what_never_ends_on_a_processor_is_soon_given_up(
     assert lost == [1, 1], "of each sort of questions no more is asked then"
 
 
+@broad
 @pytest.mark.usefixtures("toolkit")
 def test_what_is_right_by_one_edit_is_watched_while_few_wait(
     subject: Subject, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch

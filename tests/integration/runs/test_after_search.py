@@ -30,6 +30,7 @@ from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject
 from tests.command import THOROUGH, gi_cuda
+from tests.sweeps import broad
 
 from .conftest import WASTE, git, with_winner
 
@@ -138,6 +139,7 @@ def test_validate_says_whether_the_winner_holds(validated: Validated) -> None:
     assert any("clean" in line for line in table)
 
 
+@broad
 def test_the_best_of_several_is_the_winner(run: Path, finished: Any, tmp_path: Path) -> None:
     folder = tmp_path / "several"
     shutil.copytree(run, folder)
@@ -173,6 +175,7 @@ def test_interactions_give_groups_and_a_graph(run: Path, finished: Any, tmp_path
     assert f'label="{WASTE}"' in graph
 
 
+@broad
 @pytest.mark.usefixtures("minimized")
 def test_history_tells_where_changes_were_found(run: Path, finished: Any) -> None:
     done = gi_cuda("history", run, cwd=finished.repository)
@@ -364,6 +367,7 @@ def test_a_sanitizer_that_is_required_and_missing(run: Path, finished: Any, tmp_
     refused(done, "no address sanitizer found: g++ is not on PATH", "--sanitizers none")
 
 
+@broad
 def test_a_search_may_start_from_the_winner_of_another_run(finished: Any, tmp_path: Path) -> None:
     more = tmp_path / "more"
     words = ["--from", finished.folder, "--population", 20, "--generations", 1, "--run", more]

@@ -16,6 +16,7 @@ from gi_cuda.search import PRESETS
 from gi_cuda.search.loop import Progress
 from tests.command import ATTEMPTS, NOISY
 from tests.integration.runs.conftest import SCALE, Finished, copy_scale
+from tests.sweeps import broad
 
 pytestmark = pytest.mark.usefixtures("few_processes")
 
@@ -55,6 +56,7 @@ def test_a_search_tells_how_it_goes(finished: Finished, tmp_path: Path) -> None:
     ]
 
 
+@broad
 def test_a_search_from_the_winner_of_another(finished: Finished, tmp_path: Path) -> None:
     target = finished.source.parent
     run = searched(target, tmp_path / "run", start=finished.folder, settings=SHORT)
@@ -73,6 +75,7 @@ def test_what_it_cannot_start_from(finished: Finished, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@broad
 def test_a_search_whose_time_is_up(tmp_path: Path) -> None:
     """All that it had finished is kept and validated, and a search goes on from there."""
     many = SHORT.having(None, 100_000)

@@ -18,6 +18,7 @@ from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store
 from tests.command import begin, gi_cuda
 from tests.processes import MARK, family, outlive
+from tests.sweeps import sweep
 
 from .conftest import WASTE, add_winner, git
 
@@ -147,7 +148,7 @@ def test_a_target_without_application(adopted: Adopted, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", sweep([signal.SIGINT, signal.SIGTERM], signal.SIGINT))
 def test_stopped_while_the_application_hangs(
     number: signal.Signals, adopted: Adopted, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from gi_cuda.results.evaluation import Validation
 from gi_cuda.runs.run import Run, open_run
 from gi_cuda.upstream.steps import in_one, steps
 from gi_cuda.upstream.submission import submit
+from tests.sweeps import broad
 
 Asked = list[tuple[list[Candidate], Candidate | None]]
 
@@ -35,6 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     return seen
 
 
+@broad
 def test_nothing_that_the_source_defines_comes_from_outside(finished: Any, asked: Asked) -> None:
     with open_run(finished.folder) as run:
         winner = choose_individual(run.store, run.subject, finished.folder, 1, as_found=True)

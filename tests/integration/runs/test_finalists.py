@@ -21,6 +21,7 @@ from gi_cuda.store import Tabued
 from gi_cuda.subject import load_subject
 from tests.integration.runs.even import EVEN, GUARD, NEVER, ODD, PLAN, WASTE, target
 from tests.integration.runs.racing import small_races
+from tests.sweeps import broad
 
 
 def individual(run: Run, ident: int, genotype: str, ratio: float, key: bytes | None = None) -> None:
@@ -45,6 +46,7 @@ def whole(folder: Path) -> Path:
     return made
 
 
+@broad
 def test_the_best_of_which_all_is_tested_is_the_winner(tmp_path: Path, few_processes: None) -> None:
     subject = load_subject(EVEN, "host", edits="all")
     with create_run(subject, tmp_path / "run", PLAN) as run:
@@ -73,6 +75,7 @@ def test_a_change_that_is_wrong_by_itself_is_found_out(tmp_path: Path, few_proce
         assert winner.ident == 99
 
 
+@broad
 def test_what_is_right_of_what_is_wrong_is_an_individual(
     tmp_path: Path, few_processes: None
 ) -> None:
@@ -96,6 +99,7 @@ def test_what_is_right_of_what_is_wrong_is_an_individual(
         assert select_winner(run) == replace(winner, validation=ANY)
 
 
+@broad
 def test_of_what_was_told_wrong_the_change_that_all_have_goes(
     tmp_path: Path, few_processes: None
 ) -> None:

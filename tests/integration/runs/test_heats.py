@@ -14,6 +14,7 @@ from gi_cuda.subject import load_subject
 from tests.integration.runs.conftest import printed
 from tests.integration.runs.even import PLAN, target, without_other_seeds
 from tests.integration.runs.test_finalists import individual
+from tests.sweeps import broad
 
 WASTE = "<_kernel.cu_22>"
 WORK = """
@@ -71,6 +72,7 @@ def test_the_best_with_each_value_is_entered(tmp_path: Path) -> None:
         assert [ident for ident, _ in leaders(run)] == [*range(1, 10), 10, 13]
 
 
+@broad
 @pytest.mark.usefixtures("few_processes")
 def test_what_became_the_winner_so_is_validated_first(tmp_path: Path) -> None:
     subject, folder = load_subject(sized(tmp_path / "sized"), "host"), tmp_path / "run"

@@ -17,6 +17,7 @@ from gi_cuda.runs.stored import DATABASE, open_store, stored_target
 from gi_cuda.store import Store
 from gi_cuda.subject import Start
 from tests.command import THOROUGH, gi_cuda
+from tests.sweeps import broad
 
 from .conftest import WASTE, copy_scale
 
@@ -135,6 +136,7 @@ def test_runs_are_listed(project: Path, finished: Any, tmp_path: Path) -> None:
     assert "gi-cuda evolve TARGET" in nothing.stderr
 
 
+@broad
 def test_a_run_is_measured_once_however_often_it_is_named(finished: Any) -> None:
     again = f"{finished.folder}/."
     words = (finished.folder, again, WASTE, WASTE)

@@ -33,6 +33,7 @@ from gi_cuda.subject import load_subject
 from gi_cuda.upstream.steps import in_one, steps
 from gi_cuda.upstream.submission import submit
 from tests.integration.runs.racing import RACES, small_races
+from tests.sweeps import broad
 
 CHEATS = {
     1: "the barriers of a tile",
@@ -71,6 +72,7 @@ def test_check_names_the_kernel_that_is_right_in_one_order_alone(run: Run) -> No
     assert found.hint.startswith("a barrier, a fence")
 
 
+@broad
 def test_cheats_are_wrong_in_some_order_or_told_of_by_the_detector(run: Run) -> None:
     cheats = {number: cheat(run, number) for number in CHEATS}
     genotypes = [run.subject.read(f"CHEAT={number}") for number in CHEATS]
@@ -95,6 +97,7 @@ def test_the_reference_is_not_complained_of(run: Run) -> None:
     assert run.tools.certification.races.racing() == {}
 
 
+@broad
 def test_what_runs_on_a_gpu_is_watched_on_the_processor_as_well(tmp_path: Path) -> None:
     subject = load_subject(RACES, "cuda")
     elsewhere = Elsewhere(subject, tmp_path, 1)
@@ -115,6 +118,7 @@ def test_what_nobody_can_watch_says_why(tmp_path: Path) -> None:
     assert looked == Looked(why="no held-out case is for the backend 'host'")
 
 
+@broad
 def test_what_goes_on_for_ever_is_watched_no_longer_than_it_takes_to_tell(run: Run) -> None:
     whole, begin = unmodified(run.subject), "    idle[t] = t;\n"
     assert whole.text.count(begin) == 1
@@ -146,6 +150,7 @@ def test_what_changes_an_order_of_blocks(before: str, after: str, *, changes: bo
     assert changes_order_of_blocks(before, after) == changes
 
 
+@broad
 @pytest.mark.usefixtures("few_processes")
 def test_racing_increments_are_certified_by_nobody(run: Run) -> None:
     """Their answers are right in each order of threads that run one after another."""

@@ -22,6 +22,7 @@ from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import open_store, stored_subject
 from tests.command import gi_cuda
 from tests.integration.runs.conftest import Finished, printed
+from tests.sweeps import broad
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ def studied(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Stu
     return Studied(run, *(printed(verb, run) for verb in studies))
 
 
+@broad
 def test_every_verb_that_looks_at_a_run(studied: Studied) -> None:
     run, minimized = studied.run, studied.minimized
     kept = {one["change"] for one in minimized["minimized"]["minimization"]["kept"]}

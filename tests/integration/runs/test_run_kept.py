@@ -19,6 +19,7 @@ from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.subject import Subject
 from tests.command import Done, begin, gi_cuda, quietly
+from tests.sweeps import broad, sweep
 
 SIZES = ("--population", 4, "--generations", 2)
 
@@ -32,12 +33,15 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 @pytest.mark.parametrize(
     "kill",
-    [
-        Kill("baseline", "SIGKILL", 0.8),
-        Kill("force", "SIGHUP", 1.0),
+    sweep(
+        [
+            Kill("search", "fork server", 0.5),
+            Kill("baseline", "SIGKILL", 0.8),
+            Kill("force", "SIGHUP", 1.0),
+            Kill("validation", "compiler", 0.0),
+        ],
         Kill("search", "fork server", 0.5),
-        Kill("validation", "compiler", 0.0),
-    ],
+    ),
     ids=lambda kill: f"{kill.victim} in {kill.phase}",
 )
 def test_kills_break_no_promise(kill: Kill, bench: Bench) -> None:
@@ -142,6 +146,7 @@ def fill(folder: Path, left: int) -> Path:
     return file
 
 
+@broad
 def test_a_full_disk_is_said_and_the_search_goes_on_once_there_is_room(
     bench: Bench, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 from tests.command import AtWork, Done, begin, gi_cuda, quietly
 from tests.processes import MARK, outlive
+from tests.sweeps import broad
 
 KILLS = 6
 """For each of two presets; ``benchmarks.kills`` has hundreds."""
@@ -180,6 +181,7 @@ def kill_and_resume(preset: str, folder: Path, target: Path, cwd: Path) -> list[
     return [*stored, rows(folder / DATABASE)]
 
 
+@broad
 @needs_proc
 def test_kills_lose_nothing_and_repeat_nothing(
     scale: Subject, scale_tools: Tools, tmp_path: Path

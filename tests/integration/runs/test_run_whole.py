@@ -27,6 +27,7 @@ from gi_cuda.search.strategies.barracuda import PAPER, SETTINGS
 from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda
+from tests.sweeps import broad
 
 SHIPPED = Path(__file__).parents[3] / "targets"
 
@@ -261,6 +262,7 @@ def only(bnf: str, kept: str) -> str:
     return head + "".join(f"<{name}> ::={text}\n" for name, text in items.items())
 
 
+@broad
 def test_a_rule_that_alone_is_left_is_the_only_one_that_changes(
     target: Path, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from gi_cuda.analyze.whole import whole_run
 from gi_cuda.runs.stored import open_store
 from tests.command import gi_cuda
 from tests.integration.runs.conftest import Finished
+from tests.sweeps import broad
 
 PRESETS = ("barracuda", "gevo", "adaptive")
 
@@ -87,6 +88,7 @@ def check(found: Mapping[str, Any], worth: Mapping[str, Sequence[float]], latex:
     ]
 
 
+@broad
 def test_measured_side_by_side(searches: list[Path], tmp_path: Path) -> None:
     some = [run for at, run in enumerate(searches) if at % SEEDS < MEASURED]
     done = gi_cuda("compare", *some, "--json", "--latex", tmp_path / "tables.tex")

@@ -14,6 +14,7 @@ import pytest
 from gi_cuda.runs.stored import open_store
 from tests.command import gi_cuda
 from tests.integration.runs.conftest import WASTE, Finished, copy_scale
+from tests.sweeps import broad
 
 TARGET, RUN = "targets/scale", "runs/first"
 
@@ -33,6 +34,9 @@ MEASURING: tuple[tuple[object, ...], ...] = (
     ("validate", RUN),
 )
 
+KEPT = ("init", "try", "explain", "patch")
+"""Those of them that ``make test`` runs."""
+
 LOOKING: tuple[tuple[object, ...], ...] = (
     ("--help",),
     ("evolve", "--help"),
@@ -49,7 +53,11 @@ LOOKING: tuple[tuple[object, ...], ...] = (
 )
 
 COMMANDS = [
-    *(pytest.param(words, 80, id=f"80 {words[0]}") for words in (*MEASURING, *LOOKING)),
+    *(
+        pytest.param(words, 80, id=f"80 {words[0]}", marks=() if words[0] in KEPT else broad)
+        for words in MEASURING
+    ),
+    *(pytest.param(words, 80, id=f"80 {words[0]}") for words in LOOKING),
     *(pytest.param(words, 200, id=f"200 {words[0]}") for words in LOOKING),
 ]
 """The narrow one is the hard one; what measures prints by the same means as what looks."""

@@ -11,6 +11,7 @@ import pytest
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.spec import CaseData, CaseRole, Configuration, cases_for, find_case, load_case, plan
 from gi_cuda.subject import Subject, load_subject
+from tests.sweeps import broad
 from tests.unit.targets.sw_naive_alignment import trace
 from tests.unit.targets.sw_tuned_alignment import Scores
 
@@ -169,6 +170,7 @@ def test_every_configuration_gives_the_right_answers(configured: list[Built], na
     assert wrong == []
 
 
+@broad
 def test_faults_in_the_source_are_caught_by_the_train_case(changed: list[Built]):
     found = outputs_apart(subject(), changed[: len(FAULTS)], case_of("short"))
     passed = [name for name, row in zip(FAULTS, found, strict=True) if not penalty("short", row)]
@@ -186,6 +188,7 @@ def test_configurations_differ_in_code():
     assert phenotypes(subject(), chosen) == len(chosen)
 
 
+@broad
 def test_configurations_compile_for_the_device(toolkit: Toolkit, tmp_path: Path):
     chosen = every_configuration()
     some = [chosen[0], chosen[-1], {**chosen[0], "USE_LDG": True, "REGISTERS": 32}]

@@ -35,6 +35,7 @@ from gi_cuda.spec import (
     load_case,
     plan,
 )
+from tests.sweeps import broad
 
 from .covering import covering, differing
 from .sw_tuned_planted import EDITS, FAULTS, FOLDER, ROOT, fault, mutant, target, variant
@@ -251,6 +252,7 @@ def adversarial_cases() -> dict[str, Case]:
 # --- tests ---------------------------------------------------------------------------------------
 
 
+@broad
 def test_every_configuration_gives_the_right_answers(shard: Path):
     roles = (CaseRole.TRAIN, CaseRole.HELD_OUT)
     names = [case.name for role in roles for case in cases_for(target(), "host", role)]

@@ -9,6 +9,7 @@ import pytest
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.spec import CaseData, CaseRole, Configuration, cases_for, find_case, load_case, plan
 from gi_cuda.subject import Subject, load_subject
+from tests.sweeps import broad
 
 from .batches import (
     Built,
@@ -154,6 +155,7 @@ def test_few_configurations_have_every_value():
     assert all(subject().space.allows(one) for one in found)
 
 
+@broad
 def test_faults_in_every_kernel_are_caught_by_the_train_case(faulty: list[Built]):
     found = outputs_apart(subject(), faulty, case_of("small"))
     passed = [name for name, row in zip(FAULTS, found, strict=True) if not penalty("small", row)]
@@ -166,6 +168,7 @@ def test_configurations_differ_in_code():
     assert phenotypes(subject(), chosen) == len(chosen)
 
 
+@broad
 def test_configurations_compile_for_the_device(toolkit: Toolkit, tmp_path: Path):
     chosen = chosen_configurations()
     some = [chosen[0], chosen[2], {**chosen[4], "REGISTERS": 32}]

@@ -36,6 +36,7 @@ from gi_cuda.spec import (
     plan,
 )
 from gi_cuda.spec.target import CaseRole
+from tests.sweeps import broad
 
 from .covering import covering, differing
 
@@ -295,6 +296,7 @@ def test_every_configuration_gives_runs_of_the_model(configured: Path, case_name
     assert [(c, reason) for c, reason in zip(chosen, found, strict=True) if reason] == []
 
 
+@broad
 def test_no_right_run_is_rejected(configured: Path):
     # By a quarter of the threads, which a processor runs in a quarter of the time.
     sparing = {**defaults(target()), "ROWS": 4}
@@ -309,6 +311,7 @@ def test_runs_differ(configured: Path):
     assert len({one["totals"].tobytes() for one in runs}) == 10
 
 
+@broad
 def test_planted_faults_are_caught(edited: Path):
     found = apart(edited, range(1, 1 + len(FAULTS)), "small")
     assert [name for name, what in zip(FAULTS, found, strict=True) if not what] == []
@@ -331,6 +334,7 @@ def test_configurations_differ_in_code():
     assert found == {p.name: len(p.values) for p in shipped.parameters}
 
 
+@broad
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 def test_configurations_compile_for_the_device(tmp_path: Path):
     shipped = target()

@@ -24,6 +24,7 @@ from gi_cuda.backends.compile.code_cache import (
     size_limit,
 )
 from gi_cuda.errors import UserError
+from tests.sweeps import broad
 
 ROOM = 2**30
 FRESH = multiprocessing.get_context("spawn")
@@ -184,6 +185,7 @@ def test_threads_make_it_at_once(tmp_path: Path) -> None:
     assert (used.entries, used.misses) == (6, 6)
 
 
+@broad
 def test_processes_fill_it_at_once(tmp_path: Path) -> None:
     together = FRESH.Barrier(2)
     several = [FRESH.Process(target=fill, args=(tmp_path, together, own)) for own in range(2)]

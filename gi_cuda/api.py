@@ -136,7 +136,7 @@ def evolve(
     preset: str = DEFAULT,
     settings: Settings | None = None,
     seed: int = 1,
-    edits: str = "paper",
+    edits: str | None = None,
     seconds: float | None = None,
     untested: bool = False,
     progress: Callable[[Progress], object] = lambda _: None,
@@ -150,6 +150,7 @@ def evolve(
         start: a run on the same source whose winner to start from, as ``--from`` names it; by
             default the reference.
         settings: the numbers of the search; by default the preset's own.
+        edits: what may change, as ``--edits`` names it; by default what the preset changes.
         seconds: to search; then it stops cleanly, and validates what it has.
         untested: make changes that no case tests, too.
         progress: called after every evaluation and every generation. What it raises ends the
@@ -162,7 +163,8 @@ def evolve(
     set_one_thread()  # for the processes that it starts
     chosen = find_preset(preset, "preset")
     begun = None if start is None else predecessor(Path(start), Path(target))
-    subject = open_subject(Path(target), backend, level, edits=edits, start=begun)
+    wanted = edits or chosen.edits
+    subject = open_subject(Path(target), backend, level, edits=wanted, start=begun)
     chosen.demand(subject)
     folder = Path(run) if run else default_folder(subject.target.name)
     workers = open_backend(backend).workers(0, cores())

@@ -20,7 +20,7 @@ from gi_cuda.cli.options import (
     Backend,
     Bnf,
     Devices,
-    Edits,
+    EditsOfPreset,
     Force,
     Jobs,
     Level,
@@ -84,7 +84,7 @@ def command(
     seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
     time: TimeLimit = None,
     backend: Backend = BACKENDS[0],
-    edits: Edits = "paper",
+    edits: EditsOfPreset = None,
     level: Level = "source",
     start: Annotated[
         Path | None,
@@ -122,8 +122,9 @@ def command(
             where = evaluating(cluster, aim, compiles=cluster_compiles)
             tell("reading the target and its source")
             begun = None if start is None else predecessor(start, target)
+            wanted = edits or chosen.edits
             subject = open_subject(
-                target, backend, level, bnf=bnf, scope=scope, edits=edits, start=begun
+                target, backend, level, bnf=bnf, scope=scope, edits=wanted, start=begun
             )
             chosen.demand(subject)
             chosen_devices = devices_of(backend, devices)

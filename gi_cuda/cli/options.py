@@ -34,9 +34,9 @@ def choice(option: str, choices: Collection[str], help: str, what: str = "") -> 
         what: the kind of thing that is chosen, in words; "" where it has no name.
     """
 
-    def checked(context: typer.Context, value: str) -> str:
+    def checked(context: typer.Context, value: str | None) -> str | None:
         # A line that is still being typed may say anything.
-        if context.resilient_parsing:
+        if value is None or context.resilient_parsing:
             return value
         return check_choice(option, value, choices, what)
 
@@ -67,17 +67,18 @@ Bnf: TypeAlias = Annotated[
 Scope: TypeAlias = Annotated[
     Path | None, typer.Option("--scope", help="The scopes that belong to --bnf.")
 ]
-Edits: TypeAlias = Annotated[
-    str,
-    choice(
-        "--edits",
-        EDIT_SETS,
-        "What may change: the nine rule types of the paper; operands, right-hand sides and parts of"
-        " conditions as well; these, and numbers in headers, sizes and indices by a step; these,"
-        " statements before loops, and loops made one or two; all.",
-        "set of edits",
-    ),
-]
+_EDITS = choice(
+    "--edits",
+    EDIT_SETS,
+    "What may change: the nine rule types of the paper; operands, right-hand sides and parts of"
+    " conditions as well; these, and numbers in headers, sizes and indices by a step; these,"
+    " statements before loops, and loops made one or two; those of the paper, and transformations"
+    " of whole kernels and loops; all.",
+    "set of edits",
+)
+Edits: TypeAlias = Annotated[str, _EDITS]
+EditsOfPreset: TypeAlias = Annotated[str | None, _EDITS]
+"""The same where a preset has a default of its own."""
 Level: TypeAlias = Annotated[
     str,
     choice(

@@ -131,8 +131,8 @@ def _next_steps(run: Run) -> Iterator[str]:
     code = run.preset.variation.code
     if not code:
         yield "evolve the code as well: another --preset"
-    elif not subject.compiled and subject.edits == "paper":
-        yield "more kinds of changes: --edits full"
+    elif not subject.compiled and subject.edits in ("paper", "transforms"):
+        yield "more kinds of changes: --edits all"
     if not subject.target.parameters and not subject.compiled:
         yield "parameters, such as the size of a block: [[parameter]] in target.toml"
     if code and settings.cohorts == 1:

@@ -48,6 +48,10 @@ class Space:
         """The configuration of the reference: every parameter at its default."""
         return Configuration(self, tuple(parameter.default for parameter in self.parameters))
 
+    def chosen(self, values: Mapping[str, Value]) -> Configuration:
+        """The configuration that has the parameters' values of a mapping, and nothing else."""
+        return Configuration(self, tuple(values[name] for name in self.index))
+
     def allows(self, configuration: Configuration) -> bool:
         """Whether the configuration keeps every constraint."""
         return all(constraint.allows(configuration) for constraint in self.constraints)

@@ -82,6 +82,8 @@ class Preset:
         rates: the chances of mutation.
         variation: how genotypes vary.
         demand: raises UserError where a subject is not fit for it.
+        edits: what it changes unless a user says otherwise: a name of
+            :data:`gi_cuda.grammar.EDIT_SETS`.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Preset:
     rates: Rates
     variation: type[Variation] = Variation
     demand: Callable[[Subject], None] = _demand_nothing
+    edits: str = "paper"
 
     def vary(self, subject: Subject, original: Genotype | None = None) -> Variation:
         """How genotypes of a subject vary.

@@ -134,6 +134,8 @@ def describe(subject: Subject, change: Change) -> str:
     place, donor = change.place, change.donor
     text = None if donor is None else subject.grammar.specials.get(donor)
     rule = subject.grammar.rule(place)
+    if text is not None and rule.type.kind.transforms:
+        return text.format(function=rule.function)
     if text is not None and rule.type.special:
         return _special(rule, subject.grammar.text(place), text)
     other = text or ("" if donor is None else _donor(place, donor))

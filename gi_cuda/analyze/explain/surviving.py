@@ -96,7 +96,9 @@ def _mutants(subject: Subject, configuration: Configuration, edit: Edit) -> Iter
 
 
 def _values_in(grammar: Rules, place: str) -> list[str]:
-    """The rules of values that are a rule, or within it."""
+    """The rules of values that are a rule, or within it; none of a type that this grammar lacks."""
+    if place not in grammar:
+        return []
     whole = grammar.rule(place)
     return [
         one.name

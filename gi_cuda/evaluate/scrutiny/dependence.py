@@ -153,7 +153,7 @@ class Dependence:
         if not self._inputs:
             return [_NOTHING] * len(some)
         built = build_candidates(self.compiler, some, self.folder / "variant")
-        self._prepare([self.subject.standard, *(one.configuration for one in some)])
+        self._prepare([self.subject.standard, *map(self._own, some)])
         return [
             _NOTHING
             if isinstance(made, BuildFailure)
@@ -163,8 +163,13 @@ class Dependence:
 
     def _held_against(self, one: Candidate) -> _Original:
         """What a candidate is held against."""
-        own, whole = self._originals[one.configuration], self._originals[self.subject.standard]
+        own, whole = self._originals[self._own(one)], self._originals[self.subject.standard]
         return whole if own.decisive.keys() < whole.decisive.keys() else own
+
+    def _own(self, one: Candidate) -> Configuration:
+        """A candidate's configuration, without the launches of its transformations: these fit its
+        own text alone."""
+        return self.subject.space.chosen(one.configuration)
 
     def _prepare(self, configurations: Sequence[Configuration]) -> None:
         """Compile the source in configurations in which it was not yet, all at once."""

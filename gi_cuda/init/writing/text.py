@@ -57,6 +57,7 @@ def assembled(
         _target(proposal, folder),
         _build(proposal, folder),
         *(_parameter(one) for one in proposal.parameters),
+        *_compiler_options(proposal),
         *_constraints(proposal),
         *_buffers(proposal),
         *_textures(proposal),
@@ -116,6 +117,31 @@ def _parameter(one: Tunable) -> str:
         help=one.why if one.active else None,
     )
     return made if one.active else made.replace("\n", "\n# ")
+
+
+def _compiler_options(proposal: Proposal) -> Iterator[str]:
+    """Options of nvcc that are worth a try for any kernel: registers, and cheaper arithmetic where
+    results may differ a little. A maintainer who wants them changes the build."""
+    known = {one.name for one in proposal.parameters}
+    options: dict[str, tuple[str, list[str | int], str]] = {
+        "REGISTERS": ("-maxrregcount={}", ["", 32, 64, 128], "registers of a thread at most")
+    }
+    judged = [one for one in proposal.buffers if one.role in ("output", "inout")]
+    if any(one.element.floating for one in judged):
+        fast = "fast and less accurate functions and divisions of float"
+        options["FAST_MATH"] = ("{}", ["", "-use_fast_math"], fast)
+    for name, (text, values, words) in options.items():
+        if name not in known:
+            yield table(
+                "[[parameter]]",
+                name=name,
+                kind="option",
+                text=text,
+                values=values,
+                default="",
+                help=words,
+                backends=["cuda"],
+            )
 
 
 def _constraints(proposal: Proposal) -> Iterator[str]:

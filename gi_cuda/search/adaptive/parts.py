@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
-from gi_cuda.genome import Delete, Genotype, with_changes
+from gi_cuda.genome import Delete, Edit, Genotype, Replace, with_changes
 from gi_cuda.genome.genotype import Change
 from gi_cuda.genome.space import Configuration, Setting
 from gi_cuda.grammar import Operation
@@ -49,15 +49,30 @@ def neighbours(genotype: Genotype) -> Iterator[Genotype]:
 
 
 def singles(variation: Variation) -> list[Genotype]:
-    """The original with each deletion by itself, and with each value next to one of its own."""
+    """The original with each value next to one of its own, with each transformation, and with each
+    deletion, one at a time."""
     original = variation.original
-    return [
-        *neighbours(original),
-        *(
-            Genotype(original.configuration, (*original.edits, one))
-            for one in deletions(variation, original)
-        ),
-    ]
+    edits = [*transformations(variation, original), *deletions(variation, original)]
+    alone = (Genotype(original.configuration, (*original.edits, one)) for one in edits)
+    return [*neighbours(original), *alone]
+
+
+def is_first(genotype: Genotype, variation: Variation) -> bool:
+    """Whether a sweep tries a single change before it tries deletions: values and transformations
+    are few, and gain more often."""
+    grammar = variation.subject.grammar
+    edits = genotype.edits[len(variation.original.edits) :]
+    return all(grammar.rule(one.place).type.kind.transforms for one in edits)
+
+
+def transformations(variation: Variation, genotype: Genotype) -> list[Edit]:
+    """Each transformation with each of its choices."""
+    offered = variation.subject.offered
+    view = offered.under(genotype.configuration.macros)
+    places = [one for one in view.mutable if offered.rule(one).type.kind.transforms]
+    if not variation.code:
+        return []
+    return [edit for one in places for edit in Replace.every(one, offered, view)]
 
 
 def deletions(variation: Variation, genotype: Genotype) -> list[Delete]:
@@ -186,7 +201,8 @@ def exchanged(best: Tried, others: Iterable[Tried], otherwise: Recipe) -> Iterat
 
 def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
     """What is next to an individual: its values alone; without each change, and without many of
-    them at once; with each value next to its own. What is not asked for is not made."""
+    them at once; with each value next to its own, and each other choice of a transformation. What
+    is not asked for is not made."""
     base = maker.base
     own = sorted(base.changes - knowledge.origin.changes, key=str)
     edits = [one for one in own if not isinstance(one, Setting)]
@@ -194,7 +210,7 @@ def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterat
     sets += [[one] for one in own]
     if len(own) > 3:
         sets += [rng.sample(own, rng.randint(2, len(own) - 1)) for _ in range(places // 4)]
-    return _near(maker, sets)
+    return _near(maker, sets, knowledge.variation)
 
 
 def deleting(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
@@ -219,8 +235,18 @@ def deleting(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> It
         yield from maker.recipe(with_changes(base.genotype, [one]), Origin.MUTATION)
 
 
-def _near(maker: Maker, sets: Iterable[Sequence[Change]]) -> Iterator[Recipe]:
+def _near(maker: Maker, sets: Iterable[Sequence[Change]], variation: Variation) -> Iterator[Recipe]:
     for one in sets:
         yield from maker.recipe(without(maker.base.genotype, one), Origin.REMOVAL)
     for neighbour in neighbours(maker.base.genotype):
         yield from maker.recipe(neighbour, Origin.MUTATION)
+    for other in chosen_otherwise(maker.base.genotype, variation):
+        yield from maker.recipe(other, Origin.MUTATION)
+
+
+def chosen_otherwise(genotype: Genotype, variation: Variation) -> Iterator[Genotype]:
+    """The genotype with another choice for one of its transformations."""
+    for edit in transformations(variation, genotype):
+        edits = tuple(edit if one.place == edit.place else one for one in genotype.edits)
+        if edits != genotype.edits:
+            yield Genotype(genotype.configuration, edits)

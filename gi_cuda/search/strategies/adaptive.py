@@ -25,6 +25,7 @@ from gi_cuda.search.adaptive.parts import (
     exchanged,
     fitting,
     gaining,
+    is_first,
     near,
     paying,
     singles,
@@ -150,8 +151,7 @@ class Adaptive:
 def _sweep(history: History, otherwise: Recipe) -> Iterable[Recipe]:
     found = singles(history.variation)
     Random(f"{history.seed}/sweep").shuffle(found)
-    # Values are few, and those that a kernel offers gain more often than a deletion does.
-    found.sort(key=lambda genotype: bool(genotype.edits))
+    found.sort(key=lambda genotype: not is_first(genotype, history.variation))
     return (Given(genotype, Origin.SWEEP, (), otherwise) for genotype in found)
 
 
@@ -197,8 +197,9 @@ SHARES = Shares(
 
 PRESET = Preset(
     "adaptive",
-    "each neighbouring value and deletion first, then what was good of them together",
+    "each transformation, value and deletion by itself first, then what was good of them together",
     partial(Adaptive, shares=SHARES),
     SETTINGS,
     RATES,
+    edits="transforms",
 )

@@ -32,12 +32,13 @@ from gi_cuda.grammar import (
     RuleType,
     convert,
     read_source,
-    render,
 )
 from gi_cuda.grammar.frontends.cuda.functions import definitions
 from gi_cuda.grammar.frontends.cuda.macros import study
+from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.grammar.frontends.cuda.reading import read
 from gi_cuda.grammar.frontends.cuda.syntax import parse
+from gi_cuda.grammar.presence import read_presence, spans_of
 
 SOURCES = Path(__file__).parents[2] / "sources"
 STUB = SOURCES / "cuda_stub.hpp"
@@ -103,19 +104,16 @@ def batch(grammar: Grammar, texts: Mapping[int, str], macros: Mapping[str, str])
     return "".join(parts)
 
 
-def without_host(grammar: Grammar, text: str) -> str:
-    """A variant without includes and host functions (which no edit changes)."""
-    source = grammar.source.text
-    root = parse(read(source, grammar.presence).code)
-    host = [
-        d.outer
-        for d in definitions(root, source, study(grammar.presence.macros()).names)
-        if not d.device
-    ]
-    spans = [*grammar.includes, *((node.start_byte, node.end_byte) for node in host)]
+def without_host(text: str) -> str:
+    """A variant without includes and host functions."""
+    presence = read_presence(text)
+    root = parse(read(text, presence).code)
+    macros = study(presence.macros()).names
+    host = [d.outer for d in definitions(root, text, macros) if not d.device]
+    includes = spans_of(presence.directives, "include", text)
+    spans = [*includes, *((node.start_byte, node.end_byte) for node in host)]
     for start, end in sorted(spans, reverse=True):
-        gone = source[start:end]
-        text = text.replace(gone, "\n" * gone.count("\n"))
+        text = text[:start] + "\n" * text.count("\n", start, end) + text[end:]
     return text
 
 
@@ -123,7 +121,7 @@ def compile_all(
     grammar: Grammar, texts: Mapping[int, str], macros: Mapping[str, str], command: Sequence[str]
 ) -> dict[int, str]:
     """Compile variants together; for each that fails, its first error."""
-    left = {number: without_host(grammar, text) for number, text in texts.items()}
+    left = {number: without_host(text) for number, text in texts.items()}
     failed: dict[int, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "batch.cu"
@@ -183,7 +181,7 @@ def sample(
             expansions: dict[str, Expansion] = {}
             for edit in group:
                 expansions |= edit.expansion()
-            texts[number] = render(grammar, expansions, limits)
+            texts[number] = CudaText(grammar).render(expansions, limits)
         failed = compile_all(grammar, texts, macros, command)
         outcomes += [Outcome(group, failed.get(k)) for k, group in enumerate(groups)]
     return outcomes

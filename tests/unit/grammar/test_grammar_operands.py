@@ -27,7 +27,7 @@ from gi_cuda.grammar import (
     write_bnf,
     write_scope,
 )
-from gi_cuda.grammar.rule_types import type_of
+from gi_cuda.grammar.rule_types import TRANSFORMS, type_of
 
 ROOT = Path(__file__).parents[3]
 SOURCES = sorted((ROOT / "tests" / "sources").glob("*.cu"))
@@ -78,8 +78,10 @@ def test_asking_for_more_changes_nothing_for_the_paper(file: Path) -> None:
 def test_the_sets_by_name() -> None:
     numbers = ALL_TYPES | {RuleType.NUMBER}
     loops = ALL_TYPES | {RuleType.LOOP, RuleType.SEAM}
+    transforms = PAPER_TYPES | TRANSFORMS
     sets = {"paper": PAPER_TYPES, "full": ALL_TYPES, "numbers": numbers, "loops": loops}
-    assert sets | {"all": numbers | loops} == EDIT_SETS
+    sets["transforms"] = transforms
+    assert sets | {"all": numbers | loops | transforms} == EDIT_SETS
     assert EDIT_SETS[LARGEST_SET] == frozenset().union(*EDIT_SETS.values())
     text = body("while (n > 1 && p[0]) n = p[1] + 2;")
     assert not set(texts(convert(Source("a.cu", text)), *FINER))

@@ -85,7 +85,7 @@ def edits(
     return [
         one
         for name in expansions
-        if gone.isdisjoint(grammar.holders[name])
+        if gone.isdisjoint(grammar.holders[name]) and not grammar.rule(name).type.kind.transforms
         for one in _edit(grammar, grammar.rule(name), expansions, limits)
     ]
 

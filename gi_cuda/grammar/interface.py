@@ -214,6 +214,11 @@ class ParsedText(ABC):
         :class:`gi_cuda.spec.launches.Shape`; empty where the language has no transformations."""
         return {}
 
+    def unknown_launches(self, expansions: Mapping[str, Expansion]) -> tuple[str, ...]:
+        """The kernels whose launches a variant changes, and whose launches are not in its text or
+        are not understood there; none where the language has no transformations."""
+        return ()
+
     def unchosen(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion] | None:
         """Those of a variant's expansions that cannot be chosen as it runs, so that all variants of
         a schema have to have the same. None: it can be in no schema; nothing can where the language

@@ -42,7 +42,8 @@ class Kind:
             there are finer types than the paper's.
         valued: whether it is an expression, which goes only where its type is taken.
         tight: whether it may stand within an expression, from which a donor must not come apart.
-        specials: donors, by name, that stand for no place in the source. The type has no others.
+        specials: donors, by name, that stand for no place in the source, with their text; those of
+            transformations with a sentence. The type has no others.
         added: where a special donor comes that is the first of its kind, for people.
         stepped: whether its donors are special ones that each source has its own of: the numbers
             that are a step from one of its places, of which each place takes those of its own.
@@ -84,21 +85,31 @@ def _transformation(words: str, choices: Mapping[str, str]) -> Kind:
 _UNROLL = {f"pragma_K{n}": f"#pragma unroll {n}" for n in range(1, 12)}
 _BOUNDS = {f"launchbounds_K{n}": f"__launch_bounds__({n})" for n in (64, 128, 256, 512, 1024)}
 _BLOCKS = {
-    **{f"block_K{x}": f"{x} threads" for x in (32, 64, 128, 256, 512, 1024)},
-    **{
-        f"block_K{x}x{y}": f"{x} x {y} threads"
-        for x, y in ((16, 8), (16, 16), (32, 1), (32, 4), (32, 8), (32, 16), (64, 2), (64, 4))
-    }
-    | {f"block_K{x}x{y}": f"{x} x {y} threads" for x, y in ((128, 1), (128, 2), (256, 1))},
-    **{
-        f"block_K{x}x{y}x{z}": f"{x} x {y} x {z} threads"
-        for x, y, z in ((32, 2, 2), (32, 4, 1), (32, 8, 1), (64, 2, 2), (64, 4, 1), (128, 1, 1))
-    },
+    f"block_K{shape.replace(' ', '')}": f"launches {{function}} with blocks of {shape} threads"
+    for shape in (
+        *("32", "64", "128", "256", "512", "1024"),
+        *("16 x 8", "16 x 16", "32 x 1", "32 x 4", "32 x 8", "32 x 16", "64 x 2", "64 x 4"),
+        *("128 x 1", "128 x 2", "256 x 1", "32 x 2 x 2", "32 x 4 x 1", "32 x 8 x 1"),
+        *("64 x 2 x 2", "64 x 4 x 1", "128 x 1 x 1"),
+    )
 }
 _ITEMS = {
-    f"coarsen_K{count}{axis}": f"the work of {count} blocks along {axis or 'x'}"
+    f"coarsen_K{count}{axis}": f"each block of {{function}} does the work of {count} along "
+    + (axis or "x")
     for axis in ("", "y", "z")
     for count in (2, 4, 8)
+}
+_VECTORS = {
+    f"vector_K{count}": f"{{function}} loads and stores {count} items at a time"
+    for count in (2, 4, 8, 16)
+}
+
+_LANES = {
+    f"warp_K{count}": f"{count} threads of {{function}} share a row" for count in (4, 8, 16, 32)
+}
+_PARTS = {
+    f"split_K{count}": f"{count} blocks of {{function}} share a loop"
+    for count in (2, 4, 8, 16, 32, 64)
 }
 
 
@@ -156,7 +167,21 @@ class RuleType(StrEnum):
     NUMBER = "num", Kind("a number", "numbers", deleted=None, stepped=True)
     BLOCK = "block", _transformation("the block of a kernel", _BLOCKS)
     COARSEN = "coarsen", _transformation("the work of a block", _ITEMS)
-    FAST = "fast", _transformation("a function with a fast intrinsic", {"fast_K": "the intrinsic"})
+    FAST = (
+        "fast",
+        _transformation(
+            "a function with a fast intrinsic", {"fast_K": "uses a fast intrinsic in {function}"}
+        ),
+    )
+    SCALAR = (
+        "scalar",
+        _transformation(
+            "memory of a loop", {"scalar_K": "keeps memory of a loop of {function} in registers"}
+        ),
+    )
+    VECTOR = "vector", _transformation("the items of a thread", _VECTORS)
+    WARP = "warp", _transformation("the lanes of a row", _LANES)
+    SPLIT = "split", _transformation("the blocks that share a loop", _PARTS)
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")
     B16 = "b16", _operand("a 16-bit register")

@@ -9,6 +9,7 @@ from pathlib import Path
 from gi_cuda.genome import Changed, Genotype, Setting
 from gi_cuda.grammar import Source
 from gi_cuda.spec import ParameterKind
+from gi_cuda.spec.shape_words import launch_words
 from gi_cuda.subject import Subject
 from gi_cuda.subject.diffs import files_diff
 
@@ -69,7 +70,8 @@ def in_one(parts: list[PatchStep]) -> list[PatchStep]:
 
 def elsewhere(subject: Subject, genotype: Genotype, given: Collection[str] = ()) -> list[str]:
     """Changed values that are not in the source, in words: compiler options, macros that come from
-    the build, and launch parameters of which the source knows nothing.
+    the build, launch parameters of which the source knows nothing, and launches that the source
+    does not have: "launch k with grid.x = ceil(old grid.x / 4)".
 
     Args:
         given: the macros that come from the build.
@@ -86,4 +88,7 @@ def elsewhere(subject: Subject, genotype: Genotype, given: Collection[str] = ())
             words.append(f"compile without -D{name}" if off else f"compile with -D{name}={value}")
         elif name in subject.launch_only:
             words.append(f"launch with {name} = {value}")
-    return words
+    expansions = subject.expansions(genotype)
+    shape = subject.parsed.shape(expansions)
+    unknown = subject.parsed.unknown_launches(expansions)
+    return [*words, *(launch_words(kernel, shape) for kernel in unknown)]

@@ -115,10 +115,11 @@ def submit(
     subject = run.source
     if not steps:
         left = str(winner.genotype)
+        outside = "; ".join(elsewhere(subject, winner.genotype)) or left
         raise UserError(
             f"{winner} changes nothing in the source",
             where=str(run.folder),
-            hint=f"its compiler options or launch parameters are all there is to it: {left}"
+            hint=f"there is nothing to patch; do this by hand: {outside}"
             if left
             else "no change of it pays; --as-found makes a patch of it as the search found it",
         )

@@ -103,6 +103,11 @@ class CudaText(ParsedText):
         wanted = transformations(self.grammar, expansions)
         return self._transformed(expansions, wanted, {}).shape if wanted else {}
 
+    def unknown_launches(self, expansions: Mapping[str, Expansion]) -> tuple[str, ...]:
+        """The kernels whose launches a variant changes, and not in its text."""
+        wanted = transformations(self.grammar, expansions)
+        return self._transformed(expansions, wanted, {}).unknown if wanted else ()
+
     def _transformed(
         self,
         expansions: Mapping[str, Expansion],

@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gi_cuda.grammar.frontends.cuda.analysis import Analysis
 from gi_cuda.grammar.frontends.cuda.findings import RuleDraft
 from gi_cuda.grammar.frontends.cuda.transforms import FAMILIES
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
+from gi_cuda.grammar.frontends.cuda.transforms.launch_text import LaunchText, launch_splices
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.rule import Expansion
 from gi_cuda.grammar.rule_types import RuleType
@@ -38,11 +40,14 @@ class Transformed:
         source: its text, in its files.
         shape: how its launches change, see :class:`gi_cuda.spec.launches.Shape`.
         made: the rules of those that were made; the others' conditions do not hold.
+        unknown: the kernels whose launches have to change, and are not changed in the text: it has
+            none, or has one that is not understood.
     """
 
     source: Source
     shape: Mapping[str, int] = field(default_factory=dict)
     made: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def transformations(
@@ -91,9 +96,51 @@ def transform(
             continue
         source = spliced(source, rewrite.splices)
         moved.append(_Moves(rewrite.splices))
-        shape |= rewrite.shape
+        for key, count in rewrite.shape.items():
+            shape[key] = count if ".threads." in key else shape.get(key, 1) * count
         made.append(name)
-    return Transformed(source, shape, tuple(made))
+    launches, unknown = _launches(grammar.source, shape, moved)
+    return Transformed(spliced(source, launches), shape, tuple(made), unknown)
+
+
+def _launches(
+    source: Source, shape: Mapping[str, int], moved: Sequence[_Moves]
+) -> tuple[list[Splice], tuple[str, ...]]:
+    """The changes of launches in a text, and the kernels whose launches it does not have.
+
+    Args:
+        source: the grammar's own text.
+        moved: the changes from that text to the one that the launches are changed in.
+    """
+    found: list[Splice] = []
+    unknown = []
+    for kernel in dict.fromkeys(key.partition(".")[0] for key in shape):
+        own = tuple((key, n) for key, n in shape.items() if key.startswith(f"{kernel}."))
+        text = _launch_text(source, own)
+        places = [_moved(one, moved) for one in text.splices]
+        if text.unknown or None in places:
+            unknown.append(kernel)
+        else:
+            found += [one for one in places if one is not None]
+    return found, tuple(unknown)
+
+
+@lru_cache(maxsize=1024)
+def _launch_text(source: Source, shape: tuple[tuple[str, int], ...]) -> LaunchText:
+    return launch_splices(read_code(source), dict(shape))
+
+
+def _moved(one: Splice, moved: Sequence[_Moves]) -> Splice | None:
+    """A splice in a text that others have changed; None if they changed what it replaces."""
+    start: int | None = one.start
+    last: int | None = max(one.start, one.end - 1)
+    for moves in moved:
+        start = None if start is None else moves.place(start)
+        last = None if last is None else moves.place(last)
+    if start is None or last is None:
+        return None
+    end = last + (one.end > one.start)
+    return one._replace(start=start, end=end) if end - start == one.end - one.start else None
 
 
 class _Moves:

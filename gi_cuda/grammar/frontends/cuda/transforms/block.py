@@ -42,7 +42,7 @@ def shape(choice: str) -> tuple[int, ...]:
 
 def _axes(code: Code, kernel: Function) -> tuple[str, ...]:
     """The axes of a kernel whose block may have any shape; none where it may not."""
-    if not code.alone(kernel):
+    if not code.alone(kernel, conditional=True):
         return ()
     found = indices(code, kernel)
     axes = found.axes()

@@ -42,9 +42,10 @@ class Coarsen(Family):
             b[i] = 2 * a[i];
         }
 
-    Elsewhere the whole body stands in the loop, with ``(blockIdx.x * 4 + item)`` in the place of
-    ``blockIdx.x``. The grid is a quarter as wide. The kernel compares its index, so the answers are the same with
-    the grid as it was.
+    Elsewhere (other conditions, early returns) the whole body stands in the loop, with
+    ``(blockIdx.x * 4 + item)`` in the place of ``blockIdx.x``; a kernel with a loop over the grid
+    stays as it is. The grid is a quarter as wide. The kernel compares its index, so the answers are
+    the same with the grid as it was.
     """
 
     type = RuleType.COARSEN
@@ -63,11 +64,14 @@ class Coarsen(Family):
         count, axis = _read(choice)
         if kernel is None or axis not in _axes(code, kernel):
             return None
+        shape = {f"{kernel.name}.items.{axis}": count}
+        if any(strided == axis for strided, _ in indices(code, kernel).strides):
+            return Rewrite((), shape)  # it has a loop over the grid, however large that is
         item = fresh("item", code, kernel)
         splices = _in_place_of_if(code, kernel, axis, count, item)
         if splices is None:
             splices = _around_body(code, kernel, axis, count, item)
-        return Rewrite(tuple(splices), {f"{kernel.name}.items.{axis}": count})
+        return Rewrite(tuple(splices), shape)
 
 
 def _read(choice: str) -> tuple[int, str]:
@@ -79,7 +83,7 @@ def _read(choice: str) -> tuple[int, str]:
 
 def _axes(code: Code, kernel: Function) -> frozenset[str]:
     """The axes along which a kernel can be coarsened."""
-    if not code.alone(kernel) or not _leaves_by_continue(kernel):
+    if not code.alone(kernel, conditional=True) or not _leaves_by_continue(kernel):
         return frozenset()
     axes = {one.axis for one in indices(code, kernel).found}
     return frozenset(axis for axis in axes if is_guarded(code, kernel, axis))
@@ -121,15 +125,14 @@ def _in_place_of_if(
     between = own[own.index(declaration) + 1 : -1] if declaration in own else None
     if between is None or any(name in code.words(one) for one in between):
         return None
-    if name not in code.words(condition) or _blocks_elsewhere(code, kernel, index, axis):
+    if not _ends(code, condition, name) or _blocks_elsewhere(code, kernel, index, axis):
         return None
     if name in _changed(code, last) or not _bare_outside(code, own[:-1], last):
         return None
     text = code.text
     gap = newline(text, last.start_byte) + indent(text, last.start_byte)
-    tested = f"({test})" if re.search(r"\|\||\?|,", test) else test
     header = (
-        f"#pragma unroll{gap}for (int {item} = 0; {item} < {count} && {tested};"
+        f"#pragma unroll{gap}for (int {item} = 0; {item} < {count} && {test};"
         f" {item}++, {name} += blockDim.{axis})"
     )
     splices = [
@@ -143,6 +146,44 @@ def _in_place_of_if(
                 end += 1
             splices.append(replacing(one.start_byte, end, ""))
     return splices
+
+
+def _ends(code: Code, condition: Node, name: str) -> bool:
+    """Whether a condition that is false for an index is false for all larger ones: it is a
+    conjunction in which the index stands on the smaller side of comparisons alone."""
+    compared = False
+    for one in _conjuncts(code, condition):
+        if name not in code.words(one):
+            continue
+        operator = one.child_by_field_name("operator")
+        sides = one.child_by_field_name("left"), one.child_by_field_name("right")
+        if one.type != "binary_expression" or operator is None or None in sides:
+            return False
+        less, more = sides if operator.type in ("<", "<=") else sides[::-1]
+        if operator.type not in ("<", "<=", ">", ">=") or less is None or more is None:
+            return False
+        if code.span(less) != name or name in code.words(more):
+            return False
+        compared = True
+    return compared
+
+
+def _conjuncts(code: Code, node: Node) -> Iterator[Node]:
+    """The parts of a condition that all have to hold."""
+    operator = node.child_by_field_name("operator")
+    if (
+        node.type in ("condition_clause", "parenthesized_expression")
+        and node.named_child_count == 1
+    ):
+        yield from _conjuncts(code, node.named_children[0])
+    elif (
+        node.type == "binary_expression" and operator is not None and operator.type in ("&&", "and")
+    ):
+        for side in ("left", "right"):
+            if (child := node.child_by_field_name(side)) is not None:
+                yield from _conjuncts(code, child)
+    else:
+        yield node
 
 
 def _declared_as(index: Index) -> tuple[Node, Node] | None:

@@ -12,7 +12,8 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse, types_in
 from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declarator
 from gi_cuda.grammar.frontends.cuda.infer import Inference
-from gi_cuda.grammar.scope import Scope
+from gi_cuda.grammar.presence import Macro
+from gi_cuda.grammar.scope import Declaration, Scope
 from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.values import Type
 
@@ -23,7 +24,7 @@ AXES = ("x", "y", "z")
 
 TOGETHER = re.compile(
     r"__shared__|__syncthreads|__syncwarp|__shfl|__ballot|__any|__all|__match|__reduce|__activemask"
-    r"|__nv_|_block\b|cooperative_groups|\bcg\b|this_thread|this_grid|tiled_partition|\basm\b|\bgoto\b"
+    r"|_block\b|cooperative_groups|\bcg\b|this_thread|this_grid|tiled_partition|\basm\b|\bgoto\b"
     r"|\bwarpSize\b|\b__launch_bounds__\b|%laneid|cudaLaunch|\bclock"
 )
 """Words of code in which the threads of a block, or of a warp, depend on each other."""
@@ -97,6 +98,31 @@ class Code:
         macros = self._analysis.findings.macros.names.keys()
         return frozenset(_WORD.findall(self.bare(node))) & macros
 
+    def macro_words(self, node: Node) -> frozenset[str]:
+        """All identifiers that come with the macros that a node uses."""
+        return frozenset[str]().union(*(self._macro_words(m) for m in self.macros_in(node)))
+
+    def assigns(self, macro: str) -> bool:
+        """Whether a macro of the source may assign to its arguments."""
+        return macro in self._analysis.findings.macros.assigning
+
+    def opaque(self, node: Node) -> bool:
+        """Whether a node uses a macro that declares, jumps or is no whole expression."""
+        return self._analysis.findings.macros.opaque_in(self.bare(node))
+
+    @property
+    def root(self) -> Node:
+        """The syntax tree of the whole source, host code too."""
+        return self._analysis.root
+
+    @cached_property
+    def macros(self) -> dict[str, tuple[Macro, ...]]:
+        """The macros that the source defines, by name; one may have several definitions."""
+        found: dict[str, tuple[Macro, ...]] = {}
+        for one in self._analysis.findings.presence.macros():
+            found[one.name] = (*found.get(one.name, ()), one)
+        return found
+
     @cached_property
     def _by_name(self) -> dict[str, list[Function]]:
         found: dict[str, list[Function]] = {}
@@ -115,18 +141,19 @@ class Code:
                         frontier.append(one)
                         yield one
 
-    def alone(self, kernel: Function) -> bool:
+    def alone(self, kernel: Function, *, conditional: bool = False) -> bool:
         """Whether each thread of a kernel does its work by itself: no shared memory, no barrier,
-        no warp operation, no geometry in the functions that it calls, no ``#if`` in its body."""
-        if TOGETHER.search(self.bare(kernel.body)) or self.words(kernel.body) & _TOGETHER_WORDS:
+        no warp operation, no geometry in the functions and macros that it calls.
+
+        Args:
+            conditional: whether the kernel may have ``#if`` in it, as long as all branches are read.
+        """
+        words = [self._macro_words(one) for one in self.macros_in(kernel.body)]
+        if TOGETHER.search(self.bare(kernel.body)) or _APART & self.words(kernel.body):
             return False
-        if GEOMETRY & frozenset().union(
-            *(self._macro_words(m) for m in self.macros_in(kernel.body))
-        ):
+        if GEOMETRY & frozenset().union(*words):
             return False
-        if "#" in self.text[kernel.body.start_byte : kernel.body.end_byte] and self._conditional(
-            kernel
-        ):
+        if self._hidden(kernel) or (self._has_directive(kernel) and not conditional):
             return False
         return not any(
             TOGETHER.search(self.bare(one.node)) or self.words(one.body) & GEOMETRY
@@ -136,13 +163,19 @@ class Code:
     def _macro_words(self, macro: str) -> frozenset[str]:
         return self._analysis.findings.macros.names.get(macro, frozenset())
 
-    def _conditional(self, function: Function) -> bool:
+    def _has_directive(self, function: Function) -> bool:
         """Whether a directive other than a pragma stands in a function."""
         directives = self._analysis.findings.presence.directives
         return any(
             function.body.start_byte <= one.start < function.body.end_byte and one.word != "pragma"
             for one in directives
         )
+
+    def _hidden(self, function: Function) -> bool:
+        """Whether a function has code that the parser is not shown."""
+        hidden = self._analysis.findings.reading.hidden
+        body = function.body
+        return any(body.start_byte <= one.start < body.end_byte for one in hidden)
 
     @cached_property
     def _inference(self) -> Inference:
@@ -155,8 +188,22 @@ class Code:
         """The type of an expression's value; None where that is not certain."""
         return self._inference.type(node, function.number)
 
+    def declared_type(self, node: Node | None, function: Function) -> Type | None:
+        """The type of an expression as declared: an array's is not the pointer that it becomes."""
+        found = self._inference.typed(node, function.number)
+        return None if found is None else found.type
 
-_TOGETHER_WORDS = frozenset({"__syncthreads", "__shared__"})
+    def spelled_type(self, text: str) -> Type | None:
+        """The type that a spelling such as ``unsigned long`` means."""
+        return self._inference.read(text)
+
+    def declaration(self, name: Node, function: Function) -> Declaration | None:
+        """The declaration of a variable that is used somewhere; None where the source has none."""
+        scope = self._inference.scope
+        return next(scope.visible(self.span(name), name.start_byte, function.number), None)
+
+
+_APART = frozenset({"__syncthreads", "__shared__"})
 
 
 @lru_cache(maxsize=128)

@@ -51,8 +51,7 @@ class Fast(Family):
             for node, name in _slow(code, function):
                 if name not in seen:
                     seen.add(name)
-                    at = _operator(node).start_byte if name == _DIVISION else node.start_byte
-                    yield Site(at, function.number, tuple(self.type.kind.specials))
+                    yield Site(_at(node, name), function.number, tuple(self.type.kind.specials))
 
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
         """Replace all calls, or all divisions, of the kind that stands at the place."""
@@ -60,15 +59,14 @@ class Fast(Family):
             if not function.node.start_byte <= at < function.node.end_byte:
                 continue
             found = list(_slow(code, function))
-            wanted = {name for node, name in found if at in (node.start_byte, _at(node, name))}
-            if len(wanted) > 1:  # a division begins with a call
-                wanted.discard(_DIVISION if code.text[at] != _DIVISION else "")
+            wanted = {name for node, name in found if _at(node, name) == at}
             splices = [s for node, name in found if name in wanted for s in _made(code, node, name)]
             return Rewrite(tuple(splices)) if splices else None
         return None
 
 
 def _at(node: Node, name: str) -> int:
+    """Where a call begins, or the sign of a division stands."""
     return _operator(node).start_byte if name == _DIVISION else node.start_byte
 
 
@@ -79,38 +77,32 @@ def _operator(node: Node) -> Node:
 
 
 def _slow(code: Code, function: Function) -> Iterator[tuple[Node, str]]:
-    """The calls with the name of the intrinsic, and the divisions."""
+    """The calls with the name of the intrinsic, and the divisions; none with a directive inside."""
     for node in descend(function.body):
-        if node.type == "call_expression":
-            called = node.child_by_field_name("function")
-            name = "" if called is None else code.span(called)
-            fast = FAST.get(name)
-            if (
-                fast is None
-                and name.removeprefix("std::") in _OVERLOADED
-                and _of_float(code, node, function)
-            ):
-                fast = _OVERLOADED[name.removeprefix("std::")]
-            if fast is not None:
-                yield node, fast
-        elif node.type == "binary_expression" and code.span(_operator(node)) == _DIVISION:
-            left = node.child_by_field_name("left")
-            written_out = left is not None and left.type == "number_literal" and _constant(node)
-            if code.type(node, function) == _FLOAT and not written_out:
-                yield node, _DIVISION
+        name = _intrinsic(code, node, function)
+        if name and "#" not in code.span(node):
+            yield node, name
+
+
+def _intrinsic(code: Code, node: Node, function: Function) -> str:
+    """The name of the intrinsic that a call has, or the sign of a division; "" for neither."""
+    if node.type == "call_expression":
+        called = node.child_by_field_name("function")
+        name = "" if called is None else code.span(called)
+        overloaded = _OVERLOADED.get(name.removeprefix("std::"), "")
+        return FAST.get(name) or (overloaded if _of_float(code, node, function) else "")
+    if node.type == "binary_expression" and code.span(_operator(node)) == _DIVISION:
+        sides = (node.child_by_field_name("left"), node.child_by_field_name("right"))
+        written_out = all(one is not None and one.type == "number_literal" for one in sides)
+        return "" if written_out or code.type(node, function) != _FLOAT else _DIVISION
+    return ""
 
 
 def _of_float(code: Code, call: Node, function: Function) -> bool:
-    """Whether all arguments of a call are ``float``, or integers beside one that is."""
+    """Whether all arguments of a call are ``float``."""
     arguments = call.child_by_field_name("arguments")
-    types = [code.type(one, function) for one in (arguments.named_children if arguments else [])]
-    return _FLOAT in types and all(one == _FLOAT for one in types)
-
-
-def _constant(node: Node) -> bool:
-    """Whether a division is one by a number that is written out."""
-    right = node.child_by_field_name("right")
-    return right is not None and right.type == "number_literal"
+    types = {code.type(one, function) for one in (arguments.named_children if arguments else [])}
+    return types == {_FLOAT}
 
 
 def _made(code: Code, node: Node, name: str) -> Iterator[Splice]:

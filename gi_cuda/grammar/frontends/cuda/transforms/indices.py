@@ -1,4 +1,4 @@
-"""The global indices of a kernel, as ``blockIdx.x * blockDim.x + threadIdx.x``, and their checks."""
+"""The global indices of a kernel: ``blockIdx.x * blockDim.x + threadIdx.x`` and the like."""
 
 from __future__ import annotations
 
@@ -94,6 +94,11 @@ def _index(code: Code, thread: Node, axis: str) -> Index | None:
         if factors.keys() == {("blockIdx", axis), ("blockDim", axis)}:
             return Index(axis, top, factors["blockIdx", axis], thread)
     return None
+
+
+def is_whole(code: Code, index: Index) -> bool:
+    """Whether an index is the number of the thread alone, and nothing is added to it."""
+    return len(list(_terms(code, index.node))) == 2
 
 
 def _outer(node: Node) -> Node:

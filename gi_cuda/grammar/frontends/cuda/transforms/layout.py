@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, statements
 from gi_cuda.grammar.splice import Splice, indent, line_start, replacing
@@ -11,9 +11,14 @@ from gi_cuda.grammar.splice import Splice, indent, line_start, replacing
 _FIXED = re.compile(r'R"|\\\r?\n')
 
 
-def fresh(name: str, code: Code, function: Function) -> str:
-    """A name that a function does not use: the one given, or the next that is free."""
-    words = code.words(function.node)
+def fresh(name: str, code: Code, function: Function, taken: Collection[str] = ()) -> str:
+    """A name that neither a function uses nor a macro has: the one given, or the next that is
+    free.
+
+    Args:
+        taken: further names that are not free.
+    """
+    words = code.words(function.node) | code.macros.keys() | frozenset(taken)
     number, found = 1, name
     while found in words:
         number += 1

@@ -1,0 +1,177 @@
+"""From built applications to adopted patches, by the command line alone: one row for each folder.
+
+    python -m benchmarks.applications FOLDER... [--seconds 60] [--make 'make ARCH=sm_90']
+
+Each folder has a ``Makefile`` whose goal ``run`` says how the program is run. In a copy, which
+is a git repository, the program is built, captured, checked, searched for so many seconds, and the
+patch is built and judged inside the program. Nothing is edited. Needs a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+GI_CUDA = (sys.executable, "-m", "gi_cuda")
+_FLOOR = re.compile(r"noise floor (\d+(?:\.\d+)?) ?%")
+_RATE = re.compile(r"(\d+(?:\.\d+)?) individuals/s")
+_GAIN = re.compile(r"speed-up on held-out cases (\S+ \[\S+ \S+\])")
+_KERNEL = re.compile(r"--kernel (?P<name>'[^']*'|\S+)")
+
+
+@dataclass(slots=True)
+class Row:
+    """The way of one application.
+
+    Attributes:
+        name: the folder's.
+        seconds: of each step that was made.
+        said: the last lines of the step at which it stopped; "" where it came through.
+    """
+
+    name: str
+    kernel: str = ""
+    floor: str = ""
+    rate: str = ""
+    gain: str = ""
+    changes: str = ""
+    patch: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+    said: str = ""
+
+    def __str__(self) -> str:
+        steps = " ".join(f"{step} {spent:.0f}" for step, spent in self.seconds.items())
+        cells = (self.name, self.kernel, self.floor, self.rate, self.gain, self.patch, steps)
+        lines = [" | ".join(one or "-" for one in cells)]
+        lines += [f"    {line}" for text in (self.changes, self.said) for line in text.splitlines()]
+        return "\n".join(lines)
+
+
+class Stopped(Exception):
+    """A step failed."""
+
+
+class Walk:
+    """One application on its way.
+
+    Args:
+        folder: where it is; all happens in a copy.
+        place: where the copy goes.
+        make: how it is built.
+    """
+
+    def __init__(self, folder: Path, place: Path, make: Sequence[str]) -> None:
+        self.folder = place / folder.name
+        self.make = make
+        self.row = Row(folder.name)
+        shutil.copytree(folder, self.folder)
+
+    def step(self, name: str, *words: str, limit: float, statuses: Sequence[int] = (0,)) -> str:
+        """Run a command; what it prints.
+
+        Raises:
+            Stopped: it ended with another status, or not in time.
+        """
+        begun = time.monotonic()
+        try:
+            done = subprocess.run(
+                words, cwd=self.folder, capture_output=True, text=True, timeout=limit, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise Stopped(f"{name}: not within {limit:g} s") from None
+        finally:
+            spent = self.row.seconds.get(name, 0.0)
+            self.row.seconds[name] = spent + time.monotonic() - begun
+        said = done.stdout + done.stderr
+        if done.returncode not in statuses:
+            raise Stopped(f"{name}: status {done.returncode}\n" + "\n".join(said.splitlines()[-6:]))
+        return said
+
+    def go(self, seconds: float) -> Row:
+        """All steps, as far as it comes."""
+        try:
+            self._go(seconds)
+        except Stopped as stopped:
+            self.row.said = str(stopped)
+        return self.row
+
+    def _go(self, seconds: float) -> None:
+        row = self.row
+        self.step("make", *self.make, limit=120)
+        for words in ("init -q", "add -A -f .", "-c user.name=n -c user.email=e commit -qm all"):
+            self.step("git", "git", *words.split(), limit=20)
+        program = self._program()
+        listed = self.step("capture", *GI_CUDA, "capture", "--", *program, limit=120)
+        found = _KERNEL.search(" ".join(listed.split()))
+        if found is None:
+            raise Stopped(f"capture: no kernel\n{listed}")
+        row.kernel = found["name"].strip("'")
+        words = ("capture", "--kernel", row.kernel, "--into", "target", "--", *program)
+        self.step("capture", *GI_CUDA, *words, limit=120)
+        self.step("check", *GI_CUDA, "check", "target", "--backend", "cuda", limit=120)
+        words = ("evolve", "target", "--backend", "cuda", "--run", "run", "--time", f"{seconds:g}")
+        said = self.step("evolve", *GI_CUDA, *words, limit=seconds + 120, statuses=(0, 1))
+        for pattern, name in ((_FLOOR, "floor"), (_RATE, "rate"), (_GAIN, "gain")):
+            matches = pattern.findall(" ".join(said.split()))
+            setattr(row, name, matches[-1] if matches else "")
+        if not row.gain:
+            raise Stopped("evolve: no winner\n" + "\n".join(said.splitlines()[-8:]))
+        row.changes = "\n".join(_changes(said))
+        words = ("patch", "run", "--as-found", "--application", "-o", "faster.patch")
+        said = self.step("patch", *GI_CUDA, *words, limit=240)
+        row.patch = "holds"
+        told = [line for line in said.splitlines() if "application" in line]
+        row.changes += "\n" + "\n".join(told[-3:])
+
+    def _program(self) -> list[str]:
+        """How the program is run, as its Makefile says."""
+        said = self.step("make", "make", "-n", "run", limit=20)
+        return shlex.split(said.splitlines()[-1].split(">")[0])
+
+
+def _changes(said: str) -> Iterator[str]:
+    """The changes of the winner, as evolve prints them."""
+    lines = said.splitlines()
+    if "its changes:" in lines:
+        for line in lines[lines.index("its changes:") + 1 :]:
+            if not line.startswith("  "):
+                return
+            yield line.strip()
+
+
+def main() -> None:
+    """Walk all folders, and print a row for each."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each search")
+    parser.add_argument("--make", default="make", help="how they are built")
+    parser.add_argument("--json", type=Path, help="a file for the rows")
+    asked = parser.parse_args()
+    rows = []
+    print("application | kernel | noise % | individuals/s | held out | patch | seconds")
+    for folder in asked.folders:
+        with tempfile.TemporaryDirectory(prefix="applications-") as place:
+            walk = Walk(folder.resolve(), Path(place), shlex.split(asked.make))
+            rows.append(walk.go(asked.seconds))
+        print(rows[-1], flush=True)
+        if asked.json:
+            asked.json.write_text(json.dumps([vars_of(one) for one in rows], indent=1))
+
+
+def vars_of(row: Row) -> dict[str, object]:
+    """A row as JSON has it."""
+    return {name: getattr(row, name) for name in Row.__slots__}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,382 @@
+"""Elementwise kernels: each thread handles the item that its global index names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.syntax import is_bare, name_node, parts
+from gi_cuda.grammar.frontends.cuda.transforms.bounds import Bound, conjuncts, read_bound
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, statements
+from gi_cuda.grammar.frontends.cuda.transforms.indices import (
+    Index,
+    declared_names,
+    indices,
+    is_whole,
+)
+from gi_cuda.grammar.frontends.cuda.transforms.memory import LOOPS, changes, pointers
+from gi_cuda.grammar.splice import Splice, indent, is_first, replacing, splice
+from gi_cuda.grammar.values import Type
+
+_REST_OF_LINE = re.compile(r"[ \t]*(?://[^\n]*|/\*[^\n]*\*/[ \t]*)?$", re.MULTILINE)
+_NESTS = LOOPS | {"switch_statement"}
+
+
+@dataclass(frozen=True, slots=True)
+class Elementwise:
+    """The parts of an elementwise kernel.
+
+    Attributes:
+        name: the variable that holds the index.
+        type: its type as declared, without ``const``.
+        declared: where the declaration has its name.
+        used: a place where it is used.
+        value: its first value, ``blockIdx.x * blockDim.x + threadIdx.x``.
+        stride: the number of all threads, where the index grows by it in a loop; else empty.
+        bound: the test that the index is one of an item.
+        others: further conditions of the guard, all of which have to hold.
+        guard: the ``if`` or loop with the test.
+        work: the statements of the work, in order.
+        start, end: the span of the work with its comments.
+        close: the end of the guard and its work.
+        brace_below: whether the guard has its brace on a line by itself.
+    """
+
+    name: str
+    type: str
+    declared: Node
+    used: Node
+    value: Node
+    stride: str
+    bound: Bound
+    others: tuple[Node, ...]
+    guard: Node
+    work: tuple[Node, ...]
+    start: int
+    end: int
+    close: int
+    brace_below: bool
+
+    def index_type(self, code: Code, kernel: Function) -> Type | None:
+        """Return the type of the index; None where it is not certain."""
+        return code.type(self.value if self.type == "auto" else self.used, kernel)
+
+    def lines(self, code: Code, splices: Sequence[Splice]) -> list[str]:
+        """Return the lines of the work, its first statement without indentation.
+
+        Args:
+            splices: changes of the work. A ``return`` becomes a ``continue`` as well.
+        """
+        first = next((one for one in self.work if is_first(code.text, one.start_byte)), None)
+        margin = "" if first is None else indent(code.text, first.start_byte)
+        leaving = [replacing(a, b, "continue;") for a, b in self._returns()]
+        found = _spliced(code, self.start, self.end, [*splices, *leaving]).split("\n")
+        return [_without(line.rstrip("\r"), margin) for line in found]
+
+    def spliced(self, code: Code, node: Node, splices: Sequence[Splice]) -> str:
+        """Return a part of the kernel with some changes."""
+        return _spliced(code, node.start_byte, node.end_byte, splices)
+
+    def _returns(self) -> Iterator[tuple[int, int]]:
+        for one in self.work:
+            for node in descend(one):
+                if node.type == "return_statement":
+                    yield node.start_byte, node.end_byte
+
+
+def _spliced(code: Code, start: int, end: int, splices: Sequence[Splice]) -> str:
+    moved = [
+        one._replace(start=one.start - start, end=one.end - start)
+        for one in splices
+        if start <= one.start and one.end <= end
+    ]
+    return splice(code.text[start:end], moved)
+
+
+def _without(line: str, margin: str) -> str:
+    return line[len(margin) :] if line.startswith(margin) else line.lstrip(" \t")
+
+
+def read_elementwise(code: Code, kernel: Function) -> Elementwise | None:
+    """Read a kernel as an elementwise one.
+
+    Its only index is along x, and is declared as a variable that never changes. All that uses it is
+    under ``if (i < n) {...}``, the kernel's last statement, or after ``if (i >= n) return;``; or
+    the kernel ends with a loop ``for (int i = INDEX; i < n; i += blockDim.x * gridDim.x) {...}``.
+    Several items can be handled one after the other.
+    """
+    found = indices(code, kernel)
+    if not found.plain or len(found.found) != 1 or not code.alone(kernel):
+        return None
+    index, own = found.found[0], _own(kernel.body)
+    if index.axis != "x" or not is_whole(code, index) or not own:
+        return None
+    if found.strides:
+        one = _looped(code, kernel, index, found.strides[0][1]) if len(found.strides) == 1 else None
+    else:
+        one = _single(code, kernel, index)
+    if one is None or not _is_repeatable(code, kernel, one, own[: own.index(one.guard)]):
+        return None
+    return one
+
+
+def _single(code: Code, kernel: Function, index: Index) -> Elementwise | None:
+    """Read a kernel of which each thread has one item."""
+    declared, own = _declared(index), _own(kernel.body)
+    if declared is None or declared[0] not in own:
+        return None
+    declaration, name = declared
+    after = own[own.index(declaration) + 1 :]
+    guard = next((one for one in after if code.span(name) in code.words(one)), None)
+    if guard is None or guard.type != "if_statement" or guard.child_by_field_name("alternative"):
+        return None
+    part = _guarded(code, kernel, guard, code.span(name))
+    return None if part is None else _assembled(code, kernel, declared, index.node, "", guard, part)
+
+
+def _looped(code: Code, kernel: Function, index: Index, threads: Node) -> Elementwise | None:
+    """Read a kernel that ends with a loop over the items that a thread has."""
+    loop = _own(kernel.body)[-1]
+    first, condition, step, body = (
+        loop.child_by_field_name(one) for one in ("initializer", "condition", "update", "body")
+    )
+    declared = None if first is None else _sole(first)
+    if loop.type != "for_statement" or first is None or declared is None or condition is None:
+        return None
+    name_at = declared.child_by_field_name("declarator")
+    name = "" if name_at is None else code.span(name_at)
+    value, bound = declared.child_by_field_name("value"), read_bound(code, condition, name)
+    if value is None or bound is None or not bound.from_above or body is None or step is None:
+        return None
+    target, operator, by = (step.child_by_field_name(k) for k in ("left", "operator", "right"))
+    if target is None or operator is None or by is None or code.span(target) != name:
+        return None
+    if (
+        operator.type != "+="
+        or not _stands_for(code, kernel, by, threads)
+        or not _is_thread_count(code, threads)
+    ):
+        return None
+    if not _stands_for(code, kernel, value, index.node) or any(map(_leaves_kernel, _own(body))):
+        return None
+    block = body.type == "compound_statement"
+    below = block and is_first(code.text, body.start_byte)
+    part = _Part(bound, (), tuple(_own(body)), body, below)
+    if name_at is None or not part.work:
+        return None
+    return _assembled(code, kernel, (first, name_at), value, code.span(by), loop, part)
+
+
+def _assembled(
+    code: Code,
+    kernel: Function,
+    declared: tuple[Node, Node],
+    value: Node,
+    stride: str,
+    guard: Node,
+    part: _Part,
+) -> Elementwise | None:
+    """Put the parts together."""
+    declaration, name = declared
+    type_ = declaration.child_by_field_name("type")
+    if type_ is None:
+        return None
+    condition = guard.child_by_field_name("condition")
+    assert condition is not None, "an index is tested there"
+    return Elementwise(
+        code.span(name),
+        code.span(type_),
+        name,
+        next(one for one in descend(condition) if code.span(one) == code.span(name)),
+        value,
+        stride,
+        part.bound,
+        part.others,
+        guard,
+        part.work,
+        *_span(code, kernel, guard, part),
+        part.brace_below,
+    )
+
+
+def _sole(declaration: Node) -> Node | None:
+    """Return the declarator with a value of a declaration that has no other."""
+    found = declaration.children_by_field_name("declarator")
+    if declaration.type != "declaration" or len(found) != 1:
+        return None
+    name = found[0].child_by_field_name("declarator")
+    alone = found[0].type == "init_declarator" and name is not None and name.type == "identifier"
+    return found[0] if alone else None
+
+
+def _stands_for(code: Code, kernel: Function, node: Node, meant: Node) -> bool:
+    """Tell whether a node is the one meant, or a variable of its value that never changes."""
+    if node == meant:
+        return True
+    above = meant.parent
+    if node.type != "identifier" or above is None or above.type != "init_declarator":
+        return False
+    name = above.child_by_field_name("declarator")
+    if name is None or code.span(name) != code.span(node):
+        return False
+    names = list(declared_names(kernel.body, code))
+    return names.count(code.span(node)) == 1 and (
+        code.span(node) not in changes(code, kernel.body).all
+    )
+
+
+def _is_thread_count(code: Code, product: Node) -> bool:
+    """Tell whether a product is the number of all threads, and has no other factors."""
+    nodes = list(descend(product))
+    named = {code.span(one) for one in nodes if one.type == "identifier"}
+    return named == {"blockDim", "gridDim"} and not any(n.type == "number_literal" for n in nodes)
+
+
+def _leaves_kernel(node: Node) -> bool:
+    """Tell whether a statement of a loop may leave the loop, other than by ``continue``."""
+    if node.type in ("return_statement", "break_statement"):
+        return True
+    if node.type in _NESTS:
+        return any(one.type == "return_statement" for one in descend(node))
+    return any(map(_leaves_kernel, node.children))
+
+
+def _own(body: Node) -> list[Node]:
+    """Return the statements of a block, empty ones apart; of another statement, itself."""
+    if body.type != "compound_statement":
+        return [body]
+    return [one for one in statements(body) if one.type != "expression_statement" or parts(one)]
+
+
+def _declared(index: Index) -> tuple[Node, Node] | None:
+    """Return the declaration of the one variable that is an index, and its name."""
+    above = index.node.parent
+    declaration = None if above is None else above.parent
+    found = None if declaration is None else _sole(declaration)
+    name = None if found is None else found.child_by_field_name("declarator")
+    if declaration is None or found != above or name is None:
+        return None
+    return declaration, name
+
+
+class _Part(NamedTuple):
+    """A guard and what it guards.
+
+    Attributes:
+        bound: the test of the index.
+        others: its other conditions.
+        work: the statements that it guards.
+        body: the block or statement of the ``if``; None where the work follows a ``return``.
+        brace_below: whether the brace of the block is on a line by itself.
+    """
+
+    bound: Bound
+    others: tuple[Node, ...]
+    work: tuple[Node, ...]
+    body: Node | None
+    brace_below: bool = False
+
+
+def _guarded(code: Code, kernel: Function, guard: Node, name: str) -> _Part | None:
+    """Read a guard and what it guards."""
+    condition, body = (guard.child_by_field_name(one) for one in ("condition", "consequence"))
+    held, own = parts(condition), _own(kernel.body)
+    if len(held) != 1 or body is None:
+        return None
+    if _is_return(body):
+        bound, work = read_bound(code, held[0], name), own[own.index(guard) + 1 :]
+        if bound is None or bound.from_above or not work:
+            return None
+        return _Part(bound.negated, (), tuple(work), None)
+    conditions = list(conjuncts(held[0]))
+    for one in conditions:
+        bound = read_bound(code, one, name)
+        block = body.type == "compound_statement"
+        work = _own(body)
+        if bound is not None and bound.from_above and work and own[-1] == guard:
+            others = tuple(other for other in conditions if other != one)
+            below = block and is_first(code.text, body.start_byte)
+            return _Part(bound, others, tuple(work), body, below)
+    return None
+
+
+def _span(code: Code, kernel: Function, guard: Node, part: _Part) -> tuple[int, int, int]:
+    """Find where the work with its comments begins and ends, and where the guard ends."""
+    text = code.text
+    if part.body is not None and part.body.type != "compound_statement":
+        return part.body.start_byte, part.body.end_byte, guard.end_byte
+    if part.body is not None:
+        start, end, close = part.body.start_byte + 1, part.body.end_byte - 1, guard.end_byte
+    else:
+        rest = _REST_OF_LINE.match(text, guard.end_byte)
+        start = guard.end_byte if rest is None else rest.end()
+        end = close = kernel.body.end_byte - 1
+    start = end - len(text[start:end].lstrip())
+    end = start + len(text[start:end].rstrip())
+    return start, end, min(close, end) if part.body is None else close
+
+
+def _is_return(body: Node) -> bool:
+    """Tell whether a statement does nothing but ``return``."""
+    if body.type == "compound_statement" and len(statements(body)) == 1:
+        body = statements(body)[0]
+    return body.type == "return_statement" and not parts(body)
+
+
+def _is_repeatable(code: Code, kernel: Function, one: Elementwise, before: Sequence[Node]) -> bool:
+    """Tell whether a thread can do the work for several items, one after the other."""
+    body = kernel.body
+    if any(node.type == "lambda_expression" for node in descend(body)) or code.opaque(body):
+        return False
+    names = list(declared_names(body, code))
+    changed = changes(code, *one.work, *one.others).all
+    if names.count(one.name) != 1 or ({one.name} | one.bound.words) & changed:
+        return False
+    if any(_nested(node, body) for node in _returns(one.work)):
+        return False
+    return not _carried(code, kernel, one.work, before)
+
+
+def _returns(work: Sequence[Node]) -> Iterator[Node]:
+    return (node for one in work for node in descend(one) if node.type == "return_statement")
+
+
+def _nested(node: Node, body: Node) -> bool:
+    """Tell whether a loop or ``switch`` of a body is around a node."""
+    above = node.parent
+    while above is not None and above != body:
+        if above.type in _NESTS:
+            return True
+        above = above.parent
+    return False
+
+
+def _parameters(code: Code, kernel: Function) -> frozenset[str]:
+    """Return the names of a kernel's parameters."""
+    nodes = (one for one in descend(kernel.node) if one.type == "parameter_declaration")
+    names = (name_node(one.child_by_field_name("declarator")) for one in nodes)
+    return frozenset(code.span(one) for one in names if one is not None)
+
+
+def _carried(code: Code, kernel: Function, work: Sequence[Node], before: Sequence[Node]) -> bool:
+    """Tell whether an item reads a variable that the item before it has set."""
+    changed = changes(code, *work)
+    own = {name for one in work for name in declared_names(one, code)}
+    bare = {
+        code.span(name)
+        for statement in before
+        for node in descend(statement)
+        if node.type == "declaration"
+        for declarator in node.children_by_field_name("declarator")
+        if (name := name_node(declarator)) is not None and is_bare(node, name)
+    }
+    outer = {name for one in before for name in declared_names(one, code)} | _parameters(
+        code, kernel
+    )
+    led = {one.name for one in pointers(code, kernel)}
+    kept = (changed.whole | (changed.inner - led)) & outer - own
+    return bool(kept - (bare - changes(code, *before).all))

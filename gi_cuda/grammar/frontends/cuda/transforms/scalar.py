@@ -1,0 +1,296 @@
+"""Scalar replacement: a loop keeps an element of an array in a local variable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, name_node
+from gi_cuda.grammar.frontends.cuda.transforms.around import around
+from gi_cuda.grammar.frontends.cuda.transforms.code import GEOMETRY, Code, Function, descend
+from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
+from gi_cuda.grammar.frontends.cuda.transforms.layout import fresh
+from gi_cuda.grammar.frontends.cuda.transforms.memory import (
+    LOOPS,
+    Access,
+    Changes,
+    Pointer,
+    Use,
+    accesses,
+    certain,
+    changes,
+    pointers,
+)
+from gi_cuda.grammar.rule_types import RuleType
+from gi_cuda.grammar.scope import FILE_LEVEL
+from gi_cuda.grammar.splice import Splice, replacing
+
+_KEYWORDS = LOOPS - {"for_range_loop"}
+_MEETS = re.compile(
+    r"__sync|\bsync\b|\batomic|__threadfence|__nanosleep|\bbarrier\b|\bwait\b|\barrive|\bvolatile\b"
+    r"|\bcooperative_groups\b|\basm\b|__asm"
+)
+"""Words of code in which a thread waits for memory that others write."""
+
+_LEAVES = frozenset({"return_statement", "goto_statement", "lambda_expression", "try_statement"})
+_EFFECTS = frozenset({"assignment_expression", "update_expression", "pointer_expression"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """An element that a loop keeps in a local variable.
+
+    Attributes:
+        pointer: what leads to it.
+        text: the element as written: ``p[i]``.
+        index: ``[i]``, without white space.
+        accesses: the loop's accesses.
+        written: whether the loop writes it.
+    """
+
+    pointer: Pointer
+    text: str
+    index: str
+    accesses: tuple[Access, ...]
+    written: bool
+
+
+class Scalar(Family):
+    """``<scalar_kernel.cu_52><scalar_K>`` keeps the elements that a loop accesses again and again
+    in local variables.
+
+    Before and after::
+
+        for (int j = 0; j < m; j++) {
+            out[i] += a[j] * b[i];
+        }
+
+        float out_i = out[i];
+        const float b_i = b[i];
+        for (int j = 0; j < m; j++) {
+            out_i += a[j] * b_i;
+        }
+        out[i] = out_i;
+
+    The element's index does not change in the loop, which accesses no other element through that
+    pointer. An element that the loop only reads is kept as well where the loop writes other memory,
+    so that the compiler does not know that the element stays the same. Where the loop runs not at
+    all, or writes the element in some iterations only, the element is written all the same, with
+    the value that it had.
+    """
+
+    type = RuleType.SCALAR
+
+    def sites(self, code: Code) -> Iterator[Site]:
+        """Each loop with such elements, unless a loop around it has the same ones."""
+        for function in code.functions:
+            covered: list[tuple[Node, frozenset[str]]] = []
+            for loop in _loops(function):
+                names = frozenset(one.pointer.name for one in _elements(code, function, loop))
+                outer = (found for other, found in covered if _holds(other, loop))
+                if names - frozenset[str]().union(*outer):
+                    covered.append((loop, names))
+                    yield Site(loop.start_byte, function.number, tuple(self.type.kind.specials))
+
+    def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
+        """Load the elements before the loop, and store them after it."""
+        for function in code.functions:
+            for loop in _loops(function):
+                if loop.start_byte == at and (found := _elements(code, function, loop)):
+                    splices = _rewritten(code, function, loop, found)
+                    return None if splices is None else Rewrite(tuple(splices))
+        return None
+
+
+def _loops(function: Function) -> Iterator[Node]:
+    return (one for one in descend(function.body) if one.type in _KEYWORDS)
+
+
+def _holds(outer: Node, inner: Node) -> bool:
+    return outer.start_byte < inner.start_byte and inner.end_byte <= outer.end_byte
+
+
+def _elements(code: Code, function: Function, loop: Node) -> tuple[_Element, ...]:
+    """Find the elements that a loop can keep in local variables."""
+    if any(one.type in _LEAVES for one in descend(loop)) or code.opaque(loop):
+        return ()
+    if any(one.type == "labeled_statement" for one in descend(function.body)):
+        return ()
+    if around(code, loop, (), ()) is None:
+        return ()
+    if _MEETS.search(code.bare(loop)) or any(
+        _MEETS.search(code.bare(one.node)) for one in _called(code, loop)
+    ):
+        return ()
+    changed = changes(code, loop)
+    leading = [*pointers(code, function), *_arrays(code, function, loop, changed)]
+    found = (_element(code, function, loop, changed, one) for one in leading)
+    return tuple(one for one in found if one is not None)
+
+
+def _called(code: Code, loop: Node) -> Iterator[Function]:
+    """Find the functions of the source that a loop may call."""
+    words = code.words(loop)
+    for one in code.functions:
+        if one.name in words:
+            yield one
+            yield from code.called(one)
+
+
+def _arrays(code: Code, function: Function, loop: Node, changed: Changes) -> Iterator[Pointer]:
+    """Find the arrays of the device that a loop writes."""
+    for name in sorted(changed.inner):
+        used = next(one for one in descend(loop) if code.span(one) == name)
+        declared, type_ = code.declaration(used, function), code.declared_type(used, function)
+        if declared is None or declared.function != FILE_LEVEL or type_ is None:
+            continue
+        if type_.levels and type_.levels[0] != "*" and "volatile" not in type_.base:
+            yield Pointer(name, type_.base, type_.const, False, False, loop)
+
+
+def _element(
+    code: Code, function: Function, loop: Node, changed: Changes, pointer: Pointer
+) -> _Element | None:
+    """Read the element behind a pointer; None if no local variable can stand for it in a loop."""
+    found = accesses(code, loop, pointer.name)
+    if not found or len({one.index for one in found}) != 1:
+        return None
+    element = found[0].element
+    type_ = code.type(element, function)
+    if type_ is None or type_.levels or not _is_invariant(code, function, loop, changed, element):
+        return None
+    if not certain(loop, {one.node.id: pointer.name for one in found}):
+        return None
+    if not all(type_.arithmetic or _is_plain(code, function, one.element) for one in found):
+        return None
+    written = not pointer.const and any(one.use is not Use.READ for one in found)
+    if written:
+        partly = any(_is_part(one.element) for one in found)
+        if partly or (function.kernel and not _is_own(code, function, pointer, element)):
+            return None
+    elif _is_loaded_once(loop, pointer, found) or not _stores(code, function, loop, pointer):
+        return None
+    text = " ".join(code.span(element).split())
+    return _Element(pointer, text, found[0].index, found, written)
+
+
+def _is_invariant(
+    code: Code, function: Function, loop: Node, changed: Changes, element: Node
+) -> bool:
+    """Tell whether an element's index stays the same in all iterations of a loop."""
+    root = assigned_root(element)
+    own = frozenset(declared_names(loop, code)) | changed.all
+    constant = {one.name for one in pointers(code, function) if one.const}
+    for node in descend(element):
+        if node == root:
+            continue
+        if node.type == "identifier" and code.words(node) & own:
+            return False
+        if node.type in _EFFECTS or code.span(node) == "->":
+            return False
+        if node.type == "call_expression" and not code.macros_in(node):
+            return False
+        if node.type == "subscript_expression" and node != element:
+            inner = assigned_root(node)
+            if inner is None or code.span(inner) not in constant:
+                return False
+    return True
+
+
+def _is_loaded_once(loop: Node, pointer: Pointer, found: Sequence[Access]) -> bool:
+    """Tell whether the compiled loop loads an element once that it does not write: before the first
+    iteration, or because nothing can change the element."""
+    first = loop.child_by_field_name("initializer")
+    started = first is not None and all(one.node.end_byte <= first.end_byte for one in found)
+    return started or (pointer.const and pointer.restrict)
+
+
+def _is_plain(code: Code, function: Function, element: Node) -> bool:
+    """Tell whether a structure is used as a whole, or a number in it."""
+    used = element
+    while (above := used.parent) is not None and above.child_by_field_name("argument") == used:
+        if above.type not in ("field_expression", "subscript_expression"):
+            break
+        used = above
+    type_ = code.type(used, function)
+    return used == element or (type_ is not None and type_.arithmetic)
+
+
+def _is_part(element: Node) -> bool:
+    """Tell whether only a member of an element is meant."""
+    return element.parent is not None and element.parent.type == "field_expression"
+
+
+def _is_own(code: Code, function: Function, pointer: Pointer, element: Node) -> bool:
+    """Tell whether an element depends on the number of the thread, and others do not write it."""
+    own = {"threadIdx", "blockIdx", "atomicAdd", "atomicInc"}
+    own |= {one.name for one in code.functions if code.words(one.body) & GEOMETRY}
+    values = list(_values(code, function))
+    while more := {name for name, words in values if words & own} - own:
+        own |= more
+    return bool(code.words(element) & own)
+
+
+def _values(code: Code, function: Function) -> Iterator[tuple[str, frozenset[str]]]:
+    """Find the variables that get a value, and the identifiers of that value."""
+    for node in descend(function.body):
+        if node.type == "init_declarator":
+            name = name_node(node.child_by_field_name("declarator"))
+            value = node.child_by_field_name("value")
+        elif node.type == "assignment_expression":
+            name = assigned_root(node.child_by_field_name("left"))
+            value = node.child_by_field_name("right")
+        else:
+            continue
+        if name is not None and value is not None:
+            yield code.span(name), code.words(value)
+
+
+def _stores(code: Code, function: Function, loop: Node, pointer: Pointer) -> bool:
+    """Tell whether a loop writes memory through another pointer."""
+    for node in descend(loop):
+        if node.type not in ("assignment_expression", "update_expression"):
+            continue
+        target = node.child_by_field_name("left") or node.child_by_field_name("argument")
+        root = assigned_root(target)
+        if target is None or target.type == "identifier" or root is None:
+            continue
+        type_ = code.type(root, function)
+        if type_ is not None and type_.levels[:1] == ("*",) and code.span(root) != pointer.name:
+            return True
+    return False
+
+
+def _rewritten(
+    code: Code, function: Function, loop: Node, elements: Sequence[_Element]
+) -> list[Splice] | None:
+    """Put local variables into a loop, and their loads and stores around it."""
+    loads: list[str] = []
+    stores: list[str] = []
+    splices: list[Splice] = []
+    taken: set[str] = set()
+    for one in elements:
+        outer = [o for other in elements if other is not one for o in other.accesses]
+        shown = [a for a in one.accesses if not any(_holds(o.node, a.node) for o in outer)]
+        if not shown:
+            continue
+        local = _local(code, function, one, taken)
+        taken.add(local)
+        splices += [replacing(a.node.start_byte, a.node.end_byte, local) for a in shown]
+        const = "" if one.written else "const "
+        loads.append(f"{const}{one.pointer.spelled} {local} = {one.text};")
+        if one.written:
+            stores.append(f"{one.text} = {local};")
+    placed = around(code, loop, loads, stores)
+    return None if placed is None else [*splices, *placed]
+
+
+def _local(code: Code, function: Function, element: _Element, taken: set[str]) -> str:
+    """Choose a name for the local variable: ``out_i`` for ``out[i]``, else ``out_value``."""
+    inner = element.index[1:-1]
+    base = f"{element.pointer.name}_{inner if re.fullmatch(r'[A-Za-z0-9]+', inner) else 'value'}"
+    return fresh(base, code, function, taken)

@@ -1,0 +1,121 @@
+"""Scalar replacement gives the answers of the original kernel, on the host back end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from gi_cuda.backends.host.library import build_library
+from gi_cuda.backends.host.races import WATCHED, with_lines
+from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
+from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
+from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
+from tests.integration.backends.conftest import Host
+
+HEAD = """\
+__device__ void add(const int *a, int *own, int m) {
+    for (int j = 0; j < m; j++) {
+        own[1] += a[j];
+        own[1] ^= j;
+    }
+}
+"""
+BODIES = {
+    "a sum in memory": """\
+    if (i < n)
+        #pragma unroll 2
+        for (int j = 0; j < m; j++)
+            b[i] += a[j] * c[i];
+""",
+    "a sum for each of a row": """\
+    if (i >= n) return;
+    for (int k = 0; k < 2; k++)
+        for (int j = 0; j < m; j++)
+            d[i * 2 + k] += a[(j + k) % m];
+    while (c[i] > 1) { c[i] /= 2; b[i]++; }
+""",
+    "loops that end early, and one that counts": """\
+    if (i >= n) return;
+    if (m > 3) for (int j = 0; j < m; j++) { b[i] = max(b[i], a[j]); if (b[i] > 5) break; } // end
+    else do { b[i] += 7; } while (b[i] < i);
+""",
+    "a function": """\
+    if (i < n) {
+        d[2 * i] = c[i];
+        add(a, d + 2 * i, m);
+    }
+""",
+}
+LAUNCHES = (
+    (0, 1, 32),
+    (1, 0, 96),
+    (3, 5, 32),
+    (97, 1, 32),
+    (191, 7, 96),
+    (192, 12, 96),
+    (500, 3, 64),
+)
+"""Items, iterations, and threads of a block."""
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
+    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_answers_are_those_of_the_original(host: Host, name: str) -> None:
+    text, changed = texts(name)
+    for size, rounds, block in LAUNCHES:
+        data = arguments(size, rounds)
+        grid = max(1, -(-size // block))
+        original = run(host, text, data, grid, block)
+        found = run(host, changed, data, grid, block)
+        for array, values in original.items():
+            case = f"{array}: {size} items, {rounds} iterations, {grid} blocks of {block} threads"
+            np.testing.assert_array_equal(found[array], values, case)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_threads_do_not_race(host: Host, name: str) -> None:
+    _, changed = texts(name)
+    source = f'# 1 "v0/kernel.cu"\n{changed}'
+    outcome = host.run(source, arguments(90, 4), (3,), (32,), options=WATCHED)
+    assert (outcome.error, outcome.status) == ("", 0)
+    assert races(with_lines(outcome.report), Source("kernel.cu", changed)) == []
+
+
+def texts(name: str) -> tuple[str, str]:
+    """A kernel, and the same one with all its loops changed."""
+    text = (
+        f"{HEAD}__global__ void k(const int *a, int *b, int *c, int *d, int n, int m) {{\n"
+        f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n{BODIES[name]}}}\n"
+    )
+    grammar = convert(Source("k.cu", text), types=EDIT_SETS["transforms"])
+    sites = [rule.name for rule in grammar.rules if rule.type is RuleType.SCALAR]
+    changed = CudaText(grammar).render({one: Expansion((), "scalar_K") for one in sites})
+    assert changed != text
+    return text, changed
+
+
+def arguments(size: int, rounds: int) -> Mapping[str, np.ndarray | np.generic]:
+    draw = np.random.default_rng(size)
+    count = max(size, 1)
+    return {
+        "a": draw.integers(-9, 9, max(rounds, 1) + 1).astype(np.int32),
+        "b": draw.integers(-9, 9, count).astype(np.int32),
+        "c": draw.integers(0, 99, count).astype(np.int32),
+        "d": draw.integers(-9, 9, 2 * count).astype(np.int32),
+        "n": np.int32(size),
+        "m": np.int32(rounds),
+    }
+
+
+def run(
+    host: Host, text: str, data: Mapping[str, np.ndarray | np.generic], grid: int, block: int
+) -> Mapping[str, np.ndarray]:
+    outcome = host.run(text, data, (grid,), (block,))
+    assert (outcome.error, outcome.status) == ("", 0)
+    return outcome.outputs

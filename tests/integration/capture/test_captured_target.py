@@ -33,6 +33,7 @@ from tests.integration.capture.made import (
     wish,
 )
 from tests.recorded import Made, Recorded
+from tests.sweeps import broad
 
 MIXED = SOURCES / "mixed.cu"
 
@@ -84,7 +85,10 @@ def test_the_example_becomes_a_target_without_an_editor(tmp_path: Path) -> None:
     assert said.count("passes its oracle; the answers known") == 4
 
 
+@broad
 def test_from_what_was_captured_to_a_mail_without_a_gpu(tmp_path: Path) -> None:
+    """Only here does a captured target go all the way to a commit in its application's repository:
+    a search with captured cases, a patch for the file that was captured from, ``git am``."""
     example = Path(shutil.copytree(HEAT, tmp_path / "heat"))
     who = ("-c", "user.email=a@example.org", "-c", "user.name=A")
     for words in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "heat"]):
@@ -105,14 +109,20 @@ def test_from_what_was_captured_to_a_mail_without_a_gpu(tmp_path: Path) -> None:
     assert changed.split() == [b"kernels.cu"]
 
 
-def test_kernels_that_take_turns_are_one_target(tmp_path: Path) -> None:
+def taking_turns(folder: Path) -> Path:
+    """A target for both kernels of the example, which run one after the other in five steps."""
     application = Recorded(("./heat", "1"), runs=(tuple(heat_and_change(100, 70, 5)),))
-    uses, _ = list_kernels(application, tmp_path / "scratch")
+    uses, _ = list_kernels(application, folder / "scratch")
     kernels = [chosen(uses, "change"), chosen(uses, "diffuse")]
-    wanted = wish(HEAT / "kernels.cu", tmp_path / "t", cases=2)
-    (found,) = capture(application, kernels, wanted, tmp_path / "kept", in_silence)
+    wanted = wish(HEAT / "kernels.cu", folder / "t", cases=2)
+    (found,) = capture(application, kernels, wanted, folder / "kept", in_silence)
     write_folder(found.folder, found.files)
-    target = load_target(tmp_path / "t")
+    return folder / "t"
+
+
+def test_kernels_that_take_turns_are_one_target(tmp_path: Path) -> None:
+    folder = taking_turns(tmp_path)
+    target = load_target(folder)
     assert [one.steps[0].kernel for one in target.launches] == ["diffuse", "change"]
     assert target.launches[1].steps[0].args == ("from", "to", "largest", "cells")
     assert {b.name: b.role.value for b in target.buffers} == {
@@ -122,13 +132,16 @@ def test_kernels_that_take_turns_are_one_target(tmp_path: Path) -> None:
         "largest": "output",
     }
     assert [one.name for one in target.cases] == ["launch-1", "launch-5"]
-    assert checked(tmp_path / "t").count("the answers known") == 2
     other = Recorded(("./heat", "2"), runs=(tuple(heat_and_change(33, 20, 1)),))
     uses, _ = list_kernels(other, tmp_path / "other")
-    wanted = wish(None, tmp_path / "t")
-    add(other, uses, tmp_path / "t", wanted, tmp_path / "added", in_silence)
-    target = load_target(tmp_path / "t")
+    add(other, uses, folder, wish(None, folder), tmp_path / "added", in_silence)
+    target = load_target(folder)
     assert load_case(target, target.cases[2]).buffers["to"].size == 660
+
+
+@broad
+def test_kernels_that_take_turns_pass_a_check(tmp_path: Path) -> None:
+    assert checked(taking_turns(tmp_path)).count("the answers known") == 2
 
 
 def test_kernels_that_take_no_turns_are_a_target_each(tmp_path: Path) -> None:
@@ -141,6 +154,7 @@ def test_kernels_that_take_no_turns_are_a_target_each(tmp_path: Path) -> None:
         capture(application, kernels, wanted, tmp_path / "kept", in_silence)
 
 
+@broad
 def test_null_pointers_variables_and_templates(tmp_path: Path) -> None:
     runs = [weigh(500, 1), weigh(300, 2, twice=True), weigh(200, 3), weigh(77, 4)]
     took(tmp_path, "weigh", wish(MIXED, tmp_path / "t"), runs)
@@ -258,6 +272,7 @@ def test_what_differs_from_run_to_run_is_allowed(tmp_path: Path) -> None:
     assert "from run to run" in str(found.files["target.toml"])
 
 
+@broad
 def test_another_run_is_added_as_held_out_cases(tmp_path: Path) -> None:
     took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), [smooth(300, 1), smooth(150, 2)])
     other = Recorded(("./app", "2"), runs=((smooth(400, 3), smooth(401, 4)),))

@@ -21,6 +21,7 @@ from gi_cuda.init import write_folder
 from gi_cuda.spec import load_target
 from tests.command import gi_cuda
 from tests.integration.capture.made import SOURCES, wish
+from tests.sweeps import sweep
 
 SMOOTH, SAMPLE = "_Z6smoothPKfPfi", "_Z6sampleyPfii"
 
@@ -117,7 +118,7 @@ def test_an_application_that_is_not_there(tmp_path: Path) -> None:
         Driven((str(tmp_path / "none"),)).run(Plan(), tmp_path / "r", quiet=False)
 
 
-@pytest.mark.parametrize("kernel", ["smooth", "sample"])
+@pytest.mark.parametrize("kernel", sweep(["smooth", "sample"], "sample"))
 def test_a_target_passes_on_the_host(driver: Path, tmp_path: Path, kernel: str) -> None:
     application = Driven((str(driver), "5"))
     uses, _ = list_kernels(application, tmp_path / "scratch")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.integration.init.proposing import init, passes, sizes
+from tests.sweeps import broad
 
 SOURCE = """
 #include <cuda_runtime.h>
@@ -31,6 +32,13 @@ def test_buffers_follow_sizes_that_are_computed_of_the_same_numbers(tmp_path: Pa
     source.write_text(SOURCE, "utf-8")
     target = init(str(source), tmp_path / "target")
     assert set(sizes(target).values()) == {"height * width"}
+
+
+@broad
+def test_a_target_with_sizes_that_are_computed_of_the_same_numbers_passes(tmp_path: Path) -> None:
+    source = tmp_path / "dim.cu"
+    source.write_text(SOURCE, "utf-8")
+    init(str(source), tmp_path / "target")
     passes(tmp_path / "target", tmp_path / "scratch")
 
 

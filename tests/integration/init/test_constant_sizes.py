@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.spec import load_target
+from gi_cuda.spec import Target, load_target
 from tests.command import gi_cuda
+from tests.integration.init.proposing import init
+from tests.sweeps import broad
 
 SOURCE = """
 #include <cuda_runtime.h>
@@ -36,19 +38,34 @@ int main() {
 """
 
 
-@pytest.mark.parametrize(("bits", "train"), [(12, 4096), (14, 10007)])
+SIZES = [(12, 4096), (14, 10007)]
+
+
+def has_one_struct_of_arrays(target: Target, bits: int, train: int) -> None:
+    """Check how large its buffers are, and that its items lie in them."""
+    sizes = {one.size.evaluate({}) for one in target.buffers if one.size is not None}
+    assert sizes == {2 << bits}
+    numbers = {case.name: case.args["n"] for case in target.cases}
+    assert numbers["train"] == train
+    assert max(numbers.values()) == 1 << bits
+
+
+@pytest.mark.parametrize(("bits", "train"), SIZES)
 def test_a_struct_of_arrays_is_one_and_its_items_lie_in_it(
     bits: int, train: int, tmp_path: Path
 ) -> None:
     """With more of them than the arrays have, threads would write where others do."""
     source = tmp_path / "columns.cu"
     source.write_text(SOURCE.replace("LOG 12", f"LOG {bits}"))
+    has_one_struct_of_arrays(init(str(source), tmp_path / "target"), bits, train)
+
+
+@broad
+@pytest.mark.parametrize(("bits", "train"), SIZES)
+def test_a_struct_of_arrays_passes(bits: int, train: int, tmp_path: Path) -> None:
+    source = tmp_path / "columns.cu"
+    source.write_text(SOURCE.replace("LOG 12", f"LOG {bits}"))
     said = gi_cuda("init", source, "-o", tmp_path / "target")
     assert said.returncode == 0, said.stdout
-    target = load_target(tmp_path / "target")
-    sizes = {one.size.evaluate({}) for one in target.buffers if one.size is not None}
-    assert sizes == {2 << bits}
-    numbers = {case.name: case.args["n"] for case in target.cases}
-    assert numbers["train"] == train
-    assert max(numbers.values()) == 1 << bits
+    has_one_struct_of_arrays(load_target(tmp_path / "target"), bits, train)
     assert gi_cuda("check", tmp_path / "target").returncode == 0

@@ -11,6 +11,8 @@ from gi_cuda.cli import app
 from gi_cuda.init import from_options, propose
 from gi_cuda.spec import load_target
 from tests.integration.init.proposing import init, passes, refused, roles, said, sizes, tree
+from tests.integration.init.test_init import of_the_source
+from tests.sweeps import broad
 
 
 def test_sizes_and_geometry_come_from_the_host_code(tmp_path: Path) -> None:
@@ -23,7 +25,7 @@ def test_sizes_and_geometry_come_from_the_host_code(tmp_path: Path) -> None:
     assert [e.text for e in step.block] == ["BLOCK_X", "BLOCK_Y"]
     assert sizes(target) == {"in": "width * height", "out": "width * height"}
     assert roles(target) == {"in": "input", "out": "output"}
-    found = {p.name: (p.kind, p.default) for p in target.parameters}
+    found = {p.name: (p.kind, p.default) for p in of_the_source(target)}
     assert found == {"BLOCK_X": ("macro", 32), "BLOCK_Y": ("macro", 8), "USE_LDG": ("flag", 0)}
     assert target.constraints[0].that.text == "BLOCK_X * BLOCK_Y <= 1024"
 
@@ -89,7 +91,7 @@ def test_what_another_file_launches_by_is_no_parameter_at_once(tmp_path: Path) -
     driver = "#define BLOCK 96\n" + DRIVER.replace("blocks, 96", "blocks, BLOCK")
     (tmp_path / "driver.cpp").write_text(driver)
     said(source, tmp_path / "t")
-    assert load_target(tmp_path / "t").parameters == ()
+    assert of_the_source(load_target(tmp_path / "t")) == []
     text = (tmp_path / "t" / "target.toml").read_text()
     assert "# Perhaps; driver.cpp launches the kernel and defines it as well" in text
 
@@ -199,7 +201,15 @@ int main() {
 """
 
 
-@pytest.mark.parametrize("text", [WINDOW, SHARED, MACRO, TABLES])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(WINDOW, id="window"),
+        pytest.param(SHARED, marks=broad, id="shared memory"),
+        pytest.param(MACRO, marks=broad, id="macro"),
+        pytest.param(TABLES, id="tables"),
+    ],
+)
 def test_launches_that_are_hard_to_read_pass_check(text: str, tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     source.write_text(text)
@@ -280,7 +290,7 @@ def test_guarded_macros_of_a_block_are_parameters_that_the_launch_is_written_wit
     )
     said(source, tmp_path / "t")
     target = load_target(tmp_path / "t")
-    assert {p.name: (p.default, p.values) for p in target.parameters} == {
+    assert {p.name: (p.default, p.values) for p in of_the_source(target)} == {
         "TX": (16, (8, 16, 32)),
         "TY": (8, (4, 8, 16)),
     }

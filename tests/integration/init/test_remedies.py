@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.command import Done, gi_cuda
+from tests.integration.init.proposing import refused, said
+from tests.sweeps import broad, sweep
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 SCALE = (
@@ -152,6 +154,21 @@ def init(folder: Path, *options: str) -> Done:
 
 
 @pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_says_what_to_do(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a target can be proposed of what was done."""
+    case = REFUSALS[name]
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, case.files)
+    message = refused(tmp_path, "k.cu", *case.options)
+    for words in case.said:
+        assert words in message
+    write(tmp_path, case.mended)
+    said(Path("k.cu"), Path("target"), *case.further)
+
+
+@pytest.mark.parametrize("name", sweep(REFUSALS, "macro of the build"))
 def test_the_remedy_works(name: str, tmp_path: Path) -> None:
     case = REFUSALS[name]
     write(tmp_path, case.files)
@@ -168,16 +185,116 @@ def test_the_remedy_works(name: str, tmp_path: Path) -> None:
     assert PASSES in done.stdout
 
 
-def test_one_that_launches_kernels_is_passed_over(tmp_path: Path) -> None:
-    (text,) = REFUSALS["launches a kernel"].files.values()
-    twice = "parent<<<4, 32>>>(a, b, 4096);" * 2
-    launch = f"int main() {{ float *a, *b; {twice} }}\n"
-    write(tmp_path, {"k.cu": text + launch})
-    done = init(tmp_path)
-    assert "passed over parent" in done.stdout
-    assert "parent launches child itself" in done.stdout
-    assert "chose child" in done.stdout
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A source that is hard to read, and what is proposed for it.
+
+    Attributes:
+        files: by name; ``k.cu`` is given to ``init``.
+        said: words that ``init`` prints.
+        written: words of ``target.toml``.
+        options: that are given as well.
+    """
+
+    files: Mapping[str, str]
+    said: tuple[str, ...] = ()
+    written: str = ""
+    options: tuple[str, ...] = ()
+
+
+(PARENT,) = REFUSALS["launches a kernel"].files.values()
+
+ACCEPTED = {
+    "one that launches kernels is passed over": Accepted(
+        {
+            "k.cu": f"{PARENT}int main() {{ float *a, *b; parent<<<4, 32>>>(a, b, 4096);"
+            "parent<<<4, 32>>>(a, b, 4096); }\n"
+        },
+        ("passed over parent", "parent launches child itself", "chose child"),
+    ),
+    "parameters under a macro of the build": Accepted(
+        {
+            "k.cu": "__global__ void k(const float *a,\n#ifdef TWICE\n float *c,\n#endif\n"
+            " float *b) {\n b[threadIdx.x] = a[threadIdx.x];\n#ifdef TWICE\n c[threadIdx.x] = 2;\n"
+            "#endif\n}\n"
+        },
+        ("  c: float *, output",),
+        options=("-D", "TWICE"),
+    ),
+    "the standard library of the device": Accepted(
+        {
+            "k.cu": "#include <cuda/std/array>\n#include <cuda/std/limits>\n"
+            "#include <cuda/std/tuple>\n#include <cuda/std/atomic>\n#include <cuda/std/utility>\n"
+            "__global__ void k(const float *a, float *b, int *count) {\n"
+            " cuda::std::array<float, 2> by{1.0f, 2.0f};\n"
+            " auto both ="
+            " cuda::std::make_tuple(a[threadIdx.x], cuda::std::numeric_limits<int>::max());\n"
+            " cuda::atomic_ref<int, cuda::thread_scope_device> seen(*count);\n"
+            " if (cuda::std::get<1>(both) > 0)"
+            " seen.fetch_add(1, cuda::std::memory_order_relaxed);\n"
+            " b[threadIdx.x] = cuda::std::get<0>(both) * by[threadIdx.x % 2];\n}\n"
+        }
+    ),
+    "what headers switch on evolves": Accepted(
+        {
+            "k.cu": '#include "config.h"\n#if WITH_GPU\n'
+            "__global__ void k(const float *a, float *b) {\n"
+            "#ifdef FAST\n b[threadIdx.x] = 2 * a[threadIdx.x];\n#endif\n}\n#endif\n",
+            "config.h": "#define WITH_GPU true\n#define FAST 3\n#define OTHER 4\n",
+        },
+        written='define = { WITH_GPU = "true", FAST = "3" }',
+    ),
+    "concepts are of a newer standard": Accepted(
+        {
+            "k.cu": '#include "real.h"\n'
+            "template <typename T> requires Real<T>\n__global__ void k(const T *a, T *b) {\n"
+            " b[threadIdx.x] = 2 * a[threadIdx.x];\n}\n",
+            "real.h": "template <typename T> concept Real = sizeof(T) > 2;\n",
+        },
+        written='# -std: real.h defines concepts\n[build]\nstandard = "c++20"',
+    ),
+    "assembly in a header that stays": Accepted(
+        {
+            "k.cu": '#define NAME first\n#include "sum.h"\n#undef NAME\n'
+            '#define NAME second\n#include "sum.h"\n'
+            "__global__ void k(const int *a, int *b) {\n"
+            " b[threadIdx.x] = first(a[threadIdx.x], second(3, 4));\n}\n",
+            "sum.h": "__device__ int NAME(int a, int b) {\n"
+            ' int c;\n asm("add.s32 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));\n return c;\n}\n',
+        }
+    ),
+    "host code that a header declares needs no types": Accepted(
+        {
+            "k.cu": '#include <missing.h>\n#include "k.h"\n'
+            "__device__ float at(In a) { return 2 * a.x; }\n"
+            "__global__ void k(const In *a, float *b) { b[threadIdx.x] = at(a[threadIdx.x]); }\n"
+            "void launch(missing_type *a, float *b) { k<<<1, 32>>>(a, b); }\n",
+            "k.h": "void launch(missing_type *a, float *b);\nstruct In { float x; };\n"
+            "__device__ float at(In a);\n",
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_a_target_is_proposed(name: str, tmp_path: Path) -> None:
+    case = ACCEPTED[name]
+    write(tmp_path, case.files)
+    printed = "\n".join(said(tmp_path / "k.cu", tmp_path / "target", *case.options))
+    for words in case.said:
+        assert words in printed
+    assert case.written in (tmp_path / "target" / "target.toml").read_text()
+
+
+@pytest.mark.parametrize("name", sweep(ACCEPTED, "what headers switch on evolves"))
+def test_what_is_proposed_passes(name: str, tmp_path: Path) -> None:
+    case = ACCEPTED[name]
+    write(tmp_path, case.files)
+    done = init(tmp_path, *case.options)
     assert PASSES in done.stdout
+    for words in case.said:
+        assert words in done.stdout
+    assert case.written in (tmp_path / "target" / "target.toml").read_text()
 
 
 def test_clusters_are_for_gpus(tmp_path: Path) -> None:
@@ -216,6 +333,7 @@ def test_masks_that_leave_out_their_callers_are_done_as_devices_do(tmp_path: Pat
     assert 'write a table [warps] with masks = "device" into target.toml' in done.stderr
 
 
+@broad
 def test_a_target_says_how_a_missing_macro_is_given(tmp_path: Path) -> None:
     text = (
         "__global__ void k(const float *a, float *b) {\n __shared__ float s[TILE];\n"
@@ -231,17 +349,6 @@ def test_a_target_says_how_a_missing_macro_is_given(tmp_path: Path) -> None:
     (tmp_path / "target").rename(tmp_path / "first")
     assert PASSES in init(tmp_path, "-D", "TILE=64").stdout
     assert 'block = ["64"]' in (tmp_path / "target" / "target.toml").read_text()
-
-
-def test_parameters_under_a_macro_of_the_build(tmp_path: Path) -> None:
-    text = (
-        "__global__ void k(const float *a,\n#ifdef TWICE\n float *c,\n#endif\n float *b) {\n"
-        " b[threadIdx.x] = a[threadIdx.x];\n#ifdef TWICE\n c[threadIdx.x] = 2;\n#endif\n}\n"
-    )
-    write(tmp_path, {"k.cu": text})
-    done = init(tmp_path, "-D", "TWICE")
-    assert PASSES in done.stdout
-    assert "  c: float *, output" in done.stdout
 
 
 def test_answers_that_are_nan_everywhere_are_refused(tmp_path: Path) -> None:
@@ -260,6 +367,7 @@ def test_answers_that_are_nan_everywhere_are_refused(tmp_path: Path) -> None:
     assert PASSES in init(tmp_path).stdout
 
 
+@broad
 def test_roots_get_numbers_that_they_are_defined_for(tmp_path: Path) -> None:
     text = (
         "__global__ void k(const float *a, float *b) {\n"
@@ -267,61 +375,6 @@ def test_roots_get_numbers_that_they_are_defined_for(tmp_path: Path) -> None:
     )
     write(tmp_path, {"k.cu": text})
     assert f"{PASSES}, after: real numbers from 1 to 2" in init(tmp_path).stdout
-
-
-def test_the_standard_library_of_the_device(tmp_path: Path) -> None:
-    text = (
-        "#include <cuda/std/array>\n#include <cuda/std/limits>\n#include <cuda/std/tuple>\n"
-        "#include <cuda/std/atomic>\n#include <cuda/std/utility>\n"
-        "__global__ void k(const float *a, float *b, int *count) {\n"
-        " cuda::std::array<float, 2> by{1.0f, 2.0f};\n"
-        " auto both ="
-        " cuda::std::make_tuple(a[threadIdx.x], cuda::std::numeric_limits<int>::max());\n"
-        " cuda::atomic_ref<int, cuda::thread_scope_device> seen(*count);\n"
-        " if (cuda::std::get<1>(both) > 0) seen.fetch_add(1, cuda::std::memory_order_relaxed);\n"
-        " b[threadIdx.x] = cuda::std::get<0>(both) * by[threadIdx.x % 2];\n}\n"
-    )
-    write(tmp_path, {"k.cu": text})
-    assert PASSES in init(tmp_path).stdout
-
-
-def test_what_headers_switch_on_evolves(tmp_path: Path) -> None:
-    text = (
-        '#include "config.h"\n#if WITH_GPU\n__global__ void k(const float *a, float *b) {\n'
-        "#ifdef FAST\n b[threadIdx.x] = 2 * a[threadIdx.x];\n#endif\n}\n#endif\n"
-    )
-    config = "#define WITH_GPU true\n#define FAST 3\n#define OTHER 4\n"
-    write(tmp_path, {"k.cu": text, "config.h": config})
-    assert PASSES in init(tmp_path).stdout
-    target = (tmp_path / "target" / "target.toml").read_text()
-    assert 'define = { WITH_GPU = "true", FAST = "3" }' in target
-
-
-def test_concepts_are_of_a_newer_standard(tmp_path: Path) -> None:
-    files = {
-        "k.cu": '#include "real.h"\n'
-        "template <typename T> requires Real<T>\n__global__ void k(const T *a, T *b) {\n"
-        " b[threadIdx.x] = 2 * a[threadIdx.x];\n}\n",
-        "real.h": "template <typename T> concept Real = sizeof(T) > 2;\n",
-    }
-    write(tmp_path, files)
-    assert PASSES in init(tmp_path).stdout
-    target = (tmp_path / "target" / "target.toml").read_text()
-    assert '# -std: real.h defines concepts\n[build]\nstandard = "c++20"' in target
-
-
-def test_assembly_in_a_header_that_stays(tmp_path: Path) -> None:
-    header = (
-        "__device__ int NAME(int a, int b) {\n"
-        ' int c;\n asm("add.s32 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));\n return c;\n}\n'
-    )
-    text = (
-        '#define NAME first\n#include "sum.h"\n#undef NAME\n#define NAME second\n#include "sum.h"\n'
-        "__global__ void k(const int *a, int *b) {\n"
-        " b[threadIdx.x] = first(a[threadIdx.x], second(3, 4));\n}\n"
-    )
-    write(tmp_path, {"k.cu": text, "sum.h": header})
-    assert PASSES in init(tmp_path).stdout
 
 
 def test_texture_references_are_said_to_be_gone(tmp_path: Path) -> None:
@@ -333,17 +386,3 @@ def test_texture_references_are_said_to_be_gone(tmp_path: Path) -> None:
     done = init(tmp_path)
     assert "texture references are gone since CUDA 12" in done.stdout
     assert "pass the kernel a cudaTextureObject_t" in done.stdout
-
-
-def test_host_code_that_a_header_declares_needs_no_types(tmp_path: Path) -> None:
-    header = (
-        "void launch(missing_type *a, float *b);\nstruct In { float x; };\n"
-        "__device__ float at(In a);\n"
-    )
-    text = (
-        '#include <missing.h>\n#include "k.h"\n__device__ float at(In a) { return 2 * a.x; }\n'
-        "__global__ void k(const In *a, float *b) { b[threadIdx.x] = at(a[threadIdx.x]); }\n"
-        "void launch(missing_type *a, float *b) { k<<<1, 32>>>(a, b); }\n"
-    )
-    write(tmp_path, {"k.cu": text, "k.h": header})
-    assert PASSES in init(tmp_path).stdout

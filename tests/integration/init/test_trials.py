@@ -6,6 +6,8 @@ from pathlib import Path
 
 from gi_cuda.spec import load_target
 from tests.command import gi_cuda
+from tests.integration.init.proposing import init
+from tests.sweeps import broad
 
 PASSES = "it ran on the host back end, and passes"
 
@@ -58,6 +60,7 @@ void run(cudaSurfaceObject_t picture, cudaSurfaceObject_t window, float scale) {
 """
 
 
+@broad
 def test_a_kernel_begins_far_enough_from_the_border(tmp_path: Path) -> None:
     (tmp_path / "smooth.cu").write_text(SMOOTH, "utf-8")
     done = gi_cuda("init", "smooth.cu", "-o", "target", cwd=tmp_path)
@@ -66,6 +69,14 @@ def test_a_kernel_begins_far_enough_from_the_border(tmp_path: Path) -> None:
 
 
 def test_the_round_of_a_loop_is_not_how_much_there_is(tmp_path: Path) -> None:
+    (tmp_path / "eliminate.cu").write_text(ELIMINATE, "utf-8")
+    cases = init(str(tmp_path / "eliminate.cu"), tmp_path / "target").cases
+    assert {case.args["pivot"] for case in cases} == {1}
+    assert all(case.args["n"] > 1 for case in cases)
+
+
+@broad
+def test_a_kernel_of_one_round_of_a_loop_passes(tmp_path: Path) -> None:
     (tmp_path / "eliminate.cu").write_text(ELIMINATE, "utf-8")
     done = gi_cuda("init", "eliminate.cu", "-o", "target", cwd=tmp_path)
     assert PASSES in done.stdout, done

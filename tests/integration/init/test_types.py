@@ -13,6 +13,7 @@ from gi_cuda.cli import app
 from gi_cuda.spec import Target, load_case
 from tests.integration.init.proposing import passes
 from tests.integration.init.test_init import init, refused, roles, sizes
+from tests.sweeps import sweep
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
@@ -172,7 +173,28 @@ def made(name: str, tmp_path: Path) -> Target:
     return init(str(source), tmp_path / "target")
 
 
-@pytest.mark.parametrize("name", SOURCES)
+PLAIN = {
+    "aliases": ({"a": "inout"}, {"n": "uint64", "kind": "int32", "yes": "uint8", "step": "uint64"}),
+    "pack": ({"a": "inout"}, {"n": "int32", "argument3": "float32"}),
+    "qualifiers": ({"from": "input", "to": "output"}, {"n": "int32"}),
+    "variables only": ({"squares": "output", "calls": "inout"}, {}),
+    "written by a macro": ({"place": "inout"}, {"n": "int32"}),
+    "written by a method": ({"pairs": "inout"}, {"n": "int32"}),
+    "written by a reference": ({"values": "inout"}, {"n": "int32"}),
+    "names of python": ({"def": "inout"}, {"np": "int32", "seed": "int32"}),
+}
+"""Roles of buffers, and types of scalars."""
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_parameters_are_buffers_and_scalars(name: str, tmp_path: Path) -> None:
+    target = made(name, tmp_path)
+    assert (roles(target), {one.name: str(one.dtype) for one in target.scalars}) == PLAIN[name]
+
+
+@pytest.mark.parametrize(
+    "name", sweep(SOURCES, "struct by value", "pointers in a struct in memory")
+)
 def test_what_is_written_runs(name: str, tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     source.write_text(SOURCES[name])

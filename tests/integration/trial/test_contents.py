@@ -13,6 +13,7 @@ from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.init.writing.data_module import data_py
 from gi_cuda.init.writing.text import target_toml
 from gi_cuda.trial import Outcome
+from tests.sweeps import broad, sweep
 
 from .conftest import INDEX, LAUNCH, host, roles
 
@@ -91,6 +92,7 @@ def test_small_numbers_beside_others_of_fewer_digits_get_a_tolerance_of_their_ow
     assert "smaller tolerance for c" in outcome.done
 
 
+@broad
 def test_data_that_show_nothing_get_others(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(
         "__global__ void k(const float *a, float *b, int n) {"
@@ -99,6 +101,7 @@ def test_data_that_show_nothing_get_others(trial: Callable[[str], Outcome]) -> N
     assert outcome.passes, outcome.trouble
 
 
+@broad
 def test_what_looks_for_a_few_values_gets_them(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(
         "__global__ void k(const int *next, int *level, int round, int n) {"
@@ -110,7 +113,9 @@ def test_what_looks_for_a_few_values_gets_them(trial: Callable[[str], Outcome]) 
     assert outcome.passes, outcome.trouble
 
 
-@pytest.mark.parametrize("name", ["kernel", "launch", "call", "data", "size", "max"])
+@pytest.mark.parametrize(
+    "name", sweep(["kernel", "launch", "call", "data", "size", "max"], "kernel", "max")
+)
 def test_a_kernel_may_have_a_name_of_the_back_end_s_own(
     name: str, trial: Callable[[str], Outcome]
 ) -> None:
@@ -130,6 +135,7 @@ int main() { float *a, *b; int w = 256, h = 256, unknown = read_it();
 """
 
 
+@broad
 def test_rows_that_overlap_get_longer(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(TILED)
     assert outcome.passes, outcome.trouble
@@ -149,7 +155,13 @@ def test_what_races_whatever_its_scalars_are_passes_all_the_same(
 
 @pytest.mark.parametrize(
     ("head", "launcher"),
-    [("", "void k(float *a)"), ("template <typename T> ", "template <typename T> void k(T *a)")],
+    sweep(
+        [
+            ("", "void k(float *a)"),
+            ("template <typename T> ", "template <typename T> void k(T *a)"),
+        ],
+        ("template <typename T> ", "template <typename T> void k(T *a)"),
+    ),
 )
 def test_host_code_that_launches_a_kernel_may_have_its_name(
     head: str, launcher: str, trial: Callable[[str], Outcome]
@@ -191,6 +203,7 @@ def test_rows_have_begins_and_ends_and_some_are_skipped(trial: Callable[[str], O
     assert given[-1] > 100
 
 
+@broad
 def test_flags_behind_a_function_are_tried(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(
         "__device__ bool done(const int *flags, int i) { int all = flags[i] & 127; return all; }\n"
@@ -214,6 +227,7 @@ def test_answers_that_are_all_one_value_get_other_data(trial: Callable[[str], Ou
     assert outcome.proposal.buffers[0].fill == Fill(-1, 1)
 
 
+@broad
 def test_short_launches_whose_answers_are_all_one_value_get_other_data(
     trial: Callable[[str], Outcome],
 ) -> None:
@@ -228,7 +242,7 @@ def test_short_launches_whose_answers_are_all_one_value_get_other_data(
     assert outcome.proposal.buffers[0].fill == Fill(-1, 2)
 
 
-@pytest.mark.parametrize(("entries", "below"), [(256, 256), (128, 100)])
+@pytest.mark.parametrize(("entries", "below"), sweep([(256, 256), (128, 100)], (128, 100)))
 def test_bytes_are_all_that_there_are_unless_a_table_is_smaller(
     entries: int, below: int, trial: Callable[[str], Outcome]
 ) -> None:

@@ -15,6 +15,8 @@ from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 from gi_cuda.trial import Outcome, mended, running
 from gi_cuda.trial.troubles import Brief, Crowded, Roles, Slow, Trouble, Varying
+from tests.command import with_little_data
+from tests.sweeps import broad
 
 from .conftest import INDEX, LAUNCH, host, roles, sizes
 
@@ -39,6 +41,7 @@ def test_what_cannot_be_mended_stays_and_is_said(trial: Callable[[str], Outcome]
     assert first.startswith("it ran on the host back end, and does not pass: ")
 
 
+@broad
 def test_what_was_mended_passes_a_check(trial: Callable[[str], Outcome], tmp_path: Path) -> None:
     outcome = trial(
         "__global__ void k(const float *a, float *b, int n) {"
@@ -56,7 +59,10 @@ def test_what_was_mended_passes_a_check(trial: Callable[[str], Outcome], tmp_pat
 
 
 @pytest.mark.usefixtures("soon_hung")
-def test_init_goes_on_to_a_kernel_that_passes(tmp_path: Path) -> None:
+def test_init_goes_on_to_a_kernel_that_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_little_data(monkeypatch.setattr)
     source = tmp_path / "several.cu"
     source.write_text(
         "__global__ void stuck(float *a, int n) {"

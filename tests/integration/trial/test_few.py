@@ -12,6 +12,7 @@ from gi_cuda.init import files
 from gi_cuda.trial import Attempts, Outcome
 from gi_cuda.trial.few import with_few_items
 from gi_cuda.trial.troubles import Unjudged
+from tests.sweeps import broad
 
 from .conftest import INDEX, sizes
 
@@ -33,15 +34,23 @@ void run(const float *a, float *b, int n) { k<<<BLOCKS, 128>>>(a, b, n); }
 OF_EACH = SUMS.replace("START", "threadIdx.x + 128 * blockIdx.x").replace("STEP", "n")
 
 
+BY_THREADS = SUMS.replace("START", "threadIdx.x").replace("STEP", "128").replace("BLOCKS", "6")
+ALL = (
+    f"__global__ void k(const float *a, float *b, int n) {{ {INDEX} if (i < n) b[i] = a[i]; }}"
+    "void run(float *a, float *b, int n) { k<<<(n + 127) / 128, 128>>>(a, b, n); }"
+)
+
+
 @pytest.mark.parametrize(
     ("source", "items"),
     [
-        (SUMS.replace("START", "threadIdx.x").replace("STEP", "128").replace("BLOCKS", "6"), "6"),
-        (OF_EACH.replace("BLOCKS", "(n + 127) / 128"), "(n + 127) / 128"),
-        (f"__global__ void k(const float *a, float *b, int n) {{ {INDEX} if (i < n) b[i] = a[i]; }}"
-         "void run(float *a, float *b, int n) { k<<<(n + 127) / 128, 128>>>(a, b, n); }", "n"),
+        pytest.param(BY_THREADS, "6", marks=broad, id="a number"),
+        pytest.param(
+            OF_EACH.replace("BLOCKS", "(n + 127) / 128"), "(n + 127) / 128", id="for each block"
+        ),
+        pytest.param(ALL, "n", marks=broad, id="all"),
     ],
-)  # fmt: skip
+)
 def test_an_output_has_as_many_items_as_the_kernel_writes(
     source: str, items: str, trial: Callable[[str], Outcome], tmp_path: Path
 ) -> None:
@@ -55,6 +64,7 @@ def test_an_output_has_as_many_items_as_the_kernel_writes(
     assert with_few_items(outcome, lambda *_: Unjudged(), math.inf) == outcome
 
 
+@broad
 def test_an_output_stays_where_data_may_say_how_far_the_kernel_goes(
     trial: Callable[[str], Outcome], tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from gi_cuda.init import from_options, propose
 from gi_cuda.trial import Outcome
 from gi_cuda.trial.facts import plan
+from tests.sweeps import broad
 
 from .conftest import INDEX, host, sizes
 
@@ -74,6 +75,7 @@ def test_a_constant_grid_still_follows_the_size_of_its_blocks(
     assert blocks.device == 1 << 14
 
 
+@broad
 def test_where_nothing_says_how_much_there_is_each_thread_has_its_items(
     trial: Callable[[str], Outcome],
 ) -> None:

@@ -17,6 +17,7 @@ from gi_cuda.trial.grids import fewer_blocks
 from gi_cuda.trial.large import MOST_TRIES, with_large_cases
 from gi_cuda.trial.resizing import GPU_GOAL
 from gi_cuda.trial.troubles import Brief, Died, Slow, Trouble
+from tests.sweeps import broad
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
@@ -61,6 +62,7 @@ def test_a_buffer_for_all_threads_grows_to_one_for_all_items(
     assert plan(proposal, LARGE).items["b"] >= 3 * proposal.extents[0].device
 
 
+@broad
 def test_the_square_of_a_size_is_no_memory_full(
     tried: Callable[[str], Outcome], tmp_path: Path
 ) -> None:
@@ -174,6 +176,7 @@ def test_blocks_that_wait_for_each_other_are_launched_together(tmp_path: Path) -
     assert extent.device <= 1 << 14
 
 
+@broad
 def test_a_buffer_that_was_made_smaller_becomes_what_it_was(
     tried: Callable[[str], Outcome],
 ) -> None:
@@ -205,6 +208,7 @@ SQUARE = (
 )
 
 
+@broad
 def test_sizes_are_alike_where_the_kernel_is_made_for_squares(
     tried: Callable[[str], Outcome],
 ) -> None:
@@ -217,6 +221,7 @@ def test_sizes_are_alike_where_the_kernel_is_made_for_squares(
     assert outcome.done[-1] == "one number for nx, ny"
 
 
+@broad
 def test_sizes_that_differ_in_the_source_stay_so(tried: Callable[[str], Outcome]) -> None:
     outcome = tried(SQUARE.replace("NY", "512"))
     assert outcome.passes, outcome.trouble
@@ -240,6 +245,7 @@ def test_sizes_are_whole_blocks_where_the_kernel_checks_no_more(
     assert n.train % 128 == n.held_out % 128 == n.device % 128 == 0
 
 
+@broad
 def test_what_goes_beyond_its_buffers_whatever_the_sizes_has_larger_ones(
     tried: Callable[[str], Outcome],
 ) -> None:

@@ -14,6 +14,7 @@ from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.varying import with_varied_scalars
+from tests.sweeps import broad
 
 SHARED = """
 __global__ void k(const float *a, float *sums, int n) {
@@ -132,6 +133,7 @@ int main(int argc, char **argv) {
 """
 
 
+@broad
 def test_sizes_with_which_threads_race_are_not_taken(
     reaching: Callable[[str], tuple[Reach, Outcome]],
 ) -> None:
@@ -162,6 +164,7 @@ def test_all_that_may_be_it_is_tried_where_there_is_much(tmp_path: Path) -> None
     assert wide(with_more_reached(outcome, lambda *_: None, reach, until).proposal)
 
 
+@broad
 def test_of_several_ways_two_are_gone(tmp_path: Path) -> None:
     """Where a number chooses among them: it is another one in every other case."""
     head = "__global__ void k(float *a, const int *kind, int n, int mode, float limit)"

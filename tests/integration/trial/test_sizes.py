@@ -18,6 +18,7 @@ from gi_cuda.trial.facts import impossible, on_host, plan
 from gi_cuda.trial.second import with_second_cases
 from gi_cuda.trial.tight import with_tight_buffers
 from gi_cuda.trial.troubles import Trouble, Unjudged
+from tests.sweeps import broad
 
 from .conftest import INDEX, LAUNCH, host, sizes
 
@@ -78,6 +79,7 @@ def test_a_few_elements_more_are_added(trial: Callable[[str], Outcome]) -> None:
     assert sizes(outcome.proposal) == {"a": "n", "b": "n + 60"}
 
 
+@broad
 def test_threads_without_a_check_get_elements(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(
         f"__global__ void k(const float *a, float *b, int n) {{ {INDEX} b[i] = a[i] * n; }}\n"
@@ -101,6 +103,7 @@ def test_pointers_may_point_behind_the_begin(
     assert 'size = "n + 5000"' in text
 
 
+@broad
 def test_shared_memory_grows(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(
         "__global__ void k(const float *a, float *b, int n) { extern __shared__ double s[];"
@@ -111,6 +114,7 @@ def test_shared_memory_grows(trial: Callable[[str], Outcome]) -> None:
     assert "hared memory was grown" in outcome.proposal.launching.notes[0]
 
 
+@broad
 def test_what_takes_long_gets_smaller(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(
         "__global__ void k(const float *a, float *b, int n) {"
@@ -123,6 +127,7 @@ def test_what_takes_long_gets_smaller(trial: Callable[[str], Outcome]) -> None:
     assert "milliseconds" in extent.note
 
 
+@broad
 def test_rounds_that_the_host_code_says_get_fewer(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(
         "__global__ void k(const float *a, float *b, int rounds) {"
@@ -216,10 +221,16 @@ def test_a_buffer_has_an_item_for_those_sizes_alone_that_the_kernel_needs(
     found = with_tight_buffers(outcome, attempt, math.inf)
     assert sizes(found.proposal) == {"a": "m * l", "b": "n * l", "c": "m * n"}
     assert "as far as the kernel goes" in files(found.proposal, tmp_path)["target.toml"]
-    # What passes stays where nothing smaller does, and where how far it goes is up to the data.
+    # What passes stays where nothing smaller does.
     assert with_tight_buffers(outcome, lambda *_: Unjudged(), math.inf) == outcome
-    (tmp_path / "attempts").rename(tmp_path / "before")
+
+
+@broad
+def test_a_buffer_stays_where_how_far_the_kernel_goes_is_up_to_the_data(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
     led = trial(PRODUCT.replace("const float *b", "const int *b"))
+    attempt = Attempts(tmp_path / "attempts" / "tight", 1, None).attempt
     assert with_tight_buffers(led, attempt, math.inf) == led
 
 
@@ -240,6 +251,7 @@ void run(const float *in, const float *tones, float *out, int n_tones, int rows,
 """
 
 
+@broad
 def test_a_buffer_that_was_far_too_small_gets_larger(
     trial: Callable[[str], Outcome], tmp_path: Path
 ) -> None:
@@ -265,6 +277,7 @@ def test_sizes_that_differ_do_so_where_all_get_as_small_as_they_may(tmp_path: Pa
     assert same == proposal.extents[0]
 
 
+@broad
 def test_a_launch_may_ask_what_macros_say(trial: Callable[[str], Outcome]) -> None:
     # Buffers grow to as many items as there are threads, which Python says otherwise than C.
     found = trial(

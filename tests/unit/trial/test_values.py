@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,6 @@ def test_what_does_not_pass_is_not_tried(proposal: Proposal) -> None:
 
     failed = Outcome(proposal, Unjudged())
     assert with_right_values(failed, asked) == failed
+    offered = tuple(replace(one, active=False) for one in proposal.parameters)
+    passing = Outcome(replace(proposal, parameters=offered), None)
+    assert with_right_values(passing, asked) == passing

@@ -146,7 +146,7 @@ class Code:
         no warp operation, no geometry in the functions and macros that it calls.
 
         Args:
-            conditional: whether the kernel may have ``#if`` in it, as long as all branches are read.
+            conditional: whether the kernel may have ``#if`` in it, if all branches are read.
         """
         words = [self._macro_words(one) for one in self.macros_in(kernel.body)]
         if TOGETHER.search(self.bare(kernel.body)) or _APART & self.words(kernel.body):

@@ -1,0 +1,91 @@
+"""Mends that are a matter of one line, and what is not mended at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from gi_cuda.errors import UserError
+from gi_cuda.init import Step
+from gi_cuda.init.proposing.buffers import Image
+from gi_cuda.init.proposing.geometry import Launching
+from gi_cuda.results.measurement import Survival
+from gi_cuda.trial.mends import mends
+from gi_cuda.trial.troubles import Died, Idle, LeftOut, Refused
+from tests.unit.trial.proposals import (
+    A,
+    B,
+    N,
+    Row,
+    buffer,
+    changes,
+    macro,
+    proposal,
+    scalar,
+    tried,
+)
+
+BLOCK = macro("BLOCK", 128, 64, 128)
+SURFACE = Image(surface=True, dimensions=1, size=("64",))
+
+MENDS = {
+    "masks may leave out their callers": Row(
+        proposal(N, A, B),
+        LeftOut("k, line 3: thread (16,0,0)"),
+        [("masks taken as devices do", {"left_out": "k, line 3: thread (16,0,0)"})],
+    ),
+    "parameters that change nothing become numbers": Row(
+        proposal(
+            *(N, A, B, BLOCK, scalar("half", 0, computed="BLOCK / 2")),
+            grid=("(n + BLOCK - 1) / BLOCK",),
+            block=("BLOCK",),
+            shared="BLOCK * 4",
+        ),
+        Idle(frozenset({"BLOCK"})),
+        [
+            (
+                "BLOCK fixed",
+                {
+                    "BLOCK.active": False,
+                    "half.computed": "128 / 2",
+                    "grid": ("(n + 128 - 1) / 128",),
+                    "block": ("128",),
+                    "shared": "128 * 4",
+                },
+            )
+        ],
+    ),
+    "surfaces get larger first where one was too small": Row(
+        proposal(
+            buffer("out", "output", texture="out", image=SURFACE, elements="64"), grid=("20",)
+        ),
+        Died("train", Survival.CRASHED, None, "thread (64,0,0) goes beyond the surface out"),
+        [
+            (
+                "surfaces with 1 texels for each thread of a row",
+                {
+                    "out.elements": "(20 * 128)",
+                    "out.image": Image(surface=True, dimensions=1, size=("20 * 128",)),
+                },
+            ),
+            ...,
+        ],
+    ),
+    "a source that does not compile is not mended": Row(
+        proposal(N, A, B), Refused(UserError("it does not compile")), []
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MENDS)
+def test_mends(name: str) -> None:
+    row = MENDS[name]
+    assert tried(row) == row.mends
+
+
+def test_further_launches_get_the_same_number_for_a_parameter() -> None:
+    further = Step("l", Launching(("n / BLOCK",), ("BLOCK",), "0"), ())
+    before = proposal(N, A, B, BLOCK, further=(further,))
+    (mend,) = mends(before, Idle(frozenset({"BLOCK"})))
+    assert changes(before, mend.proposal) == {"BLOCK.active": False}
+    (step,) = mend.proposal.further
+    assert (step.launching.grid, step.launching.block) == (("n / 128",), ("128",))

@@ -1,0 +1,60 @@
+"""The order in which proposals are tried, and when the search for one that passes ends."""
+
+from __future__ import annotations
+
+from gi_cuda.init import Proposal
+from gi_cuda.trial.search import CONFIRM, MOST_ATTEMPTS, MOST_BETTER, mended
+from gi_cuda.trial.troubles import Crowded, Impossible, Trouble
+from tests.unit.trial.proposals import A, B, N, changes, proposal, scalar
+
+ROWS = proposal(N, A, B, scalar("pitch"), scalar("seed"), scalar("width"))
+
+
+def test_the_mend_of_a_mend_is_tried_before_other_mends() -> None:
+    tried: list[Proposal] = []
+
+    def attempt(found: Proposal, patience: float) -> Trouble | None:
+        tried.append(found)
+        return Crowded() if len(tried) < 4 else None
+
+    outcome = mended(ROWS, attempt, 60)
+    assert [changes(ROWS, one) for one in tried] == [
+        {},
+        {"pitch.value": 128, "width.value": 128},
+        {"pitch.value": 1024, "width.value": 1024},
+        {"pitch.value": 1024, "width.value": 1024, "seed.value": 128},
+    ]
+    assert outcome.done == (
+        "pitch, width made larger",
+        "pitch, width made larger",
+        "pitch, seed, width made larger",
+    )
+    assert outcome.proposal.mark == CONFIRM
+
+
+def test_few_better_ones_are_tried_where_one_would_pass() -> None:
+    tried: list[Proposal] = []
+
+    def attempt(found: Proposal, patience: float) -> Trouble | None:
+        tried.append(found)
+        return Crowded()
+
+    outcome = mended(ROWS, attempt, 60)
+    assert outcome.passes
+    assert changes(ROWS, outcome.proposal) == {}
+    assert len(tried) <= 1 + MOST_BETTER
+
+
+def test_it_ends_where_nothing_passes() -> None:
+    tried: list[Proposal] = []
+
+    def attempt(found: Proposal, patience: float) -> Trouble | None:
+        tried.append(found)
+        return Impossible("no blocks")
+
+    before = proposal(N, A, B)
+    outcome = mended(before, attempt, 60)
+    assert isinstance(outcome.trouble, Impossible)
+    assert outcome.proposal == before
+    assert len(tried) == MOST_ATTEMPTS
+    assert len({repr(one) for one in tried}) == len(tried)

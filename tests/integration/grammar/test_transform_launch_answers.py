@@ -16,7 +16,7 @@ import pytest
 
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
-from gi_cuda.grammar.frontends.cuda.transforms.launch_text import launch_splices
+from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import launch_splices
 from gi_cuda.grammar.splice import spliced
 from gi_cuda.spec.launches import Shape
 from tests.unit.grammar.launch_spellings import (

@@ -11,7 +11,10 @@ from gi_cuda.grammar.frontends.cuda.analysis import Analysis
 from gi_cuda.grammar.frontends.cuda.findings import RuleDraft
 from gi_cuda.grammar.frontends.cuda.transforms import FAMILIES
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
-from gi_cuda.grammar.frontends.cuda.transforms.launch_text import LaunchText, launch_splices
+from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import (
+    LaunchText,
+    launch_splices,
+)
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.rule import Expansion
 from gi_cuda.grammar.rule_types import RuleType

@@ -17,7 +17,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.code import (
 )
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.indices import Index, indices, is_guarded
-from gi_cuda.grammar.frontends.cuda.transforms.layout import fresh, indented, unit
+from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, indented, unit
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, indent, newline, opening, replacing
 

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, name_node
-from gi_cuda.grammar.frontends.cuda.transforms.around import around
 from gi_cuda.grammar.frontends.cuda.transforms.code import GEOMETRY, Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
-from gi_cuda.grammar.frontends.cuda.transforms.layout import fresh
-from gi_cuda.grammar.frontends.cuda.transforms.memory import (
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
     LOOPS,
     Access,
     Changes,
@@ -25,6 +23,8 @@ from gi_cuda.grammar.frontends.cuda.transforms.memory import (
     changes,
     pointers,
 )
+from gi_cuda.grammar.frontends.cuda.transforms.writing.around import around
+from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.grammar.splice import Splice, replacing

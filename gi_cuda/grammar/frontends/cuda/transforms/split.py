@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.transforms.callees import has_effect
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, geometry
-from gi_cuda.grammar.frontends.cuda.transforms.dataflow import LOOPS, Facts, read_facts
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
-from gi_cuda.grammar.frontends.cuda.transforms.loop_text import strided
-from gi_cuda.grammar.frontends.cuda.transforms.serial import (
+from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import has_effect
+from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import LOOPS, Facts, read_facts
+from gi_cuda.grammar.frontends.cuda.transforms.reading.serial import (
     Loop,
     independent_iterations,
     is_grid_stride,
     read_loop,
     trip_count,
 )
+from gi_cuda.grammar.frontends.cuda.transforms.writing.loop_text import strided
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.values import RANKS
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function
-from gi_cuda.grammar.frontends.cuda.transforms.elementwise import Elementwise, read_elementwise
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
-from gi_cuda.grammar.frontends.cuda.transforms.memory import (
+from gi_cuda.grammar.frontends.cuda.transforms.reading.elementwise import (
+    Elementwise,
+    read_elementwise,
+)
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
     Access,
     Pointer,
     Use,
@@ -16,7 +19,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.memory import (
     pointers,
     sequence,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.vector_text import Array, vector_text
+from gi_cuda.grammar.frontends.cuda.transforms.writing.vector_text import Array, vector_text
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.values import RANKS
 

@@ -9,19 +9,19 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, statements
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
-from gi_cuda.grammar.frontends.cuda.transforms.layout import fresh, indented, unit
-from gi_cuda.grammar.frontends.cuda.transforms.loop_text import (
-    behind_comment,
-    strided,
-    with_lines_around,
-)
-from gi_cuda.grammar.frontends.cuda.transforms.reductions import (
+from gi_cuda.grammar.frontends.cuda.transforms.reading.reductions import (
     Accumulator,
     Operation,
     starts_with_identity,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.serial import Iterations
-from gi_cuda.grammar.frontends.cuda.transforms.warp_plan import Section, WarpPlan, read_plan
+from gi_cuda.grammar.frontends.cuda.transforms.reading.serial import Iterations
+from gi_cuda.grammar.frontends.cuda.transforms.reading.warp_plan import Section, WarpPlan, read_plan
+from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, indented, unit
+from gi_cuda.grammar.frontends.cuda.transforms.writing.loop_text import (
+    behind_comment,
+    strided,
+    with_lines_around,
+)
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, indent, newline, opening, replacing
 

@@ -12,7 +12,7 @@ from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
-from gi_cuda.grammar.frontends.cuda.transforms.lvalues import target_of
+from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import target_of
 
 ATOMIC = re.compile(r"atomic[A-Z]\w*")
 CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast"})

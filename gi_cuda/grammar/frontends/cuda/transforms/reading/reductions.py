@@ -10,9 +10,9 @@ from enum import Enum
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.syntax import declarators, parts
-from gi_cuda.grammar.frontends.cuda.transforms.callees import called_name
-from gi_cuda.grammar.frontends.cuda.transforms.dataflow import Facts, Use
-from gi_cuda.grammar.frontends.cuda.transforms.lvalues import unparenthesized
+from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import called_name
+from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import Facts, Use
+from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import unparenthesized
 from gi_cuda.grammar.values import Type
 
 _SHUFFLED = frozenset(

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.syntax import is_bare, name_node, parts
-from gi_cuda.grammar.frontends.cuda.transforms.bounds import Bound, conjuncts, read_bound
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, statements
 from gi_cuda.grammar.frontends.cuda.transforms.indices import (
     Index,
@@ -18,7 +17,8 @@ from gi_cuda.grammar.frontends.cuda.transforms.indices import (
     indices,
     is_whole,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.memory import LOOPS, changes, pointers
+from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import Bound, conjuncts, read_bound
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import LOOPS, changes, pointers
 from gi_cuda.grammar.splice import Splice, indent, is_first, replacing, splice
 from gi_cuda.grammar.values import Type
 

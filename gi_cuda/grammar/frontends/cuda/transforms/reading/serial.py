@@ -8,12 +8,16 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.transforms.callees import ATOMIC, called_name
 from gi_cuda.grammar.frontends.cuda.transforms.code import descend, geometry
-from gi_cuda.grammar.frontends.cuda.transforms.dataflow import LOOPS, Facts, Use
-from gi_cuda.grammar.frontends.cuda.transforms.liveness import FirstUse, first_use, is_live_after
-from gi_cuda.grammar.frontends.cuda.transforms.lvalues import without_casts
-from gi_cuda.grammar.frontends.cuda.transforms.reductions import Accumulator, accumulators
+from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import ATOMIC, called_name
+from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import LOOPS, Facts, Use
+from gi_cuda.grammar.frontends.cuda.transforms.reading.liveness import (
+    FirstUse,
+    first_use,
+    is_live_after,
+)
+from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import without_casts
+from gi_cuda.grammar.frontends.cuda.transforms.reading.reductions import Accumulator, accumulators
 from gi_cuda.grammar.values import RANKS, Type
 
 _INTEGER = re.compile(r"(\d+)[uUlL]*")

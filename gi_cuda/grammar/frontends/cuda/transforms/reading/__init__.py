@@ -1,0 +1,1 @@
+"""What the loops, variables and memory accesses of a kernel do, for families of transformations."""

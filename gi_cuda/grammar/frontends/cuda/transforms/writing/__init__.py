@@ -1,0 +1,1 @@
+"""The text that transformations leave: loops, vectors, indentation, free names."""

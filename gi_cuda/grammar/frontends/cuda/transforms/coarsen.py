@@ -7,23 +7,29 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, is_bare, name_node
+from gi_cuda.grammar.frontends.cuda.syntax import is_bare, name_node, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import (
     Code,
     Function,
     descend,
     geometry,
+    is_nested,
     statements,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
-from gi_cuda.grammar.frontends.cuda.transforms.indices import Index, indices, is_guarded
+from gi_cuda.grammar.frontends.cuda.transforms.indices import (
+    Index,
+    declared_as,
+    indices,
+    is_guarded,
+)
+from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import conjuncts, read_bound
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, indented, unit
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, indent, newline, opening, replacing
 
 _CHOICE = re.compile(r"coarsen_K(\d+)([yz]?)")
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
-_NESTED = _LOOPS | {"switch_statement", "lambda_expression"}
 
 
 class Coarsen(Family):
@@ -91,20 +97,11 @@ def _axes(code: Code, kernel: Function) -> frozenset[str]:
 
 def _leaves_by_continue(kernel: Function) -> bool:
     """Whether each ``return`` would leave nothing but the loop around the body."""
-    return all(not _nested(one, kernel) for one in _returns(kernel))
+    return all(not is_nested(one, kernel.body) for one in _returns(kernel))
 
 
 def _returns(kernel: Function) -> Iterator[Node]:
     return (one for one in descend(kernel.body) if one.type == "return_statement")
-
-
-def _nested(node: Node, kernel: Function) -> bool:
-    above = node.parent
-    while above is not None and above.id != kernel.body.id:
-        if above.type in _NESTED:
-            return True
-        above = above.parent
-    return False
 
 
 def _in_place_of_if(
@@ -117,7 +114,7 @@ def _in_place_of_if(
         return None
     last, index = own[-1], found[0]
     condition = last.child_by_field_name("condition")
-    declared = _declared_as(index)
+    declared = declared_as(index)
     if condition is None or declared is None or last.child_by_field_name("alternative"):
         return None
     declaration, name_at = declared
@@ -127,7 +124,7 @@ def _in_place_of_if(
         return None
     if not _ends(code, condition, name) or _blocks_elsewhere(code, kernel, index, axis):
         return None
-    if name in _changed(code, last) or not _bare_outside(code, own[:-1], last):
+    if name in changes(code, last).whole or not _bare_outside(code, own[:-1], last):
         return None
     text = code.text
     gap = newline(text, last.start_byte) + indent(text, last.start_byte)
@@ -150,53 +147,11 @@ def _in_place_of_if(
 
 def _ends(code: Code, condition: Node, name: str) -> bool:
     """Whether a condition that is false for an index is false for all larger ones: it is a
-    conjunction in which the index stands on the smaller side of comparisons alone."""
-    compared = False
-    for one in _conjuncts(code, condition):
-        if name not in code.words(one):
-            continue
-        operator = one.child_by_field_name("operator")
-        sides = one.child_by_field_name("left"), one.child_by_field_name("right")
-        if one.type != "binary_expression" or operator is None or None in sides:
-            return False
-        less, more = sides if operator.type in ("<", "<=") else sides[::-1]
-        if operator.type not in ("<", "<=", ">", ">=") or less is None or more is None:
-            return False
-        if code.span(less) != name or name in code.words(more):
-            return False
-        compared = True
-    return compared
-
-
-def _conjuncts(code: Code, node: Node) -> Iterator[Node]:
-    """The parts of a condition that all have to hold."""
-    operator = node.child_by_field_name("operator")
-    if (
-        node.type in ("condition_clause", "parenthesized_expression")
-        and node.named_child_count == 1
-    ):
-        yield from _conjuncts(code, node.named_children[0])
-    elif (
-        node.type == "binary_expression" and operator is not None and operator.type in ("&&", "and")
-    ):
-        for side in ("left", "right"):
-            if (child := node.child_by_field_name(side)) is not None:
-                yield from _conjuncts(code, child)
-    else:
-        yield node
-
-
-def _declared_as(index: Index) -> tuple[Node, Node] | None:
-    """The declaration of the one variable that is this index, and its name."""
-    above = index.node.parent
-    if above is None or above.type != "init_declarator" or above.parent is None:
-        return None
-    declaration, name = above.parent, name_node(above.child_by_field_name("declarator"))
-    if declaration.type != "declaration" or name is None:
-        return None
-    return (
-        (declaration, name) if len(declaration.children_by_field_name("declarator")) == 1 else None
-    )
+    conjunction in which the index is compared with upper limits alone."""
+    (inner,) = parts(condition)
+    found = [one for one in conjuncts(inner) if name in code.words(one)]
+    bounds = [read_bound(code, one, name) for one in found]
+    return bool(bounds) and all(one is not None and one.from_above for one in bounds)
 
 
 def _blocks_elsewhere(code: Code, kernel: Function, index: Index, axis: str) -> bool:
@@ -208,25 +163,10 @@ def _blocks_elsewhere(code: Code, kernel: Function, index: Index, axis: str) -> 
     return False
 
 
-def _changed(code: Code, node: Node) -> frozenset[str]:
-    """The variables that are assigned in a node."""
-    found = set()
-    for one in descend(node):
-        if one.type == "assignment_expression":
-            root = assigned_root(one.child_by_field_name("left"))
-        elif one.type == "update_expression":
-            root = assigned_root(one.child_by_field_name("argument"))
-        else:
-            continue
-        if root is not None:
-            found.add(code.span(root))
-    return frozenset(found)
-
-
 def _bare_outside(code: Code, before: Sequence[Node], work: Node) -> bool:
     """Whether the variables that the work changes and that are declared before it have no value
     there, so that no item finds what the one before it left."""
-    changed = _changed(code, work)
+    changed = changes(code, work).all
     for declaration in before:
         for node in descend(declaration):
             if node.type != "declaration":
@@ -235,7 +175,7 @@ def _bare_outside(code: Code, before: Sequence[Node], work: Node) -> bool:
                 name = name_node(declarator)
                 if name is not None and code.span(name) in changed and not is_bare(node, name):
                     return False
-    return not any(changed & _changed(code, one) for one in before if one.type != "declaration")
+    return not any(changed & changes(code, one).all for one in before if one.type != "declaration")
 
 
 def _around_body(code: Code, kernel: Function, axis: str, count: int, item: str) -> list[Splice]:

@@ -22,6 +22,10 @@ _WORD = re.compile(r"[^\W\d]\w*")
 GEOMETRY = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 AXES = ("x", "y", "z")
 
+LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
+NESTS = LOOPS | {"switch_statement", "lambda_expression"}
+"""Nodes in which a ``return`` leaves another thing than the body of a loop around all of it."""
+
 TOGETHER = re.compile(
     r"__shared__|__syncthreads|__syncwarp|__shfl|__ballot|__any|__all|__match|__reduce|__activemask"
     r"|_block\b|cooperative_groups|\bcg\b|this_thread|this_grid|tiled_partition|\basm\b|\bgoto\b"
@@ -247,3 +251,13 @@ def geometry(node: Node, text: str) -> tuple[str, str] | None:
 def statements(block: Node) -> Sequence[Node]:
     """The statements of a block, without comments."""
     return [one for one in block.named_children if one.type != "comment"]
+
+
+def is_nested(node: Node, body: Node) -> bool:
+    """Tell whether a loop or ``switch`` of a body is around a node."""
+    above = node.parent
+    while above is not None and above != body:
+        if above.type in NESTS:
+            return True
+        above = above.parent
+    return False

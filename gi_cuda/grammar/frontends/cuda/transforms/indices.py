@@ -185,6 +185,27 @@ def _product_of(node: Node) -> Node:
     return node
 
 
+def sole_declarator(declaration: Node) -> Node | None:
+    """Return the declarator with a value of a declaration that has no other."""
+    found = declaration.children_by_field_name("declarator")
+    if declaration.type != "declaration" or len(found) != 1:
+        return None
+    name = found[0].child_by_field_name("declarator")
+    alone = found[0].type == "init_declarator" and name is not None and name.type == "identifier"
+    return found[0] if alone else None
+
+
+def declared_as(index: Index) -> tuple[Node, Node] | None:
+    """Return the declaration of the one variable that is an index, and its name."""
+    above = index.node.parent
+    declaration = None if above is None else above.parent
+    found = None if declaration is None else sole_declarator(declaration)
+    name = None if found is None else found.child_by_field_name("declarator")
+    if declaration is None or found != above or name is None:
+        return None
+    return declaration, name
+
+
 def index_names(code: Code, kernel: Function, axis: str) -> frozenset[str]:
     """The variables that are computed from a kernel's index along an axis."""
     known: set[str] = set()

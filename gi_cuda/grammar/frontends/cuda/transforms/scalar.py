@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, name_node
-from gi_cuda.grammar.frontends.cuda.transforms.code import GEOMETRY, Code, Function, descend
+from gi_cuda.grammar.frontends.cuda.transforms.code import GEOMETRY, LOOPS, Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
-    LOOPS,
     Access,
     Changes,
     Pointer,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, geometry
+from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, Code, Function, descend, geometry
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import has_effect
-from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import LOOPS, Facts, read_facts
+from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import Facts, read_facts
 from gi_cuda.grammar.frontends.cuda.transforms.reading.serial import (
     Loop,
     independent_iterations,

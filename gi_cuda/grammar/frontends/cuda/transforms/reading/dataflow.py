@@ -22,7 +22,6 @@ from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import (
 from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.grammar.values import Type
 
-LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 _UNREAD = frozenset(
     {
         *("lambda_expression", "try_statement", "throw_statement", "new_expression"),

@@ -10,20 +10,28 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.syntax import is_bare, name_node, parts
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, statements
+from gi_cuda.grammar.frontends.cuda.transforms.code import (
+    NESTS,
+    Code,
+    Function,
+    descend,
+    is_nested,
+    statements,
+)
 from gi_cuda.grammar.frontends.cuda.transforms.indices import (
     Index,
+    declared_as,
     declared_names,
     indices,
     is_whole,
+    sole_declarator,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import Bound, conjuncts, read_bound
-from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import LOOPS, changes, pointers
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes, pointers
 from gi_cuda.grammar.splice import Splice, indent, is_first, replacing, splice
 from gi_cuda.grammar.values import Type
 
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\n]*|/\*[^\n]*\*/[ \t]*)?$", re.MULTILINE)
-_NESTS = LOOPS | {"switch_statement"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +134,7 @@ def read_elementwise(code: Code, kernel: Function) -> Elementwise | None:
 
 def _single(code: Code, kernel: Function, index: Index) -> Elementwise | None:
     """Read a kernel of which each thread has one item."""
-    declared, own = _declared(index), _own(kernel.body)
+    declared, own = declared_as(index), _own(kernel.body)
     if declared is None or declared[0] not in own:
         return None
     declaration, name = declared
@@ -144,7 +152,7 @@ def _looped(code: Code, kernel: Function, index: Index, threads: Node) -> Elemen
     first, condition, step, body = (
         loop.child_by_field_name(one) for one in ("initializer", "condition", "update", "body")
     )
-    declared = None if first is None else _sole(first)
+    declared = None if first is None else sole_declarator(first)
     if loop.type != "for_statement" or first is None or declared is None or condition is None:
         return None
     name_at = declared.child_by_field_name("declarator")
@@ -203,16 +211,6 @@ def _assembled(
     )
 
 
-def _sole(declaration: Node) -> Node | None:
-    """Return the declarator with a value of a declaration that has no other."""
-    found = declaration.children_by_field_name("declarator")
-    if declaration.type != "declaration" or len(found) != 1:
-        return None
-    name = found[0].child_by_field_name("declarator")
-    alone = found[0].type == "init_declarator" and name is not None and name.type == "identifier"
-    return found[0] if alone else None
-
-
 def _stands_for(code: Code, kernel: Function, node: Node, meant: Node) -> bool:
     """Tell whether a node is the one meant, or a variable of its value that never changes."""
     if node == meant:
@@ -240,7 +238,7 @@ def _leaves_kernel(node: Node) -> bool:
     """Tell whether a statement of a loop may leave the loop, other than by ``continue``."""
     if node.type in ("return_statement", "break_statement"):
         return True
-    if node.type in _NESTS:
+    if node.type in NESTS:
         return any(one.type == "return_statement" for one in descend(node))
     return any(map(_leaves_kernel, node.children))
 
@@ -250,17 +248,6 @@ def _own(body: Node) -> list[Node]:
     if body.type != "compound_statement":
         return [body]
     return [one for one in statements(body) if one.type != "expression_statement" or parts(one)]
-
-
-def _declared(index: Index) -> tuple[Node, Node] | None:
-    """Return the declaration of the one variable that is an index, and its name."""
-    above = index.node.parent
-    declaration = None if above is None else above.parent
-    found = None if declaration is None else _sole(declaration)
-    name = None if found is None else found.child_by_field_name("declarator")
-    if declaration is None or found != above or name is None:
-        return None
-    return declaration, name
 
 
 class _Part(NamedTuple):
@@ -336,23 +323,13 @@ def _is_repeatable(code: Code, kernel: Function, one: Elementwise, before: Seque
     changed = changes(code, *one.work, *one.others).all
     if names.count(one.name) != 1 or ({one.name} | one.bound.words) & changed:
         return False
-    if any(_nested(node, body) for node in _returns(one.work)):
+    if any(is_nested(node, body) for node in _returns(one.work)):
         return False
     return not _carried(code, kernel, one.work, before)
 
 
 def _returns(work: Sequence[Node]) -> Iterator[Node]:
     return (node for one in work for node in descend(one) if node.type == "return_statement")
-
-
-def _nested(node: Node, body: Node) -> bool:
-    """Tell whether a loop or ``switch`` of a body is around a node."""
-    above = node.parent
-    while above is not None and above != body:
-        if above.type in _NESTS:
-            return True
-        above = above.parent
-    return False
 
 
 def _parameters(code: Code, kernel: Function) -> frozenset[str]:

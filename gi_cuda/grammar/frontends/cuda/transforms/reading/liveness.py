@@ -7,8 +7,8 @@ from enum import Enum
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import descend
-from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import LOOPS, Facts
+from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, descend
+from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import Facts
 
 _JUMPS = frozenset({"break_statement", "continue_statement"})
 _BLOCKS = frozenset({"compound_statement", "case_statement"})

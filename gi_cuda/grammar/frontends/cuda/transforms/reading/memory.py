@@ -10,10 +10,15 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, declarators, name_node, parts
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, statements
+from gi_cuda.grammar.frontends.cuda.transforms.code import (
+    LOOPS,
+    Code,
+    Function,
+    descend,
+    statements,
+)
 from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
 
-LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 _LEAVES_LOOP = frozenset({"break_statement", "continue_statement"})
 _LEAVES = frozenset({"return_statement", "goto_statement"})
 _SWAPS = frozenset({"swap", "std::swap"})

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import descend, geometry
+from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, descend, geometry
 from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import ATOMIC, called_name
-from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import LOOPS, Facts, Use
+from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import Facts, Use
 from gi_cuda.grammar.frontends.cuda.transforms.reading.liveness import (
     FirstUse,
     first_use,

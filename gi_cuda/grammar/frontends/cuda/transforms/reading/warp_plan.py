@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
+from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.indices import Index, indices, is_guarded, is_whole
 from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import has_effect
-from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import LOOPS, Facts, Use, read_facts
+from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import Facts, Use, read_facts
 from gi_cuda.grammar.frontends.cuda.transforms.reading.serial import (
     Iterations,
     independent_iterations,

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from gi_cuda.analyze.compare.contestants import Reader
 from gi_cuda.cli import app
 from gi_cuda.subject import Subject
+from tests.sweeps import broad
 
 from .conftest import pretended
 from .planted import SCALE, Searched
@@ -80,6 +81,7 @@ def module_of(run: Path, file: Path) -> Path:
     return file
 
 
+@broad
 def test_both_levels_and_files_are_measured_in_one_session(compared: Compared) -> None:
     rows = compared.rows
     assert [row["contestant"] for row in rows] == compared.words

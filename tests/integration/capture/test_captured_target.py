@@ -120,6 +120,7 @@ def taking_turns(folder: Path) -> Path:
     return folder / "t"
 
 
+@broad
 def test_kernels_that_take_turns_are_one_target(tmp_path: Path) -> None:
     folder = taking_turns(tmp_path)
     target = load_target(folder)

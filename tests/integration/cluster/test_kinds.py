@@ -131,6 +131,7 @@ def test_the_kinds_of_a_cluster(meeting: Meeting, run: Run) -> None:
         kinds_of(meeting, "host", {**own, "build": "0"})
 
 
+@broad
 def test_a_search_from_the_command_line(meeting: Meeting, run: Run, tmp_path: Path) -> None:
     shutil.copytree(run.subject.target.folder, tmp_path / "scale")
     numbers = [

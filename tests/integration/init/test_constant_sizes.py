@@ -50,6 +50,7 @@ def has_one_struct_of_arrays(target: Target, bits: int, train: int) -> None:
     assert max(numbers.values()) == 1 << bits
 
 
+@broad
 @pytest.mark.parametrize(("bits", "train"), SIZES)
 def test_a_struct_of_arrays_is_one_and_its_items_lie_in_it(
     bits: int, train: int, tmp_path: Path

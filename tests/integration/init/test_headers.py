@@ -13,6 +13,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.spec import Target, load_target
 from gi_cuda.subject import load_subject
 from tests.integration.init.proposing import passes, tree
+from tests.sweeps import broad
 
 KERNEL = """
 __global__ void scale(float *a, int n)
@@ -141,6 +142,7 @@ def test_a_header_that_cannot_be_read_stays_where_operators_of_it_are_used(tmp_p
     assert target.build.without == ()
 
 
+@broad
 def test_types_that_a_library_brings_are_there_where_it_is_left_out(tmp_path: Path) -> None:
     header = (
         "#include <cublas_v2.h>\n#pragma once\ntypedef __nv_bfloat16 real;\n"
@@ -158,6 +160,7 @@ def test_types_that_a_library_brings_are_there_where_it_is_left_out(tmp_path: Pa
     passes(tmp_path / "t", tmp_path / "scratch")
 
 
+@broad
 def test_what_is_in_a_comment_is_not_included(tmp_path: Path) -> None:
     plain = KERNEL.replace("FACTOR", "2.0f")
     for number, text in enumerate(
@@ -234,6 +237,7 @@ void run(real *a, int n) { scale<<<n / TILE, TILE>>>(a, n); }
 """
 
 
+@broad
 def test_a_part_of_another_file_has_a_target_of_that_file(tmp_path: Path) -> None:
     files = {"README": "", "src/main.cu": INCLUDER, "src/parts/all.h": '#include "scale.cu"\n'}
     tree(tmp_path / "p", {**files, "src/parts/scale.cu": FRAGMENT, "src/b.cu": "int b;\n"})

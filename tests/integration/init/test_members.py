@@ -27,6 +27,7 @@ WRITTEN = """
     }"""
 
 
+@broad
 def test_structs_with_addresses_may_be_written(tmp_path: Path) -> None:
     source, folder = tmp_path / "k.cu", tmp_path / "target"
     source.write_text(WRITTEN)

@@ -18,6 +18,7 @@ from gi_cuda.subject import load_subject
 from tests.integration.runs.even import PLAN
 from tests.integration.runs.racing import small_races
 from tests.integration.runs.test_finalists import individual
+from tests.sweeps import broad
 
 RACING = "CHEAT=5", "CHEAT=5 WASTE=0", "CHEAT=5 WASTE=0 <_kernel.cu_46>"
 
@@ -34,6 +35,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
         yield replace(opened, tools=replace(tools, certification=certification))
 
 
+@broad
 def test_what_races_is_left_out(run: Run) -> None:
     individual(run, 1, RACING[0], 0.2)
     individual(run, 2, "WASTE=0", 0.3)
@@ -57,6 +59,7 @@ def test_where_most_do_what_they_share_is_left_out_of_all(
     assert [list(map(str, part)) for part in racing.faulty] == [["CHEAT=5"]]
 
 
+@broad
 def test_what_races_by_itself_may_not_beside_another_change(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -281,6 +281,7 @@ def test_adversarial_pairs_are_aligned_as_by_the_plain_alignment(shard: Path):
             assert penalty(case, row[column][0], right) == 0, (name, configurations()[number])
 
 
+@broad
 def test_faults_in_the_source_are_caught_by_the_train_case(edited: Path):
     case = host_case("short")
     variants = [(f"f_{name}", defaults(target())) for name in FAULTS]

@@ -229,6 +229,7 @@ def test_sizes_that_differ_in_the_source_stay_so(tried: Callable[[str], Outcome]
     assert all(one.grown for one in outcome.proposal.buffers)
 
 
+@broad
 def test_sizes_are_whole_blocks_where_the_kernel_checks_no_more(
     tried: Callable[[str], Outcome],
 ) -> None:

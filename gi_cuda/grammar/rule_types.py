@@ -246,6 +246,12 @@ SPECIALS: dict[str, str] = {
 """Text of the special donors, by name: unrolling, restrict, threads per block."""
 
 
+def specials_of(types: Collection[RuleType]) -> dict[str, str]:
+    """The special donors of a grammar; choices of transformations only where these are wanted."""
+    unwanted = {name for kind in TRANSFORMS.difference(types) for name in kind.kind.specials}
+    return {name: text for name, text in SPECIALS.items() if name not in unwanted}
+
+
 def type_of(name: str) -> RuleType | None:
     """The type that a rule's or special donor's name tells; None if it tells none."""
     prefix, found, _ = name.partition("_")

@@ -106,6 +106,7 @@ def test_both_levels_and_files_are_measured_in_one_session(compared: Compared) -
     assert {path.name for path in compared.figures.iterdir()} == {"race.svg", "race.png"}
 
 
+@broad
 def test_a_start_its_winner_and_its_module_have_one_reference(compared: Compared) -> None:
     three = [compared.rows[n] for n in (0, 8, 9)]
     start, winner, module = (float(row["train"]) for row in three)

@@ -31,7 +31,7 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Built, Phenotype, V
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.genome import mutate
 from gi_cuda.search.strategies.barracuda import PAPER
-from tests.sweeps import sweep
+from tests.sweeps import broad, sweep
 
 TESTS = Path(__file__).parents[2]
 SOURCES = [
@@ -170,7 +170,9 @@ def read(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="surrogateescape")
 
 
-@pytest.mark.parametrize("name", [path.stem for path in SOURCES if path.stem not in LARGE])
+@pytest.mark.parametrize(
+    "name", sweep([path.stem for path in SOURCES if path.stem not in LARGE], "atomics", "classes")
+)
 def test_sources_of_every_construct_have_the_same_ptx(together: Together, name: str) -> None:
     together.assert_same(name)
 
@@ -261,6 +263,7 @@ def with_part(compiler: NvccCompiler, tmp_path_factory: pytest.TempPathFactory) 
     return build_batch(compiler, batch({5}), tmp_path_factory.mktemp("part"))
 
 
+@broad
 def test_a_batch_has_the_same_code_with_part_of_the_headers(
     compiler: NvccCompiler, with_part: dict[int, Built], tmp_path: Path
 ) -> None:
@@ -306,6 +309,7 @@ def test_a_name_that_nobody_knew_of_makes_no_variant_fail(
     assert found.code_key == alone.code_key
 
 
+@broad
 @pytest.mark.usefixtures("with_part")
 def test_what_was_found_out_once_is_known_to_the_next_process(
     compiler: NvccCompiler, cache: Path, tmp_path: Path

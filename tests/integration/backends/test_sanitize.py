@@ -20,6 +20,7 @@ from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding, compiled_
 from gi_cuda.grammar import Source
 from gi_cuda.runs.tools import Tools
 from gi_cuda.subject import Subject, load_subject
+from tests.sweeps import broad
 
 Watch = Callable[[str], tuple[list[SanitizerFinding], str]]
 
@@ -50,10 +51,12 @@ def changed(scale: Subject, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
+@broad
 def test_the_reference_is_clean(scale: Subject, watch: Watch) -> None:
     assert watch(scale.reference) == ([], "")
 
 
+@broad
 def test_how_the_interpreter_ends_is_none_of_the_programs(
     scale: Subject, scale_tools: Tools, tmp_path: Path
 ) -> None:

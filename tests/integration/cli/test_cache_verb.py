@@ -100,6 +100,7 @@ def test_no_size(command: Command) -> None:
         assert "Traceback" not in done.stderr
 
 
+@broad
 @pytest.mark.usefixtures("runtime")
 def test_the_second_time_nothing_is_compiled(command: Command) -> None:
     words = ("check", TARGETS / "scale")

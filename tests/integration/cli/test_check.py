@@ -13,6 +13,7 @@ import pytest
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.errors import UserError
 from tests.command import gi_cuda
+from tests.sweeps import broad
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 BLIND = SCALE.with_name("blind")
@@ -67,6 +68,7 @@ def test_answers_that_depend_on_locals_that_nobody_set(target: Path) -> None:
     assert said in done.stdout
 
 
+@broad
 def test_a_mask_that_leaves_out_the_caller_is_told_of_with_what_helps(target: Path) -> None:
     line = "        out[at] = mine;"
     change(target / "kernel.cu", (line, f"        __syncwarp(2u << threadIdx.x % 32);\n{line}"))

@@ -146,6 +146,7 @@ def test_a_search_whose_compiler_hangs_keeps_what_it_has(
     assert not (tmp_path / "r" / "build").exists()
 
 
+@broad
 def test_where_time_was_up_before_anything_was_evaluated(scale: Subject, tmp_path: Path) -> None:
     words = ("--population", 4, "--generations", 1)
     done = gi_cuda("evolve", scale.target.folder, "--run", "r", *words, "--time", 0, cwd=tmp_path)

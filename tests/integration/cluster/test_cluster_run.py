@@ -63,6 +63,7 @@ def test_two_of_four_workers_are_killed(
         check_as_alone(run, 24, tmp_path / "other")
 
 
+@broad
 def test_workers_that_only_compile(cluster: LocalCluster, scale: Subject, tmp_path: Path) -> None:
     doomed = _pids(cluster)[:2]
     meeting, said = meeting_at(cluster.scheduler_address), []

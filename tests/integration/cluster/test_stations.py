@@ -97,6 +97,7 @@ def test_individuals_come_one_by_one(scale: Subject, tmp_path: Path) -> None:
         assert found.keys() == genotypes.keys()
 
 
+@broad
 def test_processes_are_begun_before_there_is_a_run(scale: Subject, tmp_path: Path) -> None:
     with stations(3) as ready:
         begun = list(ready)
@@ -125,6 +126,7 @@ def test_the_processes_of_devices_make_no_cases(
     assert made.count("1") == made.count("2") == 1
 
 
+@broad
 def test_nobody_is_left(scale: Subject, tmp_path: Path) -> None:
     with create_run(scale, tmp_path / "run", RANDOM) as run:
 

@@ -94,6 +94,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
         yield tools
 
 
+@broad
 def test_they_give_the_same_answers(tools: Tools, tmp_path: Path) -> None:
     subject, sampling = tools.subject, Sampling(limit=0.5).untimed()
     genotypes = variants(subject)

@@ -297,6 +297,7 @@ def test_what_is_proposed_passes(name: str, tmp_path: Path) -> None:
     assert case.written in (tmp_path / "target" / "target.toml").read_text()
 
 
+@broad
 def test_clusters_are_for_gpus(tmp_path: Path) -> None:
     text = (
         "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
@@ -313,6 +314,7 @@ def test_clusters_are_for_gpus(tmp_path: Path) -> None:
     assert PASSES in init(tmp_path / "alone").stdout
 
 
+@broad
 def test_masks_that_leave_out_their_callers_are_done_as_devices_do(tmp_path: Path) -> None:
     text = (
         "__global__ void k(const float *a, float *b) {\n float v = a[threadIdx.x];\n"
@@ -351,6 +353,7 @@ def test_a_target_says_how_a_missing_macro_is_given(tmp_path: Path) -> None:
     assert 'block = ["64"]' in (tmp_path / "target" / "target.toml").read_text()
 
 
+@broad
 def test_answers_that_are_nan_everywhere_are_refused(tmp_path: Path) -> None:
     def kernel(computed: str) -> str:
         return (

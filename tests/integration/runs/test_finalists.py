@@ -62,6 +62,7 @@ def test_the_best_of_which_all_is_tested_is_the_winner(tmp_path: Path, few_proce
         assert set(untested(run, changes_of(genotype))) == {ODD, NEVER}
 
 
+@broad
 def test_a_change_that_is_wrong_by_itself_is_found_out(tmp_path: Path, few_processes: None) -> None:
     subject = load_subject(whole(tmp_path / "whole"), "host")
     with create_run(subject, tmp_path / "run", PLAN) as run:

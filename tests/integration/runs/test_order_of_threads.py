@@ -18,6 +18,7 @@ from gi_cuda.runs.tools import open_tools
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda
+from tests.sweeps import broad
 
 BARRIER = "    __syncthreads();\n"
 NEIGHBOUR = "    if (threadIdx.x > 0) mine += tile[threadIdx.x - 1];\n"
@@ -38,6 +39,7 @@ def run_of(target: Path, folder: Path, text: str) -> AbstractContextManager[Run]
     return create_run(with_barrier(target, text), folder, PLAN)
 
 
+@broad
 def test_a_variant_that_needs_a_barrier_is_found_out_without_it(
     target: Path, tmp_path: Path
 ) -> None:

@@ -181,6 +181,7 @@ def test_without_a_detector_no_barrier_or_fence_may_change(
     assert list(blind.racing()) == ["smooth", "count", "add", "total"]
 
 
+@broad
 def test_smaller_cases_are_watched_where_they_reach_as_much(run: Run, tmp_path: Path) -> None:
     target = small_races(tmp_path / "t")
     with (target / "target.toml").open("a") as file:

@@ -83,6 +83,7 @@ def test_every_verb_that_looks_at_a_run(studied: Studied) -> None:
     assert contestant["changes"] == len(kept)
 
 
+@broad
 def test_what_was_shown_before_minimizing_is_not_mixed_with_what_is_left(studied: Studied) -> None:
     said = asked("show", studied.run)
     winner = studied.shown["winner"]
@@ -129,6 +130,7 @@ def known(value: Any) -> Iterator[str]:
         yield from (f"{100 * value:.{digits}f}" for digits in range(3))
 
 
+@broad
 def test_every_number_is_one_that_verbs_say(studied: Studied) -> None:
     run = studied.run
     records = [
@@ -155,6 +157,7 @@ def test_every_number_is_one_that_verbs_say(studied: Studied) -> None:
     assert [one for one in found if one not in said] == []
 
 
+@broad
 def test_each_number_is_in_its_place(studied: Studied) -> None:
     run, validated, interactions = studied.run, studied.validated, studied.interactions
     text = page_of(run)
@@ -192,6 +195,7 @@ def _plain(text: str) -> str:
     return re.sub("<[^>]*>", "", text)
 
 
+@broad
 def test_what_other_verbs_find_is_in_it(
     studied: Studied, finished: Finished, tmp_path: Path
 ) -> None:
@@ -205,6 +209,7 @@ def test_what_other_verbs_find_is_in_it(
     assert "How the changes depend on each other" in after
 
 
+@broad
 def test_what_only_a_gpu_tells(finished: Finished, tmp_path: Path) -> None:
     """Registers before and after, as ``explain`` stores them: host back ends know of none."""
     run = Path(shutil.copytree(finished.folder, tmp_path / "run"))

@@ -34,7 +34,7 @@ MEASURING: tuple[tuple[object, ...], ...] = (
     ("validate", RUN),
 )
 
-KEPT = ("init", "try", "explain", "patch")
+KEPT = ("init", "explain")
 """Those of them that ``make test`` runs."""
 
 LOOKING: tuple[tuple[object, ...], ...] = (

@@ -14,6 +14,7 @@ from gi_cuda.evaluate.readings import Measurer
 from gi_cuda.genome import Genotype
 from gi_cuda.results.speed_up import Reading
 from gi_cuda.results.verdict import LEAST_FLOOR
+from tests.sweeps import sweep
 
 from .conftest import PLANTED, Names, Simulated, Truth, changed, genotype, measurers
 
@@ -26,7 +27,7 @@ def stones(result: Minimization) -> dict[str, tuple[str, ...]]:
     return {one.change: one.needed_by for one in result.kept if one.stepping_stone}
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", sweep(range(100), *range(20)))
 def test_what_pays_stays_and_nothing_else(seed: int, planted: Truth) -> None:
     shuffled = random.Random(seed).sample(PLANTED, len(PLANTED))
     result = minimize(changed(shuffled), measurers(planted, seed))
@@ -86,7 +87,7 @@ def test_several_small_gains_together_are_a_gain(seed: int) -> None:
 GAINS = ((1.0, 1.002, 1.005, 1.008, 1.012), (1.007,), (1.0, 1.0, 1.004, 1.009, 1.03, 1.1))
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", sweep(range(100), *range(20)))
 def test_what_is_lost_is_below_the_noise_floor(seed: int) -> None:
     """Whatever the edits gain, and however builds lie: 1.208 never becomes 1.122."""
     rng = random.Random(seed)

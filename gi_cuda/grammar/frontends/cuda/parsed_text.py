@@ -27,7 +27,7 @@ from gi_cuda.grammar.interface import CountedText, ParsedText, Place, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion
-from gi_cuda.grammar.rule_types import PAPER_TYPES, SPECIALS, RuleType
+from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType, specials_of
 from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.splice import spliced
 from gi_cuda.grammar.steps import step_donors
@@ -62,7 +62,7 @@ def convert(
     add_sites(source, analysis, types)
     rules = list(named(source, analysis.findings.rules))
     numbers = [source.text[one.start : one.end] for _, one in rules if one.type is RuleType.NUMBER]
-    specials = SPECIALS | step_donors(RuleType.NUMBER, numbers)
+    specials = specials_of(types) | step_donors(RuleType.NUMBER, numbers)
     return assemble(source, analysis, rules, specials)
 
 

@@ -102,7 +102,7 @@ class Configuration(Mapping[str, Value]):
         space: where it lies.
         chosen: the values, in the order of the space's parameters.
         shape: how transformations change launches, by the keys of
-            :class:`gi_cuda.spec.launches.Shape`; read by name like a parameter, but none.
+            :class:`gi_cuda.spec.shape.Shape`; read by name like a parameter, but none.
     """
 
     space: Space = field(repr=False)

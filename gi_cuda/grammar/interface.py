@@ -211,7 +211,7 @@ class ParsedText(ABC):
 
     def shape(self, expansions: Mapping[str, Expansion]) -> Mapping[str, int]:
         """How a variant's launches differ from the reference's, by the keys of
-        :class:`gi_cuda.spec.launches.Shape`; empty where the language has no transformations."""
+        :class:`gi_cuda.spec.shape.Shape`; empty where the language has no transformations."""
         return {}
 
     def unknown_launches(self, expansions: Mapping[str, Expansion]) -> tuple[str, ...]:

@@ -204,7 +204,7 @@ ALL_TYPES = PAPER_TYPES | {kind for kind in RuleType if kind.kind.edits == "full
 """Those, and the types with which source edits say what IR-level evolution found."""
 
 TRANSFORMS = frozenset(kind for kind in RuleType if kind.kind.transforms)
-"""What whole kernels and loops can become."""
+"""The types of transformations of whole kernels and loops."""
 
 OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "ptx") - {RuleType.JUMP}
 """What PTX instructions read: registers by the type that they are declared with, and literals.

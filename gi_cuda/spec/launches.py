@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -14,8 +14,8 @@ from gi_cuda.errors import UserError
 from gi_cuda.spec.cases import CaseData, typed_scalar
 from gi_cuda.spec.expression import Expression, ExpressionError
 from gi_cuda.spec.images import Surface, Texture, View
-from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.passed import Struct
+from gi_cuda.spec.shape import shaped
 from gi_cuda.spec.target import Configuration, KernelStep, LaunchSequence, Scalar, Target
 
 
@@ -133,40 +133,6 @@ class Launch:
         if not self.redrawn:
             return self
         return replace(self, args=tuple(_at(argument, draw) for argument in self.args))
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How a transformation changes the launches of a kernel along one axis.
-
-    In a configuration its fields have the keys ``KERNEL.threads.x``, ``KERNEL.items.x`` and
-    ``KERNEL.times.x``, where the kernel is named without namespaces and template arguments.
-
-    Attributes:
-        threads: threads of a block; 0: as the target says.
-        items: how many blocks' work a block does.
-        times: how many threads do the work of one.
-    """
-
-    threads: int = 0
-    items: int = 1
-    times: int = 1
-
-    def extents(self, grid: int, block: int) -> tuple[int, int]:
-        """Blocks of the grid and threads of a block, where the target has these.
-
-        There are as many threads as the work takes, rounded up to a whole block.
-        """
-        threads = self.threads or block
-        return -(-grid * block * self.times // (threads * self.items)), threads
-
-    @classmethod
-    def of(cls, kernel: str, axis: str, configuration: Configuration) -> Shape:
-        """The shape that a configuration holds for a kernel."""
-        name = overload(kernel)[0].partition("<")[0].rpartition("::")[2].strip()
-        keys = {one.name: f"{name}.{one.name}.{axis}" for one in fields(cls)}
-        found = {field: configuration[key] for field, key in keys.items() if key in configuration}
-        return cls(**{field: int(value) for field, value in found.items()})
 
 
 Changes: TypeAlias = Mapping[str, Callable[[np.generic], np.generic]]
@@ -371,11 +337,12 @@ class _Planner:
         )
 
     def _geometry(self, step: KernelStep) -> _Geometry:
-        grid, block = self._shaped(
-            step,
-            self._extent(step, "grid", step.grid, _GRID_LIMITS),
-            self._extent(step, "block", step.block, _BLOCK_LIMITS),
-        )
+        grid = self._extent(step, "grid", step.grid, _GRID_LIMITS)
+        block = self._extent(step, "block", step.block, _BLOCK_LIMITS)
+        grid, block = shaped(step.kernel, grid, block, self._configuration)
+        if any(count > most for count, most in zip(grid, _GRID_LIMITS, strict=True)):
+            blocks = " x ".join(map(str, grid))
+            raise self.error(f"{step.kernel}: a grid of {blocks}", step.line, *step.grid)
         if math.prod(block) > _BLOCK_THREADS:
             many = math.prod(block)
             what = f"{step.kernel}: a block of {many} threads, and at most {_BLOCK_THREADS} can be"
@@ -384,22 +351,6 @@ class _Planner:
         if shared < 0:
             raise self.error(f"{shared} bytes of shared memory", step.line, step.shared)
         return grid, block, shared
-
-    def _shaped(self, step: KernelStep, grid: _Extent, block: _Extent) -> tuple[_Extent, _Extent]:
-        """The geometry as transformations change it."""
-        if not any(key.count(".") == 2 for key in self._configuration):
-            return grid, block
-        found = [
-            Shape.of(step.kernel, axis, self._configuration).extents(blocks, threads)
-            for axis, blocks, threads in zip("xyz", grid, block, strict=True)
-        ]
-        (gx, bx), (gy, by), (gz, bz) = found
-        for blocks, most in zip((gx, gy, gz), _GRID_LIMITS, strict=True):
-            if blocks > most:
-                raise self.error(
-                    f"{step.kernel}: a grid of {gx} x {gy} x {gz}", step.line, *step.grid
-                )
-        return (gx, gy, gz), (bx, by, bz)
 
     def _arguments_of(self, step: KernelStep) -> tuple[Argument, ...]:
         return tuple(map(self._argument, step.args))

@@ -10,12 +10,11 @@ from gi_cuda.init.build.build_files import own_build
 from gi_cuda.init.build.repository import repository_of
 from gi_cuda.init.host.in_python import python_name
 from gi_cuda.init.kernel.access import Access
-from gi_cuda.init.kernel.sizes import bracketed
-from gi_cuda.init.kernel.tuning import Tunable
 from gi_cuda.init.proposing.buffers import SEEN, Image, ProposedBuffer, accuracy, smooth
 from gi_cuda.init.proposing.cases import LARGE, TRAIN, cases
 from gi_cuda.init.proposing.proposal import Proposal, Step
 from gi_cuda.init.writing.data_module import data_py, times
+from gi_cuda.init.writing.parameters import parameters
 from gi_cuda.init.writing.readme import origins, readme, relative
 from gi_cuda.init.writing.toml import Noted, behind, table
 
@@ -56,9 +55,7 @@ def assembled(
         "\n".join(f"# {line}" for line in heading.splitlines()),
         _target(proposal, folder),
         _build(proposal, folder),
-        *(_parameter(one) for one in proposal.parameters),
-        *_compiler_options(proposal),
-        *_constraints(proposal),
+        *parameters(proposal),
         *_buffers(proposal),
         *_textures(proposal),
         *_scalars(proposal),
@@ -104,53 +101,6 @@ def _build(proposal: Proposal, folder: Path) -> str:
     for name in proposal.headers.toolkit:
         made += f"\n# The host back end has no <{name}>: this target needs a GPU."
     return made
-
-
-def _parameter(one: Tunable) -> str:
-    made = table(
-        "[[parameter]]",
-        "" if one.active else f"Perhaps; {one.why}",
-        name=one.name,
-        kind=one.kind,
-        values=one.values if one.kind == "macro" else None,
-        default=one.default,
-        help=one.why if one.active else None,
-    )
-    return made if one.active else made.replace("\n", "\n# ")
-
-
-def _compiler_options(proposal: Proposal) -> Iterator[str]:
-    """Options of nvcc that are worth a try for any kernel: registers, and cheaper arithmetic where
-    results may differ a little. A maintainer who wants them changes the build."""
-    known = {one.name for one in proposal.parameters}
-    options: dict[str, tuple[str, list[str | int], str]] = {
-        "REGISTERS": ("-maxrregcount={}", ["", 32, 64, 128], "registers of a thread at most")
-    }
-    judged = [one for one in proposal.buffers if one.role in ("output", "inout")]
-    if any(one.element.floating for one in judged):
-        fast = "fast and less accurate functions and divisions of float"
-        options["FAST_MATH"] = ("{}", ["", "-use_fast_math"], fast)
-    for name, (text, values, words) in options.items():
-        if name not in known:
-            yield table(
-                "[[parameter]]",
-                name=name,
-                kind="option",
-                text=text,
-                values=values,
-                default="",
-                help=words,
-                backends=["cuda"],
-            )
-
-
-def _constraints(proposal: Proposal) -> Iterator[str]:
-    active = {p.name for p in proposal.parameters if p.active}
-    for block in dict.fromkeys(step.launching.block for step in proposal.steps):
-        if len(block) > 1 and active & set(block):
-            product = " * ".join(bracketed(one) for one in block)
-            why = "a block has at most 1024 threads"
-            yield table("[[constraint]]", that=f"{product} <= 1024", why=why)
 
 
 _BEGINS = "the pointer points there: the kernel goes back so far"

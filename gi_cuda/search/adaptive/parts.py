@@ -58,8 +58,8 @@ def singles(variation: Variation) -> list[Genotype]:
 
 
 def is_first(genotype: Genotype, variation: Variation) -> bool:
-    """Whether a sweep tries a single change before it tries deletions: values and transformations
-    are few, and gain more often."""
+    """Tell whether a sweep tries a single change before deletions: values and transformations are
+    few, and gain more often."""
     grammar = variation.subject.grammar
     edits = genotype.edits[len(variation.original.edits) :]
     return all(grammar.rule(one.place).type.kind.transforms for one in edits)

@@ -18,7 +18,7 @@ from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import launch_splices
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.launches import Shape
+from gi_cuda.spec.shape import Shape
 from tests.unit.grammar.launch_spellings import (
     BOTH,
     FLAT,
@@ -69,7 +69,7 @@ def after(spelling: Spelling, shape: Mapping[str, int]) -> str:
 
 
 def records(folder: Path, texts: Sequence[str]) -> list[dict[int, list[Extents]]]:
-    """Of each text the grids and blocks of the launches, by the amount of work."""
+    """Return the grids and blocks of the launches of each text, by the amount of work."""
     code, calls = [HEAD], []
     for number, text in enumerate(texts):
         code.append(f"namespace s{number} {{ const int k = 0;\n{host_code(text)}}}\n")

@@ -13,7 +13,7 @@ from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.frontends.cuda.transforms.split import Split
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.launches import Shape
+from gi_cuda.spec.shape import Shape
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 

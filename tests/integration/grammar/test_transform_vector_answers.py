@@ -12,7 +12,7 @@ from gi_cuda.backends.host.races import WATCHED, with_lines
 from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
 from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
-from gi_cuda.spec.launches import Shape
+from gi_cuda.spec.shape import Shape
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 

@@ -117,7 +117,7 @@ B = buffer("b", "output")
 
 
 def changes(before: Proposal, after: Proposal) -> Changes:
-    """What differs in the second proposal; explanations for people are left out.
+    """Return the differences of the second proposal; explanations for people are left out.
 
     A size is shown with its values in the train case, in the held-out case and on a GPU.
     """
@@ -200,7 +200,7 @@ class Simulated:
         self.tried: list[Proposal] = []
 
     def attempt(self, proposal: Proposal, patience: float) -> Trouble | None:
-        """What goes wrong with a proposal first; None where nothing does."""
+        """Return the first trouble of a proposal; None where there is none."""
         self.tried.append(proposal)
         if what := impossible(proposal):
             return Impossible(what)

@@ -102,7 +102,7 @@ def test_a_gpu_gets_as_much_as_runs(name: str) -> None:
 
 
 def going(needed: Callable[[int], int]) -> Callable[[Proposal], Trouble | None]:
-    """What goes wrong with the cases for a GPU of a kernel that writes so many elements of ``b``.
+    """Return the trouble with cases for a GPU of a kernel that writes so many elements of ``b``.
 
     Args:
         needed: how many, by ``n``.

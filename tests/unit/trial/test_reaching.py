@@ -45,7 +45,7 @@ class Condition:
     holds: Callable[[Proposal], bool]
 
     def reach(self, tried: Proposal) -> Reach:
-        """What the cases of a proposal reach."""
+        """Return the places that the cases of a proposal reach."""
         if self.holds(tried):
             return Reach(3, 2, 2, frozenset(), frozenset())
         return Reach(2, 1, 2, self.words, self.numbers)
@@ -134,7 +134,7 @@ ROWS: dict[str, tuple[Proposal, Condition, Changes, str]] = {
 
 
 def found(before: Proposal, asked: Condition, trouble: Trouble | None = None) -> Outcome:
-    """What becomes of a proposal; ``trouble`` is what any other one has."""
+    """Try a proposal; ``trouble`` is the trouble of any other one."""
 
     def attempt(tried: Proposal, patience: float) -> Trouble | None:
         return None if tried == before else trouble

@@ -65,7 +65,7 @@ def test_a_buffer_is_as_large_as_the_kernel_goes(name: str) -> None:
 
 
 def test_a_crash_far_beyond_a_buffer_is_enough_to_make_it_larger() -> None:
-    """Of sizes that are as large, a buffer gets those by which threads are launched."""
+    """Among sizes that are as large, a buffer gets those by which threads are launched."""
     sizes = (
         size("tones", 160, 160, 160),
         size("rows", 160, 160, 1024),

@@ -41,7 +41,7 @@ class Transformed:
 
     Attributes:
         source: its text, in its files.
-        shape: how its launches change, see :class:`gi_cuda.spec.launches.Shape`.
+        shape: how its launches change, see :class:`gi_cuda.spec.shape.Shape`.
         made: the rules of those that were made; the others' conditions do not hold.
         unknown: the kernels whose launches have to change, and are not changed in the text: it has
             none, or has one that is not understood.

@@ -96,7 +96,7 @@ def _axes(code: Code, kernel: Function) -> frozenset[str]:
 
 
 def _leaves_by_continue(kernel: Function) -> bool:
-    """Whether each ``return`` would leave nothing but the loop around the body."""
+    """Tell whether each ``return`` would leave nothing but the loop around the body."""
     return all(not is_nested(one, kernel.body) for one in _returns(kernel))
 
 
@@ -146,7 +146,7 @@ def _in_place_of_if(
 
 
 def _ends(code: Code, condition: Node, name: str) -> bool:
-    """Whether a condition that is false for an index is false for all larger ones: it is a
+    """Tell whether a condition that is false for an index is false for all larger ones: it is a
     conjunction in which the index is compared with upper limits alone."""
     (inner,) = parts(condition)
     found = [one for one in conjuncts(inner) if name in code.words(one)]
@@ -155,7 +155,7 @@ def _ends(code: Code, condition: Node, name: str) -> bool:
 
 
 def _blocks_elsewhere(code: Code, kernel: Function, index: Index, axis: str) -> bool:
-    """Whether a kernel uses the number of its block, or of blocks, besides in its index."""
+    """Tell whether a kernel uses the number of its block, or of blocks, besides in its index."""
     for node in descend(kernel.body):
         told = geometry(node, code.text)
         if told in (("blockIdx", axis), ("gridDim", axis)) and node.id != index.block.id:
@@ -164,7 +164,7 @@ def _blocks_elsewhere(code: Code, kernel: Function, index: Index, axis: str) -> 
 
 
 def _bare_outside(code: Code, before: Sequence[Node], work: Node) -> bool:
-    """Whether the variables that the work changes and that are declared before it have no value
+    """Ask whether the variables that the work changes and that are declared before it have no value
     there, so that no item finds what the one before it left."""
     changed = changes(code, work).all
     for declaration in before:

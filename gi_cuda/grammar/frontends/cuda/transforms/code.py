@@ -107,11 +107,11 @@ class Code:
         return frozenset[str]().union(*(self._macro_words(m) for m in self.macros_in(node)))
 
     def assigns(self, macro: str) -> bool:
-        """Whether a macro of the source may assign to its arguments."""
+        """Tell whether a macro of the source may assign to its arguments."""
         return macro in self._analysis.findings.macros.assigning
 
     def opaque(self, node: Node) -> bool:
-        """Whether a node uses a macro that declares, jumps or is no whole expression."""
+        """Tell whether a node uses a macro that declares, jumps or is no whole expression."""
         return self._analysis.findings.macros.opaque_in(self.bare(node))
 
     @property
@@ -146,8 +146,8 @@ class Code:
                         yield one
 
     def alone(self, kernel: Function, *, conditional: bool = False) -> bool:
-        """Whether each thread of a kernel does its work by itself: no shared memory, no barrier,
-        no warp operation, no geometry in the functions and macros that it calls.
+        """Tell whether each thread of a kernel works by itself: no shared memory, no barrier, no
+        warp operation, no geometry in the functions and macros that it calls.
 
         Args:
             conditional: whether the kernel may have ``#if`` in it, if all branches are read.
@@ -168,7 +168,7 @@ class Code:
         return self._analysis.findings.macros.names.get(macro, frozenset())
 
     def _has_directive(self, function: Function) -> bool:
-        """Whether a directive other than a pragma stands in a function."""
+        """Tell whether a directive other than a pragma stands in a function."""
         directives = self._analysis.findings.presence.directives
         return any(
             function.body.start_byte <= one.start < function.body.end_byte and one.word != "pragma"
@@ -176,7 +176,7 @@ class Code:
         )
 
     def _hidden(self, function: Function) -> bool:
-        """Whether a function has code that the parser is not shown."""
+        """Tell whether a function has code that the parser is not shown."""
         hidden = self._analysis.findings.reading.hidden
         body = function.body
         return any(body.start_byte <= one.start < body.end_byte for one in hidden)

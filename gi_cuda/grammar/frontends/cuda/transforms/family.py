@@ -34,7 +34,7 @@ class Rewrite:
     Attributes:
         splices: the changes of the text.
         shape: how launches of a kernel change, by the keys of
-            :class:`gi_cuda.spec.launches.Shape` (``KERNEL.items.x`` and the like).
+            :class:`gi_cuda.spec.shape.Shape` (``KERNEL.items.x`` and the like).
     """
 
     splices: tuple[Splice, ...]

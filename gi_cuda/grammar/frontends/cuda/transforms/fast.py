@@ -99,7 +99,7 @@ def _intrinsic(code: Code, node: Node, function: Function) -> str:
 
 
 def _of_float(code: Code, call: Node, function: Function) -> bool:
-    """Whether all arguments of a call are ``float``."""
+    """Tell whether all arguments of a call are ``float``."""
     arguments = call.child_by_field_name("arguments")
     types = {code.type(one, function) for one in (arguments.named_children if arguments else [])}
     return types == {_FLOAT}

@@ -48,8 +48,8 @@ class Indices:
 
     @property
     def plain(self) -> bool:
-        """Whether the kernel knows its geometry by global indices and strides alone, so that any
-        block size will do."""
+        """Tell whether any block size will do: the kernel knows its geometry by global indices and
+        strides alone."""
         return bool(self.found) and not self.others
 
     def axes(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def _index(code: Code, thread: Node, axis: str) -> Index | None:
 
 
 def is_whole(code: Code, index: Index) -> bool:
-    """Whether an index is the number of the thread alone, and nothing is added to it."""
+    """Tell whether an index is the number of the thread alone, and nothing is added to it."""
     return len(list(_terms(code, index.node))) == 2
 
 
@@ -233,8 +233,8 @@ def index_names(code: Code, kernel: Function, axis: str) -> frozenset[str]:
 
 
 def is_guarded(code: Code, kernel: Function, axis: str) -> bool:
-    """Whether a comparison of the index along an axis decides what a thread does, so that threads
-    beyond the data do nothing."""
+    """Tell whether threads beyond the data do nothing: a comparison of the index along an axis
+    decides what a thread does."""
     names = index_names(code, kernel, axis)
     for node in descend(kernel.body):
         if node.type == "for_statement" or node.type == "if_statement":

@@ -25,7 +25,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.host_code.launches import Extents
 _NAME = re.compile(r"[^\W\d]\w*")
 _SIMPLE = re.compile(r"\w+(?:(?:\.|->)\w+|\[\w+\])*")
 _Role = tuple[str, int]
-"""What a variable is for: the grid or block, and the axis; -1 for all axes."""
+"""Purpose of a variable: the grid or block, and the axis; -1 for all axes."""
 
 
 @dataclass(frozen=True, slots=True)

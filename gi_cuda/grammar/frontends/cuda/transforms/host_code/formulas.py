@@ -32,7 +32,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import (
     operands,
     plain,
 )
-from gi_cuda.spec.launches import Shape
+from gi_cuda.spec.shape import Shape
 
 _SAMPLES = 24
 _BLOCKS = (4, 7, 32, 64, 100, 256)

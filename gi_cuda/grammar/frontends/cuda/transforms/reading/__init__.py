@@ -1,1 +1,1 @@
-"""What the loops, variables and memory accesses of a kernel do, for families of transformations."""
+"""Readers of the loops, variables and memory accesses of a kernel."""

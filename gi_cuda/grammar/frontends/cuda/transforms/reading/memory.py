@@ -46,7 +46,7 @@ class Pointer:
 
 
 class Use(Enum):
-    """What is done to an element."""
+    """The kinds of access to an element."""
 
     READ = "x = p[i]"
     WRITE = "p[i] = x"

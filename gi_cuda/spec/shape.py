@@ -1,0 +1,100 @@
+"""The shape of launches that a transformation changes, and how it is put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import TypeAlias
+
+from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.target import Configuration
+
+_AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a transformation changes the launches of a kernel along one axis.
+
+    In a configuration its fields have the keys ``KERNEL.threads.x``, ``KERNEL.items.x`` and
+    ``KERNEL.times.x``, where the kernel is named without namespaces and template arguments.
+
+    Attributes:
+        threads: threads of a block; 0: as the target says.
+        items: how many blocks' work a block does.
+        times: how many threads do the work of one.
+    """
+
+    threads: int = 0
+    items: int = 1
+    times: int = 1
+
+    def extents(self, grid: int, block: int) -> tuple[int, int]:
+        """Blocks of the grid and threads of a block, where the target has these.
+
+        There are as many threads as the work takes, rounded up to a whole block.
+        """
+        threads = self.threads or block
+        return -(-grid * block * self.times // (threads * self.items)), threads
+
+    @classmethod
+    def of(cls, kernel: str, axis: str, configuration: Configuration) -> Shape:
+        """The shape that a configuration holds for a kernel."""
+        name = overload(kernel)[0].partition("<")[0].rpartition("::")[2].strip()
+        keys = {one.name: f"{name}.{one.name}.{axis}" for one in fields(cls)}
+        found = {field: configuration[key] for field, key in keys.items() if key in configuration}
+        return cls(**{field: int(value) for field, value in found.items()})
+
+
+Extent: TypeAlias = tuple[int, int, int]
+"""Blocks of a grid, or threads of a block, along x, y and z."""
+
+
+def shaped(
+    kernel: str, grid: Extent, block: Extent, configuration: Configuration
+) -> tuple[Extent, Extent]:
+    """Return the grid and block of a launch as the transformations of a configuration change it."""
+    if not any(key.count(".") == 2 for key in configuration):
+        return grid, block
+    (gx, bx), (gy, by), (gz, bz) = (
+        Shape.of(kernel, axis, configuration).extents(blocks, threads)
+        for axis, blocks, threads in zip(_AXES, grid, block, strict=True)
+    )
+    return (gx, gy, gz), (bx, by, bz)
+
+
+def launch_words(kernel: str, shape: Mapping[str, int]) -> str:
+    """Say how to launch a kernel.
+
+    Args:
+        kernel: its name, without namespaces.
+        shape: how launches change, by the keys of :class:`Shape`: of
+            ``{"k.threads.x": 128, "k.items.x": 4}`` it is said "launch k with grid.x =
+            ceil(old grid.x * old block.x / 512) and blocks of 128 threads".
+    """
+    shapes = {axis: Shape.of(kernel, axis, shape) for axis in _AXES}
+    changed = {axis: one for axis, one in shapes.items() if one != Shape()}
+    words = [f"grid.{axis} = {_blocks(axis, one)}" for axis, one in changed.items()]
+    threads = {axis: one.threads for axis, one in changed.items() if one.threads}
+    if threads:
+        along = "" if tuple(threads) == _AXES[: len(threads)] else f" along {' and '.join(threads)}"
+        words.append(f"blocks of {' x '.join(map(str, threads.values()))} threads{along}")
+    *first, last = words
+    return (
+        f"launch {kernel} with {', '.join(first)} and {last}"
+        if first
+        else (f"launch {kernel} with {last}")
+    )
+
+
+def _blocks(axis: str, shape: Shape) -> str:
+    """Return the formula for the new number of blocks along an axis."""
+    ratio = Fraction(shape.times, shape.items)
+    factors = [f"old grid.{axis}"]
+    factor, divisor = ratio.numerator, ratio.denominator
+    if shape.threads:
+        factors.append(f"old block.{axis}")
+        factor, divisor = shape.times, shape.threads * shape.items
+    product = " * ".join([*factors, *([str(factor)] if factor > 1 else [])])
+    return product if divisor == 1 else f"ceil({product} / {divisor})"

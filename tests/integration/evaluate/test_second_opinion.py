@@ -176,7 +176,6 @@ def test_what_never_ends_on_a_processor_is_soon_given_up(
     assert lost == [1, 1], "of each sort of questions no more is asked then"
 
 
-@broad
 @pytest.mark.usefixtures("toolkit")
 def test_what_is_right_by_one_edit_is_watched_while_few_wait(
     subject: Subject, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch

@@ -17,7 +17,6 @@ from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run, open_run
 from gi_cuda.subject import load_subject
 from tests.integration.runs.even import NEVER, PLAN, WASTE, target, without_other_seeds
-from tests.sweeps import broad
 
 SIBLING = "held-out-seed-5"
 BOTH = f"{NEVER} {WASTE}"
@@ -71,7 +70,6 @@ def test_a_reference_may_fail_with_other_seeds(tmp_path: Path) -> None:
         assert run.baseline.siblings == ()
 
 
-@broad
 @pytest.mark.usefixtures("few_processes")
 def test_what_is_faster_rehearses_there_first_where_deaths_are_dear(tmp_path: Path) -> None:
     """What is wrong there, or dies, is told before it runs there as it is."""

@@ -88,6 +88,7 @@ def test_workers_that_only_compile(cluster: LocalCluster, scale: Subject, tmp_pa
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:
+    """Workers of another scheduler compile and measure what the program sends them."""
     file, numbers = tmp_path / "scheduler.json", ["--population", 6, "--generations", 1]
     how = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (

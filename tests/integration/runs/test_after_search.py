@@ -49,8 +49,11 @@ def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def minimized(run: Path, finished: Any) -> str:
-    """What ``minimize`` said of it. On a busy machine it may not be able to prove that something
-    costs nothing, and keeps it; then it is asked again."""
+    """The output of ``minimize`` for a searched run: timed removals of real edits, as only the program does them.
+
+    On a busy machine it may not be able to prove that something costs nothing, and keeps it; then
+    it is asked again.
+    """
     for _ in range(8):
         done = gi_cuda("minimize", run, cwd=finished.repository)
         assert done.returncode == 0, done.stderr

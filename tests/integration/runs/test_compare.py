@@ -29,6 +29,7 @@ def patch(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_all_kinds_of_contestants(finished: Any, patch: Path, tmp_path: Path) -> None:
+    """A target, a patch, a genotype and parameters measured against each other in one process."""
     contestants = [finished.folder, patch, WASTE, "BLOCK=128", WRONG]
     words = ["--csv", tmp_path / "all.csv", "--figures", tmp_path / "figures"]
     place = finished.repository

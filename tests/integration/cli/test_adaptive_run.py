@@ -11,7 +11,7 @@ from tests.conftest import TARGETS
 
 
 def test_a_short_run_and_more_generations(tmp_path: Path) -> None:
-    """The default search from the command line: transformations, mutations, and a run that goes on."""
+    """The default search from the command line, and a run that goes on."""
     sizes = ("--population", 10, "--generations", 1)
     evolve = (
         "evolve",

@@ -49,7 +49,7 @@ def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def minimized(run: Path, finished: Any) -> str:
-    """The output of ``minimize`` for a searched run: timed removals of real edits, as only the program does them.
+    """The output of ``minimize``: timed removals of edits from a run that was searched.
 
     On a busy machine it may not be able to prove that something costs nothing, and keeps it; then
     it is asked again.

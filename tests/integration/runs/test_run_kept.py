@@ -45,7 +45,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     ids=lambda kill: f"{kill.victim} in {kill.phase}",
 )
 def test_kills_break_no_promise(kill: Kill, bench: Bench) -> None:
-    """Processes that are really killed, at any moment: nothing finished is lost, and the run goes on."""
+    """Processes that are really killed: nothing finished is lost, and the run goes on."""
     assert bench.broken(kill) == []
 
 

@@ -249,7 +249,7 @@ def uninterrupted(killed: Store, subject: Subject, tools: Tools, folder: Path) -
 
 @needs_proc
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(scale: Subject, tmp_path: Path) -> None:
-    """A signal to a whole group of processes, and the command that follows: only the program shows both."""
+    """A signal to a group of processes, and the next command: only the program shows both."""
     sizes = ("--population", 6, "--generations", 3)
     words = ("evolve", scale.target.folder, "--run", "r", *sizes)
     mark = str(uuid.uuid4())

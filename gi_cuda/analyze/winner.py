@@ -256,4 +256,6 @@ def predecessor(folder: Path, target: Path) -> Start:
             )
         winner = choose_individual(store, own, folder, None, as_found=False)
     files = tuple(map(str, own.grammar_files))
-    return Start(f"{winner} of {folder}", str(winner.genotype), own.edits, files, str(folder))
+    return Start(
+        f"{winner} of {folder}", str(winner.genotype), own.edits, files, str(folder), own.ideas
+    )

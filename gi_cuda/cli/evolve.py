@@ -14,6 +14,7 @@ from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import idle_gpu, open_backend
 from gi_cuda.cli.clusters import ClusterCompiles, ObjectiveChoice, OnCluster, evaluating, made_ready
 from gi_cuda.cli.console import console
+from gi_cuda.cli.ideas import Ask, Ideas, ask_for_ideas, with_files
 from gi_cuda.cli.options import (
     LARGEST,
     MOST,
@@ -41,7 +42,7 @@ from gi_cuda.report.untested import untested_words
 from gi_cuda.report.winner import device_words, several_words
 from gi_cuda.results.kinds import Objective
 from gi_cuda.runs.create import create_run, default_folder
-from gi_cuda.runs.run import Run
+from gi_cuda.runs.run import Run, open_run
 from gi_cuda.runs.stored import Plan, stored_untested
 from gi_cuda.search import DEFAULT, PRESETS, find_preset
 
@@ -96,6 +97,8 @@ def command(
     ] = None,
     bnf: Bnf = None,
     scope: Scope = None,
+    ideas: Ideas = None,
+    ask: Ask = None,
     devices: Devices = "all",
     cluster: OnCluster = None,
     cluster_compiles: ClusterCompiles = False,
@@ -127,6 +130,7 @@ def command(
                 target, backend, level, bnf=bnf, scope=scope, edits=wanted, start=begun
             )
             chosen.demand(subject)
+            subject = with_files(subject, ideas)
             chosen_devices = devices_of(backend, devices)
             on = open_backend(backend, chosen_devices)
             where = stack.enter_context(made_ready(where, len(on.devices)))
@@ -136,9 +140,11 @@ def command(
             plan = Plan(*numbers, untested, aim)
             folder = run or default_folder(subject.target.name)
             stack.enter_context(saying_how_to_go_on(folder))
-            opened = stack.enter_context(
-                create_run(subject, folder, plan, begun, overwrite=force, cache=cache, tell=tell)
-            )
+            made = create_run(subject, folder, plan, begun, overwrite=force, cache=cache, tell=tell)
+            if ask is not None:
+                ask_for_ideas(made, ask)
+                made = open_run(folder, cache)
+            opened = stack.enter_context(made)
         for line in _beginning(opened, time):
             say(console, line)
         search(opened, time, where)

@@ -10,12 +10,14 @@ import typer
 from gi_cuda.backends.table import ALL
 from gi_cuda.cli.clusters import ClusterCompiles, OnCluster, evaluating
 from gi_cuda.cli.console import console
+from gi_cuda.cli.ideas import Ask, Ideas, ask_for_ideas, with_files
 from gi_cuda.cli.options import LARGEST, MovedTarget, NoCache, RunPath, cache_unless, follow
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
+from gi_cuda.runs.lock import locked
 from gi_cuda.runs.run import open_run
-from gi_cuda.runs.stored import open_store, stored_plan
+from gi_cuda.runs.stored import keep_ideas, open_store, stored_plan, stored_subject
 
 
 def command(
@@ -25,6 +27,8 @@ def command(
         int | None, typer.Option(min=1, max=LARGEST, help="Go on to so many generations in all.")
     ] = None,
     time: TimeLimit = None,
+    ideas: Ideas = None,
+    ask: Ask = None,
     cluster: OnCluster = None,
     cluster_compiles: ClusterCompiles = False,
     no_cache: NoCache = False,
@@ -33,7 +37,12 @@ def command(
     follow(run, target)
     with open_store(run) as store:
         aim = stored_plan(store).objective
+        if ideas:
+            with locked(run):
+                keep_ideas(store, with_files(stored_subject(store, run), ideas))
     where = evaluating(cluster, aim, compiles=cluster_compiles)
+    if ask is not None:
+        ask_for_ideas(open_run(run, cache_unless(no_cache)), ask)
     with saying_how_to_go_on(run), open_run(run, cache_unless(no_cache)) as opened:
         bred = len(opened.store.generations())
         if generations is not None and generations < bred:

@@ -44,7 +44,8 @@ def open_subject(
     language = check_level(level, backend)
     if not language.compiled:
         source = load_subject(path, backend, bnf=bnf, scope=scope, edits=edits)
-        return replace(source, idle=idle_types(backend))
+        source = replace(source, idle=idle_types(backend))
+        return source if start is None else source.having(start.ideas)
     if bnf is not None or scope is not None:
         raise UserError(
             f"the grammar of {language.name} cannot be given",
@@ -55,6 +56,7 @@ def open_subject(
         return compiled_subject(load_subject(path, backend), level)
     bnf, scope = map(Path, start.grammar_files) if start.grammar_files else (None, None)
     source = load_subject(path, backend, bnf=bnf, scope=scope, edits=start.edits)
+    source = source.having(start.ideas)
     return compiled_subject(source, level, start)
 
 

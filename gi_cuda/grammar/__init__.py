@@ -18,7 +18,7 @@ from gi_cuda.grammar.interface import (
 )
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
-from gi_cuda.grammar.rule import Expansion, Function, Loop, Rule
+from gi_cuda.grammar.rule import Expansion, Function, Hunk, Loop, Rule
 from gi_cuda.grammar.rule_types import (
     ALL_TYPES,
     EDIT_SETS,
@@ -46,6 +46,7 @@ __all__ = [
     "FrontEnd",
     "Function",
     "Grammar",
+    "Hunk",
     "Joined",
     "KeptInclude",
     "LineIndex",

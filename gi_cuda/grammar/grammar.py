@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from gi_cuda.grammar.interface import Rules, Selection
 from gi_cuda.grammar.offers import Changes, Donor, Offers, PlaceClass, RuleFacts, is_deduplicated
 from gi_cuda.grammar.presence import Presence
-from gi_cuda.grammar.rule import Function, Loop, Rule
+from gi_cuda.grammar.rule import Function, Hunk, Loop, Rule
 from gi_cuda.grammar.rule_types import Join, Operation, RuleType, type_of
 from gi_cuda.grammar.scope import Declaration, NameUse, Scope, same_meaning
 from gi_cuda.grammar.steps import steps
@@ -28,6 +28,7 @@ class Grammar(Rules):
         includes: spans of the ``#include`` lines.
         macros: names of the macros that the source defines.
         changes: what a hand-edited ``.scope`` grants and forbids.
+        hunks: the changes of patches, by the special donors that stand for them.
     """
 
     functions: tuple[Function, ...]
@@ -37,6 +38,7 @@ class Grammar(Rules):
     includes: tuple[tuple[int, int], ...] = ()
     macros: frozenset[str] = frozenset()
     changes: Changes = field(default_factory=Changes)
+    hunks: Mapping[str, Hunk] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _views(self) -> dict[object, View]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from gi_cuda.grammar.rule import Expansion, Loop, Rule
+from gi_cuda.grammar.rule import Expansion, Hunk, Loop, Rule
 from gi_cuda.grammar.rule_types import PAPER_TYPES, Operation, RuleType
 from gi_cuda.grammar.source import Source, SourceLine
 from gi_cuda.grammar.untested import Untested
@@ -303,6 +303,8 @@ class Wanted:
         functions: of what a compiler made: those that may evolve beside kernels; None: all.
         notation: texts of a grammar's files, edited by hand, in place of what the front end finds.
         called: what errors call these files.
+        hunks: changes of patches that become rules too, by the donors that stand for them; those of
+            host code do not. Only of source, and not beside ``notation``.
     """
 
     kernels: Sequence[str] | None = None
@@ -310,6 +312,7 @@ class Wanted:
     functions: Collection[str] | None = None
     notation: tuple[str, str] | None = None
     called: tuple[str, str] | None = None
+    hunks: Mapping[str, Hunk] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,21 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Hunk:
+    """A change that a patch makes to whole lines of a source.
+
+    Attributes:
+        start, end: the lines that it replaces, as offsets into the source's text; an empty span
+            where it only adds lines.
+        text: the lines that come in their place.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """A loop that a guard can end.
 

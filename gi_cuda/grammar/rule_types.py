@@ -49,7 +49,7 @@ class Kind:
             that are a step from one of its places, of which each place takes those of its own.
         gap: whether it has no text, so that statements go before it and that is all.
         transforms: whether its donors are the choices of a transformation, of which each place has
-            those that its family found for it.
+            those that its family found for it, or that patches have for it.
     """
 
     words: str
@@ -182,6 +182,7 @@ class RuleType(StrEnum):
     VECTOR = "vector", _transformation("the items of a thread", _VECTORS)
     WARP = "warp", _transformation("the lanes of a row", _LANES)
     SPLIT = "split", _transformation("the blocks that share a loop", _PARTS)
+    IDEA = "idea", Kind("a change that a patch makes", "transforms", deleted=None, transforms=True)
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")
     B16 = "b16", _operand("a 16-bit register")
@@ -194,7 +195,7 @@ class RuleType(StrEnum):
     @property
     def special(self) -> bool:
         """Whether its only donors are special ones."""
-        return bool(self.kind.specials) or self.kind.stepped
+        return bool(self.kind.specials) or self.kind.stepped or self.kind.transforms
 
 
 PAPER_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "paper")

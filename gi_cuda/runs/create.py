@@ -239,6 +239,7 @@ def _facts(
         "target_hash": content_hash(subject.target),
         "target_files": file_hashes(subject.target),
         "grammar_hash": subject.fingerprint,
+        "ideas": [asdict(one) for one in subject.ideas],
         "backend": subject.backend,
         "edits": subject.edits,
         "level": subject.level,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gi_cuda.backends.table import ALL
@@ -19,7 +19,7 @@ from gi_cuda.search import Settings
 from gi_cuda.spec import Target, file_hashes, is_unchanged, load_target
 from gi_cuda.spec.load import FILE_NAME
 from gi_cuda.store import Store
-from gi_cuda.subject import Start, Subject
+from gi_cuda.subject import Idea, Start, Subject
 
 DATABASE = "run.db"
 
@@ -64,7 +64,7 @@ def stored_subject(store: Store, folder: Path) -> Subject:
         scope=scope,
         edits=store.get("edits", "paper"),
         start=stored_start(store),
-    )
+    ).having(stored_ideas(store))
     if not is_unchanged(subject.target, store.get("target_hash")):
         raise UserError(
             "the target changed since this run began",
@@ -81,6 +81,16 @@ def stored_subject(store: Store, folder: Path) -> Subject:
             " new run",
         )
     return replace(subject, untested=left_alone(store))
+
+
+def stored_ideas(store: Store) -> tuple[Idea, ...]:
+    """The patches of others that a stored run's search may take from."""
+    return tuple(store.load("ideas", list[Idea]) or ())
+
+
+def keep_ideas(store: Store, subject: Subject) -> None:
+    """Remember a subject's ideas, with the grammar that they make."""
+    store.put(ideas=[asdict(one) for one in subject.ideas], grammar_hash=subject.fingerprint)
 
 
 def _changed(target: Target, before: Mapping[str, str]) -> str:

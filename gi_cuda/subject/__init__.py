@@ -1,5 +1,6 @@
 """What is evolved: a target's source, or what a compiler makes of it."""
 
+from gi_cuda.subject.idea import Idea
 from gi_cuda.subject.subject import Compiled, Start, Started, Subject, load_subject
 
-__all__ = ["Compiled", "Start", "Started", "Subject", "load_subject"]
+__all__ = ["Compiled", "Idea", "Start", "Started", "Subject", "load_subject"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -39,6 +39,7 @@ from gi_cuda.spec import (
 from gi_cuda.spec.load import keys_of
 from gi_cuda.subject.definitions import Definitions, read_definitions
 from gi_cuda.subject.diffs import files_diff, text_diff, with_defaults
+from gi_cuda.subject.idea import Idea, donors
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -55,6 +56,7 @@ class Start:
         edits: which rule types that run's grammar was asked for.
         grammar_files: the ``.bnf`` and ``.scope`` that it was read from, if it was.
         run: that run's folder; "" in runs of before that was kept.
+        ideas: that run's.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Start:
     edits: str
     grammar_files: tuple[str, ...] = ()
     run: str = ""
+    ideas: tuple[Idea, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ class Subject:
         compiled: where what evolves comes from; None where it is the target's source itself.
         untested: what a search leaves alone, as far as that is known.
         idle: types of rules that it leaves alone, since they make nothing faster on the back end.
+        ideas: patches of others, whose hunks are rules too.
     """
 
     target: Target
@@ -107,6 +111,25 @@ class Subject:
     compiled: Compiled | None = None
     untested: Untested = field(default_factory=Untested, repr=False)
     idle: frozenset[RuleType] = frozenset()
+    ideas: tuple[Idea, ...] = ()
+
+    def having(self, ideas: Sequence[Idea]) -> Subject:
+        """The same with other ideas.
+
+        Raises:
+            UserError: it is no source, or its grammar was edited by hand.
+        """
+        if not ideas:
+            return self
+        if self.compiled or self.grammar_files:
+            raise UserError(
+                "patches can be taken apart beside a source's own grammar alone",
+                where="--ideas",
+                hint="leave --level, --bnf and --scope out",
+            )
+        wanted = Wanted(self.target.kernels, EDIT_SETS[self.edits], hunks=donors(ideas))
+        parsed = self.front_end.read(self.grammar.source, wanted)
+        return replace(self, parsed=parsed, ideas=tuple(ideas))
 
     @property
     def grammar(self) -> Rules:

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import tempfile
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate
-from gi_cuda.grammar import Source, read_files
-from gi_cuda.grammar.macro_values import in_force, said
-from gi_cuda.spec import ParameterKind
 from gi_cuda.subject import Subject
-from gi_cuda.subject.definitions import number_said
-from gi_cuda.subject.diffs import by_path, patch_root
-from gi_cuda.subject.scratch import apply_in_scratch
-
-_MAIL = re.compile(r"From [0-9a-f]{40} ")
+from gi_cuda.subject.patches import new_defaults, patched_source
 
 
 def patched(file: Path, subject: Subject) -> Candidate:
@@ -29,75 +18,10 @@ def patched(file: Path, subject: Subject) -> Candidate:
     Raises:
         UserError: git does not take it, or it changes nothing in the source's files.
     """
-    source = subject.grammar.source
-    texts = _applied(file, subject)
-    if texts == source.files:
-        raise UserError(
-            "the patch changes nothing in the target's source",
-            where=str(file),
-            hint=f"it must be against {subject.target.source}",
-        )
-    try:
-        after = _read(texts, subject)
-    except UserError as error:
-        where = f"{file}, applied: {error.where}" if error.where else str(file)
-        raise UserError(error.what, where=where, hint=error.hint) from None
-    genotype = subject.read(" ".join(_new_defaults(subject, after)))
+    text = file.read_bytes().decode("utf-8", "surrogateescape")
+    after = patched_source(text, subject, str(file))
+    genotype = subject.read(" ".join(new_defaults(subject, after)))
     macros = subject.upstream_macros(genotype)
     configuration = genotype.configuration
     text = subject.device_text(after)
     return Candidate(text, configuration, macros, subject.options(configuration))
-
-
-def _applied(file: Path, subject: Subject) -> dict[str, str]:
-    """The texts of the source's files, by their names, as the patch leaves them."""
-    source = subject.grammar.source
-    text = file.read_bytes().decode("utf-8", "surrogateescape")
-    before = by_path(source, subject.target.source)
-    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
-        folder = Path(scratch) / "repository"
-        folder.mkdir()
-        try:
-            after = apply_in_scratch(before, [text], folder, mailed=bool(_MAIL.match(text)))
-        except UserError as error:
-            root = patch_root(source, subject.target.source)
-            hint = error.hint or (
-                f"it must be against the target's source; paths in it start at {root}:"
-                f" {', '.join(before)}"
-            )
-            raise UserError(error.what, where=str(file), hint=hint) from None
-    return dict(zip(source.files, after.values(), strict=True))
-
-
-def _read(texts: Mapping[str, str], subject: Subject) -> Source:
-    """Changed files as one source. What they include may have changed too."""
-    target = subject.target
-    folder = target.source.resolve().parent
-    main = subject.grammar.source.name
-    changed = {
-        target.source if name == main else folder / name: text for name, text in texts.items()
-    }
-    return read_files(target.source, target.headers, target.build.include, changed).source
-
-
-def _new_defaults(subject: Subject, after: Source) -> Iterator[str]:
-    """Values of parameters that changed files define otherwise, in notation."""
-    old, new = (_said(subject, one) for one in (subject.grammar.source, after))
-    for parameter in subject.target.parameters:
-        name = parameter.name
-        if parameter.kind is ParameterKind.FLAG and (name in old) != (name in new):
-            yield f"{name}={int(name in new)}"
-        elif parameter.kind is ParameterKind.MACRO and old.get(name, ()) != new.get(name, ()):
-            before = old.get(name, ())
-            others = [one for one in new.get(name, ()) if one not in before]
-            yield f"{name}={number_said(others[0]) if others else parameter.default}"
-
-
-def _said(subject: Subject, source: Source) -> dict[str, list[str]]:
-    """What a source's own definitions say that count, by macro."""
-    found: dict[str, list[str]] = {}
-    parameters = {one.name for one in subject.target.parameters}
-    define = subject.target.build.define
-    for macro in in_force(source.text, {n: v for n, v in define.items() if n not in parameters}):
-        found.setdefault(macro.name, []).append(said(macro.body))
-    return found

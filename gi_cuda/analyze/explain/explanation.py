@@ -135,11 +135,19 @@ def describe(subject: Subject, change: Change) -> str:
     text = None if donor is None else subject.grammar.specials.get(donor)
     rule = subject.grammar.rule(place)
     if text is not None and rule.type.kind.transforms:
-        return text.format(function=rule.function)
+        known = rule.type.kind.specials.get(donor or "")
+        return known.format(function=rule.function) if known else _from_idea(subject, donor or "")
     if text is not None and rule.type.special:
         return _special(rule, subject.grammar.text(place), text)
     other = text or ("" if donor is None else _donor(place, donor))
     return change.words.source.format(place=_type(place), donor=other)
+
+
+def _from_idea(subject: Subject, donor: str) -> str:
+    """Where a hunk of a patch comes from."""
+    number, hunk = map(int, donor.rpartition("K")[2].split("h"))
+    idea = subject.ideas[number - 1]
+    return f"takes change {hunk} of {len(idea.hunks)} of {idea.name}"
 
 
 def _special(rule: Rule, own: str, text: str) -> str:

@@ -15,6 +15,7 @@ from random import Random
 
 from gi_cuda.genome import Rates
 from gi_cuda.search.adaptive.guided import Guided
+from gi_cuda.search.adaptive.ideas import idea_genotypes
 from gi_cuda.search.adaptive.knowledge import Knowledge
 from gi_cuda.search.adaptive.parts import (
     Choice,
@@ -152,6 +153,7 @@ def _sweep(history: History, otherwise: Recipe) -> Iterable[Recipe]:
     found = singles(history.variation)
     Random(f"{history.seed}/sweep").shuffle(found)
     found.sort(key=lambda genotype: not is_first(genotype, history.variation))
+    found = [*idea_genotypes(history.variation), *found]
     return (Given(genotype, Origin.SWEEP, (), otherwise) for genotype in found)
 
 

@@ -75,7 +75,8 @@ def _mark(grammar: Grammar, rule: Rule) -> Iterable[Splice]:
 
 
 def _function_of(grammar: Grammar, rule: Rule) -> Function:
-    return next(one for one in grammar.functions if one.start <= rule.start <= one.end)
+    around = (one for one in grammar.functions if one.start <= rule.start <= one.end)
+    return next(around, None) or next(f for f in grammar.functions if f.name == rule.function)
 
 
 def _at_the_beginning(grammar: Grammar, function: Function, after: int) -> Splice:

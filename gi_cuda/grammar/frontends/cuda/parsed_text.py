@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from gi_cuda.grammar.frontends.cuda.analysis import analyse
 from gi_cuda.grammar.frontends.cuda.guard import instrument, touched_loops
@@ -16,6 +17,7 @@ from gi_cuda.grammar.frontends.cuda.schema import schema, telling, unchosen
 from gi_cuda.grammar.frontends.cuda.several import read_files
 from gi_cuda.grammar.frontends.cuda.transformed import (
     Transformed,
+    add_hunks,
     add_sites,
     transform,
     transformations,
@@ -26,12 +28,14 @@ from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.interface import CountedText, ParsedText, Place, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
-from gi_cuda.grammar.rule import Expansion
+from gi_cuda.grammar.rule import Expansion, Hunk
 from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType, specials_of
 from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.splice import spliced
 from gi_cuda.grammar.steps import step_donors
 from gi_cuda.grammar.untested import Untested
+
+NO_HUNKS: Mapping[str, Hunk] = MappingProxyType({})
 
 
 def load_cuda(path: Path, headers: Sequence[Path], include: Sequence[Path]) -> Source:
@@ -43,27 +47,32 @@ def read_cuda(source: Source, wanted: Wanted) -> CudaText:
     """A source as a program."""
     kernels, types = wanted.kernels, wanted.types
     if wanted.notation is None:
-        return CudaText(convert(source, kernels, types))
+        return CudaText(convert(source, kernels, types, wanted.hunks))
     return CudaText(read_grammar(source, *wanted.notation, kernels, types, wanted.called))
 
 
 def convert(
-    source: Source, kernels: Sequence[str] | None = None, types: frozenset[RuleType] = PAPER_TYPES
+    source: Source,
+    kernels: Sequence[str] | None = None,
+    types: frozenset[RuleType] = PAPER_TYPES,
+    hunks: Mapping[str, Hunk] = NO_HUNKS,
 ) -> Grammar:
     """Read a CUDA source as a grammar with rules of the types given.
 
     The kernels named (None: every ``__global__`` function) and the device functions of the file
-    that they reach are read as rules; everything else is fixed text.
+    that they reach are read as rules, and so are hunks; everything else is fixed text.
 
     Raises:
         UserError: there is no kernel, or none of a name asked for.
     """
     analysis = analyse(source, kernels, types)
     add_sites(source, analysis, types)
+    add_hunks(source, analysis, hunks)
     rules = list(named(source, analysis.findings.rules))
     numbers = [source.text[one.start : one.end] for _, one in rules if one.type is RuleType.NUMBER]
     specials = specials_of(types) | step_donors(RuleType.NUMBER, numbers)
-    return assemble(source, analysis, rules, specials)
+    specials |= {name: hunk.text for name, hunk in hunks.items()}
+    return replace(assemble(source, analysis, rules, specials), hunks=hunks)
 
 
 @dataclass(frozen=True)

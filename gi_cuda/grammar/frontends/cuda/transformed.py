@@ -9,17 +9,19 @@ from functools import lru_cache
 
 from gi_cuda.grammar.frontends.cuda.analysis import Analysis
 from gi_cuda.grammar.frontends.cuda.findings import RuleDraft
+from gi_cuda.grammar.frontends.cuda.functions import definitions
 from gi_cuda.grammar.frontends.cuda.transforms import FAMILIES
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
+from gi_cuda.grammar.frontends.cuda.transforms.family import Rewrite
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import (
     LaunchText,
     launch_splices,
 )
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.rule import Expansion
+from gi_cuda.grammar.rule import Expansion, Hunk
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.source import Source
-from gi_cuda.grammar.splice import Splice, spliced
+from gi_cuda.grammar.splice import Splice, replacing, spliced
 
 _BY_TYPE = {family.type: family for family in FAMILIES}
 
@@ -33,6 +35,25 @@ def add_sites(source: Source, analysis: Analysis, types: frozenset[RuleType]) ->
                 RuleDraft(kind, one.at, one.at, one.function, choices=one.choices)
                 for one in family.sites(code)
             ]
+
+
+def add_hunks(source: Source, analysis: Analysis, hunks: Mapping[str, Hunk]) -> None:
+    """Add a rule for each place where hunks begin, with all of these as its choices.
+
+    Those in host functions are left out: a search launches kernels itself. A hunk outside the
+    functions that evolve belongs to the next one.
+    """
+    macros = analysis.findings.macros.names
+    hosts = [one.outer for one in definitions(analysis.root, source.text, macros) if not one.device]
+    at: dict[int, list[str]] = {}
+    for name, hunk in hunks.items():
+        if not any(one.start_byte <= hunk.start < one.end_byte for one in hosts):
+            at.setdefault(hunk.start, []).append(name)
+    for start, names in at.items():
+        ahead = (k for k, one in enumerate(analysis.functions) if start <= one.end)
+        function = next(ahead, len(analysis.functions) - 1)
+        draft = RuleDraft(RuleType.IDEA, start, start, function, choices=tuple(names))
+        analysis.findings.rules.append(draft)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +77,8 @@ class Transformed:
 def transformations(
     grammar: Grammar, expansions: Mapping[str, Expansion]
 ) -> tuple[tuple[str, str], ...]:
-    """The transformations among expansions, as rule and choice, in the order of the families."""
+    """The transformations among expansions, as rule and choice: hunks of patches, then all others
+    in the order of the families."""
     found = [
         (name, one.body)
         for name, one in expansions.items()
@@ -65,7 +87,8 @@ def transformations(
     order = {kind: at for at, kind in enumerate(_BY_TYPE)}
     return tuple(
         sorted(
-            found, key=lambda one: (order[grammar.rule(one[0]).type], grammar.rule(one[0]).start)
+            found,
+            key=lambda one: (order.get(grammar.rule(one[0]).type, -1), grammar.rule(one[0]).start),
         )
     )
 
@@ -93,8 +116,7 @@ def transform(
             at = None if at is None else one.place(at)
         if at is None:
             continue
-        code = read_code(source)
-        rewrite = _BY_TYPE[rule.type].rewrite(code, at, choice)
+        rewrite = _rewrite(grammar, source, at, rule.type, choice)
         if rewrite is None:
             continue
         source = spliced(source, rewrite.splices)
@@ -104,6 +126,20 @@ def transform(
         made.append(name)
     launches, unknown = _launches(grammar.source, shape, moved)
     return Transformed(spliced(source, launches), shape, tuple(made), unknown)
+
+
+def _rewrite(
+    grammar: Grammar, source: Source, at: int, kind: RuleType, choice: str
+) -> Rewrite | None:
+    """Make one transformation; None where its conditions do not hold: those of a hunk are that what
+    it replaces is there still."""
+    hunk = grammar.hunks.get(choice)
+    if hunk is None:
+        return _BY_TYPE[kind].rewrite(read_code(source), at, choice)
+    own = grammar.source.text[hunk.start : hunk.end]
+    if not source.text.startswith(own, at):
+        return None
+    return Rewrite((replacing(at, at + len(own), hunk.text),))
 
 
 def _launches(

@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.cheats import targets
+from tests.cheats import CHEATS, targets
 from tests.cheats.trying import certified
-from tests.sweeps import sweep
+from tests.sweeps import broad, sweep
 
 
 @pytest.mark.usefixtures("few_processes")
 @pytest.mark.parametrize("target", sweep(targets("host"), "sizes"))
 def test_no_cheat_is_certified(target: str, tmp_path: Path) -> None:
     assert certified(target, "host", tmp_path / "run") == []
+
+
+@broad
+@pytest.mark.usefixtures("few_processes")
+@pytest.mark.parametrize("target", dict.fromkeys(c.target for c in CHEATS if not c.harmless))
+def test_none_is_with_a_transformation(target: str, tmp_path: Path) -> None:
+    assert certified(target, "host", tmp_path / "run", transformed=True) == []

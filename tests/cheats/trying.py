@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.analyze.compare.comparison import compare
@@ -16,7 +17,7 @@ from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
-from gi_cuda.subject import load_subject
+from gi_cuda.subject import Subject, load_subject
 from gi_cuda.upstream.steps import in_one, steps
 from gi_cuda.upstream.submission import validate_steps
 from tests.cheats import CHEATS, FOLDER, Cheat
@@ -25,17 +26,31 @@ GAIN = 1.5
 """What a cheat that works gains at least. One that is harmless gains nothing where it does not."""
 
 
-def certified(target: str, backend: str, folder: Path) -> list[str]:
+def certified(target: str, backend: str, folder: Path, *, transformed: bool = False) -> list[str]:
     """Who certifies which of a target's cheats.
 
     Args:
         folder: for the run.
+        transformed: whether each cheat is tried with each transformation that the source offers it,
+            in place of alone. Those that are harmless are not: these may be faster then.
     """
     cheats = [one for one in CHEATS if one.target == target and backend in one.backends]
-    subject = load_subject(FOLDER / target, backend)
+    subject = load_subject(FOLDER / target, backend, edits="transforms" if transformed else "paper")
+    if transformed:
+        cheats = [other for one in cheats if not one.harmless for other in _with(one, subject)]
     with create_run(subject, folder, Plan("barracuda", SETTINGS, 1, 1, 2)) as run:
         found = [*searched(run, cheats), *validated(run, cheats), *compared(run, cheats)]
         return [*found, *patched(run, cheats)]
+
+
+def _with(cheat: Cheat, subject: Subject) -> Iterator[Cheat]:
+    """A cheat with one transformation more: of each that there is the first and the last choice."""
+    view = subject.grammar.under(subject.read(cheat.genotype).configuration.macros)
+    for rule in subject.grammar.rules:
+        if rule.type.kind.transforms and rule.name in view.mutable:
+            for choice in dict.fromkeys((rule.choices[0], rule.choices[-1])):
+                genotype = f"{cheat.genotype} <{rule.name}><{choice}>"
+                yield replace(cheat, genotype=genotype, trick=f"{cheat.trick}, {choice}")
 
 
 def gains(cheat: Cheat, speed_up: SpeedUp | None) -> bool:

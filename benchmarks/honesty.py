@@ -4,7 +4,8 @@
 be faster, and counts those that are called so. ``python -m benchmarks.honesty intervals`` validates
 winners of searches where there is something to gain, each many times, and asks whether the interval
 of one validation holds the speed-up of the next one. ``--busy 2`` keeps two processors busy
-meanwhile.
+meanwhile. With ``--preset adaptive`` lines change and kernels are transformed as well, of a kernel
+that hardly takes time beside another one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from gi_cuda.analyze.finalists import finalists, select_winner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.grammar import EDIT_SETS, convert, read_source, write_bnf, write_scope
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run, open_run
@@ -82,6 +84,20 @@ __global__ void copy(const float *in, float *out, int n)
 }
 """
 
+SMALL = """
+__global__ void small(const float *in, float *few, int m)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < m) {
+        float sum = 0.0f;
+        for (int k = 0; k < 8; k++)
+            sum += expf(-in[k]) / (1.0f + in[i]);
+        few[i] = sum;
+    }
+}
+"""
+"""Launched besides, with one block: whatever is done to it, nothing can be gained."""
+
 NULL = {"copy": COPY, "shuffled": SHUFFLED}
 
 DATA = """
@@ -90,14 +106,14 @@ import numpy as np
 
 def case(seed, n):
     rng = np.random.default_rng(seed)
-    return {"in": rng.random(n, dtype=np.float32), "n": n}
+    return {"in": rng.random(n, dtype=np.float32), "n": n, "m": 60}
 """
 
 TARGET = """
 [target]
 name = "honesty"
 source = "kernel.cu"
-kernels = ["copy"]
+kernels = ["copy", "small"]
 [[parameter]]
 name = "TAG"
 values = { from = %d, to = %d }
@@ -112,16 +128,31 @@ name = "out"
 type = "float32"
 size = "n"
 role = "output"
+[[buffer]]
+name = "few"
+type = "float32"
+size = "m"
+role = "output"
 [[scalar]]
 name = "n"
+type = "int32"
+[[scalar]]
+name = "m"
 type = "int32"
 [[launch]]
 kernel = "copy"
 grid = "(n + 63) / 64"
 block = "64"
 args = ["in", "out", "n"]
+[[launch]]
+kernel = "small"
+grid = "1"
+block = "64"
+args = ["in", "few", "m"]
 [oracle]
-kind = "exact"
+kind = "tolerance"
+relative = 1e-4
+absolute = 1e-4
 [[case]]
 name = "train"
 role = "train"
@@ -148,23 +179,34 @@ def busy(number: int) -> Iterator[None]:
 
 @contextmanager
 def searched(
-    kernel: str, values: range, default: int, seed: int, folder: Path, backend: str
+    kernel: str,
+    values: range,
+    default: int,
+    seed: int,
+    folder: Path,
+    backend: str,
+    preset: str = "tune",
 ) -> Iterator[Run]:
     """A finished search over the one parameter of a kernel, two generations of it."""
     folder.mkdir()
-    (folder / "kernel.cu").write_text(kernel % default)
+    (folder / "kernel.cu").write_text(kernel % default + SMALL)
     (folder / "data.py").write_text(DATA)
+    how = PRESETS[preset]
     (folder / "target.toml").write_text(TARGET % (values[0], values[-1], default))
-    subject = open_subject(folder, backend, "source")
+    bnf, scope = folder / "small.bnf", folder / "small.scope"
+    grammar = convert(read_source(folder / "kernel.cu"), ["small"], EDIT_SETS[how.edits])
+    bnf.write_text(write_bnf(grammar))
+    scope.write_text(write_scope(grammar))
+    subject = open_subject(folder, backend, "source", edits=how.edits, bnf=bnf, scope=scope)
     workers = 1 if backend == "cuda" else 2
-    plan = Plan("tune", PRESETS["tune"].settings.having(min(60, len(values)), 2), seed, workers, 2)
+    plan = Plan(preset, how.settings.having(min(60, len(values)), 2), seed, workers, 2)
     with create_run(subject, folder / "run", plan) as run:
         for _ in run.evolution().run():
             pass
         yield run
 
 
-def null(seeds: range, backend: str, console: Console) -> None:
+def null(seeds: range, backend: str, preset: str, console: Console) -> None:
     """Search where nothing can be gained."""
     found: Counter[str] = Counter()
     winners = refused = 0
@@ -173,7 +215,7 @@ def null(seeds: range, backend: str, console: Console) -> None:
         with tempfile.TemporaryDirectory(prefix="gi-cuda-honesty-") as scratch:
             try:
                 folder = Path(scratch) / name
-                with searched(NULL[name], range(1, 401), 1, seed, folder, backend) as run:
+                with searched(NULL[name], range(1, 401), 1, seed, folder, backend, preset) as run:
                     mine = Counter(
                         str(one.outcome)
                         for generation in run.store.generations()
@@ -186,7 +228,7 @@ def null(seeds: range, backend: str, console: Console) -> None:
                 continue
         found += mine
         winners += winner is not None
-        said = f"; a winner: {winner.validation.overall}" if winner else ""
+        said = f"; a winner: {winner.genotype} {winner.validation.overall}" if winner else ""
         if winner or mine["faster"]:
             console.print(f"{seed} {name}: {dict(mine)}{said}", highlight=False)
     right = sum(found.values())
@@ -247,6 +289,7 @@ def main() -> None:
     parser.add_argument("question", choices=("null", "intervals"))
     parser.add_argument("--backend", default="host")
     parser.add_argument("--busy", type=int, default=0, help="processes that compute meanwhile")
+    parser.add_argument("--preset", default="tune", help="null: how to search")
     parser.add_argument("--searches", type=int, default=200, help="null: searches")
     parser.add_argument("--seed", type=int, default=0, help="null: of the first search")
     parser.add_argument("--winners", type=int, default=5, help="intervals: winners")
@@ -256,7 +299,7 @@ def main() -> None:
     with busy(options.busy):
         if options.question == "null":
             seeds = range(options.seed, options.seed + options.searches)
-            null(seeds, options.backend, console)
+            null(seeds, options.backend, options.preset, console)
         else:
             intervals(options.winners, options.times, options.backend, console)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -252,6 +252,28 @@ def is_guarded(code: Code, kernel: Function, axis: str) -> bool:
                 if words & names or any(geometry(n, code.text) for n in descend(one)):
                     return True
     return False
+
+
+def shape_along(
+    code: Code, kernel: Function, field: str, values: Mapping[str, int]
+) -> dict[str, int]:
+    """Return how launches change, by the keys of :class:`gi_cuda.spec.shape.Shape`: exactly along
+    the axes on which the kernel is not guarded.
+
+    Args:
+        field: ``threads`` or ``items``.
+        values: its value, by axis.
+    """
+    changed = {f"{kernel.name}.{field}.{axis}": value for axis, value in values.items()}
+    exact = (axis for axis in values if not is_guarded(code, kernel, axis))
+    return changed | {f"{kernel.name}.exact.{axis}": 1 for axis in exact}
+
+
+def parameter_names(code: Code, kernel: Function) -> frozenset[str]:
+    """Return the names of a kernel's parameters."""
+    nodes = (one for one in descend(kernel.node) if one.type == "parameter_declaration")
+    names = (name_node(one.child_by_field_name("declarator")) for one in nodes)
+    return frozenset(code.span(one) for one in names if one is not None)
 
 
 def declared_names(node: Node, code: Code) -> Iterator[str]:

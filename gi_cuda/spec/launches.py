@@ -15,7 +15,7 @@ from gi_cuda.spec.cases import CaseData, typed_scalar
 from gi_cuda.spec.expression import Expression, ExpressionError
 from gi_cuda.spec.images import Surface, Texture, View
 from gi_cuda.spec.passed import Struct
-from gi_cuda.spec.shape import shaped
+from gi_cuda.spec.shape import InexactLaunch, shaped
 from gi_cuda.spec.target import Configuration, KernelStep, LaunchSequence, Scalar, Target
 
 
@@ -339,7 +339,10 @@ class _Planner:
     def _geometry(self, step: KernelStep) -> _Geometry:
         grid = self._extent(step, "grid", step.grid, _GRID_LIMITS)
         block = self._extent(step, "block", step.block, _BLOCK_LIMITS)
-        grid, block = shaped(step.kernel, grid, block, self._configuration)
+        try:
+            grid, block = shaped(step.kernel, grid, block, self._configuration)
+        except InexactLaunch as error:
+            raise self.error(f"{step.kernel}: {error}", step.line, *step.block) from None
         if any(count > most for count, most in zip(grid, _GRID_LIMITS, strict=True)):
             blocks = " x ".join(map(str, grid))
             raise self.error(f"{step.kernel}: a grid of {blocks}", step.line, *step.grid)

@@ -13,30 +13,52 @@ from gi_cuda.spec.target import Configuration
 _AXES = ("x", "y", "z")
 
 
+class InexactLaunch(ValueError):
+    """A launch that cannot have an exact shape: its threads would do more work than before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How a transformation changes the launches of a kernel along one axis.
 
-    In a configuration its fields have the keys ``KERNEL.threads.x``, ``KERNEL.items.x`` and
-    ``KERNEL.times.x``, where the kernel is named without namespaces and template arguments.
+    In a configuration its fields have the keys ``KERNEL.threads.x``, ``KERNEL.items.x``,
+    ``KERNEL.times.x`` and ``KERNEL.exact.x``, where the kernel is named without namespaces and
+    template arguments.
 
     Attributes:
-        threads: threads of a block; 0: as the target says.
+        threads: threads of a block; 0: as the target says, or of an exact shape as many as do the
+            work of the block that the target says.
         items: how many blocks' work a block does.
         times: how many threads do the work of one.
+        exact: 1 where the work has to be that of whole old blocks, because the kernel does not
+            compare its index with the size of its data; else 0.
     """
 
     threads: int = 0
     items: int = 1
     times: int = 1
+    exact: int = 0
 
     def extents(self, grid: int, block: int) -> tuple[int, int]:
         """Blocks of the grid and threads of a block, where the target has these.
 
-        There are as many threads as the work takes, rounded up to a whole block.
+        There are as many threads as the work takes, rounded up to a whole block. Of an exact
+        shape, whole blocks do the work of each old block: four of 64 threads that of 256.
+
+        Raises:
+            InexactLaunch: the shape is exact, and an old block is no whole number of new ones.
         """
-        threads = self.threads or block
-        return -(-grid * block * self.times // (threads * self.items)), threads
+        if not self.exact:
+            threads = self.threads or block
+            return -(-grid * block * self.times // (threads * self.items)), threads
+        threads = self.threads or max(1, block // self.items)
+        blocks, rest = divmod(block, threads * self.items)
+        if rest:
+            raise InexactLaunch(
+                f"the work of {block} threads cannot be that of whole blocks of {threads} threads"
+                f" with {self.items} items each"
+            )
+        return grid * blocks * self.times, threads
 
     @classmethod
     def of(cls, kernel: str, axis: str, configuration: Configuration) -> Shape:
@@ -75,17 +97,26 @@ def launch_words(kernel: str, shape: Mapping[str, int]) -> str:
     """
     shapes = {axis: Shape.of(kernel, axis, shape) for axis in _AXES}
     changed = {axis: one for axis, one in shapes.items() if one != Shape()}
-    words = [f"grid.{axis} = {_blocks(axis, one)}" for axis, one in changed.items()]
+    words = [_extent(axis, one) for axis, one in changed.items()]
     threads = {axis: one.threads for axis, one in changed.items() if one.threads}
     if threads:
         along = "" if tuple(threads) == _AXES[: len(threads)] else f" along {' and '.join(threads)}"
         words.append(f"blocks of {' x '.join(map(str, threads.values()))} threads{along}")
     *first, last = words
-    return (
-        f"launch {kernel} with {', '.join(first)} and {last}"
-        if first
-        else (f"launch {kernel} with {last}")
-    )
+    only = [
+        f"old block.{axis} is a multiple of {(one.threads or 1) * one.items}"
+        for axis, one in changed.items()
+        if one.exact
+    ]
+    condition = f", only where {' and '.join(only)}" if only else ""
+    return f"launch {kernel} with {', '.join(first)}{' and ' * bool(first)}{last}{condition}"
+
+
+def _extent(axis: str, shape: Shape) -> str:
+    """Return the formula for the new number of blocks along an axis, or of threads in each."""
+    if shape.exact and not shape.threads:
+        return f"block.{axis} = old block.{axis} / {shape.items}"
+    return f"grid.{axis} = {_blocks(axis, shape)}"
 
 
 def _blocks(axis: str, shape: Shape) -> str:
@@ -97,4 +128,6 @@ def _blocks(axis: str, shape: Shape) -> str:
         factors.append(f"old block.{axis}")
         factor, divisor = shape.times, shape.threads * shape.items
     product = " * ".join([*factors, *([str(factor)] if factor > 1 else [])])
-    return product if divisor == 1 else f"ceil({product} / {divisor})"
+    if divisor == 1:
+        return product
+    return f"{product} / {divisor}" if shape.exact else f"ceil({product} / {divisor})"

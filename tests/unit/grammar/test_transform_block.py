@@ -36,7 +36,6 @@ DECLINED = {
     "one thread of each block": f"{INDEX} if (threadIdx.x == 0 && i < n) a[i] = 0;",
     "a number in the place of blockDim": "int i = blockIdx.x * 256 + threadIdx.x;"
     " if (i < n) a[i] = 0;",
-    "an axis that is not compared": f"{INDEX} {Y} if (i < n) a[y * n + i] = 0;",
     "the second axis alone": f"{Y} if (y < n) a[y] = 0;",
     "shared memory": f"__shared__ int s[256]; {INDEX} if (i < n) s[i % 256] = a[i] = 0;",
     "a barrier": f"{INDEX} __syncthreads(); if (i < n) a[i] = 0;",

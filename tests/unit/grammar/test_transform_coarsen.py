@@ -312,11 +312,6 @@ __global__ void k(float *a, float *b, int n) {
 }
 
 DECLINED = {
-    "no comparison of the index": """
-__global__ void k(float *a) {
-    a[blockIdx.x * blockDim.x + threadIdx.x] = 0;
-}
-""",
     "a barrier": """
 __global__ void k(float *a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import AXES, Code, Function
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
-from gi_cuda.grammar.frontends.cuda.transforms.indices import indices, is_guarded
+from gi_cuda.grammar.frontends.cuda.transforms.indices import indices, shape_along
 from gi_cuda.grammar.rule_types import RuleType
 
 
@@ -14,7 +14,8 @@ class Block(Family):
     """``<block_kernel.cu_41><block_K256>`` launches the kernel with blocks of 256 threads.
 
     The kernel stays as it is. The grid follows from the block, so that there are as many threads as
-    before along each axis, or up to a block more; so the kernel has to compare its index.
+    before along each axis. A kernel that compares its index may have up to a block more. For any
+    other kernel, whole new blocks have to make up an old one: four of 64 threads one of 256.
     """
 
     type = RuleType.BLOCK
@@ -31,8 +32,8 @@ class Block(Family):
         kernel = code.function_at(at)
         if kernel is None or len(_axes(code, kernel)) != len(shape(choice)):
             return None
-        threads = zip(AXES, shape(choice), strict=False)
-        return Rewrite((), {f"{kernel.name}.threads.{axis}": count for axis, count in threads})
+        threads = dict(zip(AXES, shape(choice), strict=False))
+        return Rewrite((), shape_along(code, kernel, "threads", threads))
 
 
 def shape(choice: str) -> tuple[int, ...]:
@@ -46,6 +47,4 @@ def _axes(code: Code, kernel: Function) -> tuple[str, ...]:
         return ()
     found = indices(code, kernel)
     axes = found.axes()
-    if not found.plain or axes != AXES[: len(axes)]:
-        return ()
-    return axes if all(is_guarded(code, kernel, axis) for axis in axes) else ()
+    return axes if found.plain and axes == AXES[: len(axes)] else ()

@@ -22,6 +22,8 @@ from gi_cuda.grammar.frontends.cuda.transforms.indices import (
     declared_as,
     indices,
     is_guarded,
+    parameter_names,
+    shape_along,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import conjuncts, read_bound
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes
@@ -29,6 +31,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, inde
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, indent, newline, opening, replacing
 
+_ASSIGNS = frozenset({"assignment_expression", "update_expression"})
 _CHOICE = re.compile(r"coarsen_K(\d+)([yz]?)")
 
 
@@ -50,14 +53,16 @@ class Coarsen(Family):
 
     Elsewhere (other conditions, early returns) the whole body stands in the loop, with
     ``(blockIdx.x * 4 + item)`` in the place of ``blockIdx.x``; a kernel with a loop over the grid
-    stays as it is. The grid is a quarter as wide. The kernel compares its index, so the answers are
-    the same with the grid as it was.
+    stays as it is. The grid is a quarter as wide. The answers are the same with the grid as it was.
+
+    Where the kernel does not compare its index, the grid stays and the block has a quarter of its
+    threads.
     """
 
     type = RuleType.COARSEN
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """Each kernel whose threads work alone and compare their index."""
+        """Each kernel whose threads work alone."""
         for kernel in code.kernels:
             axes = _axes(code, kernel)
             choices = [one for one in self.type.kind.specials if _read(one)[1] in axes]
@@ -70,7 +75,7 @@ class Coarsen(Family):
         count, axis = _read(choice)
         if kernel is None or axis not in _axes(code, kernel):
             return None
-        shape = {f"{kernel.name}.items.{axis}": count}
+        shape = shape_along(code, kernel, "items", {axis: count})
         if any(strided == axis for strided, _ in indices(code, kernel).strides):
             return Rewrite((), shape)  # it has a loop over the grid, however large that is
         item = fresh("item", code, kernel)
@@ -91,8 +96,24 @@ def _axes(code: Code, kernel: Function) -> frozenset[str]:
     """The axes along which a kernel can be coarsened."""
     if not code.alone(kernel, conditional=True) or not _leaves_by_continue(kernel):
         return frozenset()
-    axes = {one.axis for one in indices(code, kernel).found}
-    return frozenset(axis for axis in axes if is_guarded(code, kernel, axis))
+    found = indices(code, kernel)
+    strided = {axis for axis, _ in found.strides}
+    used = strided | {told[1] for one in found.others if (told := geometry(one, code.text))}
+    carried = _changes_parameter(code, kernel)
+    return frozenset(
+        one.axis
+        for one in found.found
+        if (one.axis not in used or is_guarded(code, kernel, one.axis))
+        and (one.axis in strided or not carried)
+    )
+
+
+def _changes_parameter(code: Code, kernel: Function) -> bool:
+    """Tell whether an item would find another value of a parameter than the item before it."""
+    names = parameter_names(code, kernel)
+    nodes = [one for one in descend(kernel.body) if one.type in _ASSIGNS]
+    targets = (one.child_by_field_name(x) for one in nodes for x in ("left", "argument"))
+    return any(one is not None and code.span(one) in names for one in targets)
 
 
 def _leaves_by_continue(kernel: Function) -> bool:

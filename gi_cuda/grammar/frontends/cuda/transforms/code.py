@@ -27,7 +27,7 @@ NESTS = LOOPS | {"switch_statement", "lambda_expression"}
 """Nodes in which a ``return`` leaves another thing than the body of a loop around all of it."""
 
 TOGETHER = re.compile(
-    r"__shared__|__syncthreads|__syncwarp|__shfl|__ballot|__any|__all|__match|__reduce|__activemask"
+    r"__shared__|__syncthreads|__syncwarp|(?<![a-z])shfl|__ballot|__any|__all|__match|__reduce|__activemask"
     r"|_block\b|cooperative_groups|\bcg\b|this_thread|this_grid|tiled_partition|\basm\b|\bgoto\b"
     r"|\bwarpSize\b|\b__launch_bounds__\b|%laneid|cudaLaunch|\bclock"
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -12,6 +12,7 @@ from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, declarators, na
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, geometry
 
 _MULTIPLIES = re.compile(r"__u?mul24")
+_LOADS = frozenset({"subscript_expression", "pointer_expression"})
 _COMPARES = frozenset({"<", "<=", ">", ">=", "!=", "=="})
 
 
@@ -207,10 +208,9 @@ def declared_as(index: Index) -> tuple[Node, Node] | None:
 
 
 def index_names(code: Code, kernel: Function, axis: str) -> frozenset[str]:
-    """The variables that are computed from a kernel's index along an axis."""
+    """The variables that are computed from a kernel's index along an axis, not loaded by it."""
     known: set[str] = set()
-    where = [one.node for one in indices(code, kernel).found if one.axis == axis]
-    spans = [(one.start_byte, one.end_byte) for one in where]
+    where = {one.node.id for one in indices(code, kernel).found if one.axis == axis}
     for node in descend(kernel.body):
         if node.type == "init_declarator":
             name, value = (
@@ -226,8 +226,7 @@ def index_names(code: Code, kernel: Function, axis: str) -> frozenset[str]:
             continue
         if name is None or value is None:
             continue
-        holds = any(value.start_byte <= a and b <= value.end_byte for a, b in spans)
-        if holds or code.words(value) & known:
+        if any(one.id in where or _word(code, one) & known for one in _computed(value)):
             known.add(code.span(name))
     return frozenset(known)
 
@@ -237,21 +236,52 @@ def is_guarded(code: Code, kernel: Function, axis: str) -> bool:
     decides what a thread does."""
     names = index_names(code, kernel, axis)
     for node in descend(kernel.body):
-        if node.type == "for_statement" or node.type == "if_statement":
-            condition = node.child_by_field_name("condition")
-        else:
+        if node.type not in ("for_statement", "if_statement"):
             continue
+        condition = node.child_by_field_name("condition")
         for one in descend(condition) if condition is not None else ():
             operator = one.child_by_field_name("operator")
-            if (
-                one.type == "binary_expression"
-                and operator is not None
-                and operator.type in _COMPARES
-            ):
-                words = code.words(one)
-                if words & names or any(geometry(n, code.text) for n in descend(one)):
-                    return True
+            if one.type != "binary_expression" or operator is None:
+                continue
+            told = (_word(code, n) & names or geometry(n, code.text) for n in _computed(one))
+            if operator.type in _COMPARES and any(told):
+                return True
     return False
+
+
+def _computed(node: Node) -> Iterator[Node]:
+    """The nodes of an expression, without those that say what is loaded: ``i`` of ``a[i]``."""
+    yield node
+    if node.type not in _LOADS:
+        for child in node.children:
+            yield from _computed(child)
+
+
+def _word(code: Code, node: Node) -> frozenset[str]:
+    """The identifier that a node is, with those that come with it as a macro."""
+    return code.words(node) if node.type == "identifier" else frozenset()
+
+
+def shape_along(
+    code: Code, kernel: Function, field: str, values: Mapping[str, int]
+) -> dict[str, int]:
+    """Return how launches change, by the keys of :class:`gi_cuda.spec.shape.Shape`: exactly along
+    the axes on which the kernel is not guarded.
+
+    Args:
+        field: ``threads`` or ``items``.
+        values: its value, by axis.
+    """
+    changed = {f"{kernel.name}.{field}.{axis}": value for axis, value in values.items()}
+    exact = (axis for axis in values if not is_guarded(code, kernel, axis))
+    return changed | {f"{kernel.name}.exact.{axis}": 1 for axis in exact}
+
+
+def parameter_names(code: Code, kernel: Function) -> frozenset[str]:
+    """Return the names of a kernel's parameters."""
+    nodes = (one for one in descend(kernel.node) if one.type == "parameter_declaration")
+    names = (name_node(one.child_by_field_name("declarator")) for one in nodes)
+    return frozenset(code.span(one) for one in names if one is not None)
 
 
 def declared_names(node: Node, code: Code) -> Iterator[str]:

@@ -109,6 +109,15 @@ def rounding(grid: str, block: BlockExtent, floating: Callable[[str], bool]) -> 
     return _Formula(grid, block, floating).rounding
 
 
+def with_old_block(grid: str, block: BlockExtent, old: str) -> str:
+    """Write a block's old extent in a formula, in the place of variables that get the new one.
+
+    Where ``threads`` is to change from 256 to 64, ``n / threads`` becomes ``n / 256``.
+    """
+    formula = _Formula(grid, BlockExtent("", 0, block.renewed), lambda _: False)
+    return formula.replaced([(node, less, old) for node, less in formula.uses])
+
+
 class _Formula:
     """An expression for the number of blocks along an axis; see :func:`new_blocks`."""
 
@@ -119,8 +128,8 @@ class _Formula:
         self._node = expression(text)
         tight = _TIGHT.search(text) is not None and _SPACED.search(text) is None
         self._around = "" if tight else " "
-        self._uses = list(self._found(self._node)) if self._node is not None else []
-        self.rounding = self._rounding() if self._uses else None
+        self.uses = list(self._found(self._node)) if self._node is not None else []
+        self.rounding = self._rounding() if self.uses else None
 
     def _span(self, node: Node) -> str:
         return self._text[node.start_byte - len(HEAD) : node.end_byte - len(HEAD)]
@@ -222,12 +231,12 @@ class _Formula:
         if self.rounding is None:
             return None
         changes = []
-        for node, less in self._uses:
+        for node, less in self.uses:
             items = self._items(node, shape)
             if items is None:
                 return None
             changes.append((node, less, items))
-        candidates = [self._replaced(changes)]
+        candidates = [self.replaced(changes)]
         if self.rounding is Rounding.DOWN and len(changes) == 1:
             candidates += self._rounded_up(*changes[0])
         return next((one for one in candidates if self._is_right(one, shape)), None)
@@ -249,7 +258,7 @@ class _Formula:
         """Return an operation, with spaces around the operator if the formula has them."""
         return f"{left}{self._around}{operator}{self._around}{right}"
 
-    def _replaced(self, changes: Sequence[tuple[Node, int, str]]) -> str:
+    def replaced(self, changes: Sequence[tuple[Node, int, str]]) -> str:
         """Return the formula with other numbers in the places of the block's."""
         text, end = "", len(HEAD)
         for node, less, items in changes:
@@ -258,7 +267,8 @@ class _Formula:
             if count is not None and node.type == "number_literal":
                 text += re.sub(r"^\w+?(?=[uUlLzZ.]|$)", str(count - less), own)
             else:
-                whole = count is not None or items == own or _takes_product(node)
+                name = items.isidentifier() or items == own
+                whole = count is not None or name or _takes_product(node)
                 text += items if whole else f"({items})"
             end = node.end_byte
         text += self._text[end - len(HEAD) :]
@@ -280,7 +290,7 @@ class _Formula:
         count = literal(items)
         added = self._binary(items, "-", 1) if count is None else str(count - 1)
         before = self._text[: left.start_byte - len(HEAD)]
-        divisor = self._replaced([(node, 0, items)])[left.end_byte - len(HEAD) :]
+        divisor = self.replaced([(node, 0, items)])[left.end_byte - len(HEAD) :]
         yield f"{before}({self._binary(self._span(inner), '+', added)}){divisor}"
 
     def _is_right(self, text: str, shape: Shape) -> bool:
@@ -318,6 +328,8 @@ class _Formula:
         factor, divisor = ratio.numerator, ratio.denominator
         if text:
             factor, divisor = shape.times, shape.threads * shape.items
+            if shape.exact:
+                text, divisor = f"({self._binary(text, '/', divisor)})", 1
         count = literal(self._text)
         if count is not None and not text:
             return str(-(-count * factor // divisor))

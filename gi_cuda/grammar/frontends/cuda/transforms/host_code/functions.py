@@ -122,6 +122,10 @@ class HostFunction:
         """Tell whether a name has a floating-point type at an offset."""
         return is_floating(self._type(name, at) or self._kinds.declared.get(name, ""))
 
+    def constant(self, name: str, at: int) -> int | None:
+        """Return the number that a macro or constant of the file is; None of other names."""
+        return self._kinds.constant(name) if self.find(name, at) is None else None
+
     def is_steady(self, span: Span, at: int) -> bool:
         """Tell whether an expression has the same value and meaning further down, at an offset.
 

@@ -19,6 +19,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import (
     function,
     is_floating,
     is_integral,
+    literal,
 )
 from gi_cuda.grammar.presence import Macro, read_presence
 
@@ -90,13 +91,28 @@ class HostKinds:
                 found.setdefault(one.name, []).append(one)
         return found | {name: list(own) for name, own in self._code.macros.items()}
 
+    def constant(self, name: str) -> int | None:
+        """Return the number that a macro or constant of the file always is; None of other names."""
+        values = [value for own, value in self._constants if own == name]
+        values += [
+            one.body if one.parameters is None and not one.directive.region else ""
+            for one in self.macros.get(name, ())
+        ]
+        return literal(values[0]) if len(values) == 1 else None
+
+    @cached_property
+    def _constants(self) -> tuple[tuple[str, str], ...]:
+        """Return the names that are declared outside functions, with the values of constants."""
+        roots = (self._code.root, *map(_header, self._code.source.beside))
+        return tuple((name, value) for root in roots for name, _, value in _declared(root))
+
     @cached_property
     def declared(self) -> dict[str, str]:
         """Return the types of variables of the file, of members of classes and of template
         parameters, by name; "" where two of a name differ."""
         found: dict[str, str] = {}
         for root in (self._code.root, *map(_header, self._code.source.beside)):
-            for name, type in _declared(root):
+            for name, type, _ in _declared(root):
                 _add(found, name, type)
         return found
 
@@ -206,15 +222,17 @@ def _header(text: str) -> Node:
     return parse(read(text, read_presence(text)).code)
 
 
-def _declared(root: Node) -> Iterator[tuple[str, str]]:
-    """Return the names and types of what is declared outside functions."""
+def _declared(root: Node) -> Iterator[tuple[str, str, str]]:
+    """Return the names and types of what is declared outside functions, and constants' values."""
     for node in _outside_functions(root):
         type = node.child_by_field_name("type")
         if node.type == "enumerator":
-            yield _text(node.child_by_field_name("name")), "int"
+            yield _text(node.child_by_field_name("name")), "int", ""
         elif type is not None and (node.type in _DECLARES or _is_template_parameter(node)):
+            constant = any(_text(one) in ("const", "constexpr") for one in node.children)
             for declarator in node.children_by_field_name("declarator"):
-                yield _text(name_node(declarator)), _text(type)
+                value = declarator.child_by_field_name("value") if constant else None
+                yield _text(name_node(declarator)), _text(type), _text(value)
 
 
 def _text(node: Node | None) -> str:

@@ -18,7 +18,12 @@ from functools import partial
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import AXES, Code
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.extents import Place, Values
-from gi_cuda.grammar.frontends.cuda.transforms.host_code.formulas import new_blocks, rewritten
+from gi_cuda.grammar.frontends.cuda.transforms.host_code.formulas import (
+    BlockExtent,
+    new_blocks,
+    rewritten,
+    with_old_block,
+)
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.functions import (
     HostFunction,
     Span,
@@ -32,7 +37,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.host_code.launches import (
     UnknownLaunch,
 )
 from gi_cuda.grammar.splice import Splice, replacing
-from gi_cuda.spec.shape import Shape
+from gi_cuda.spec.shape import InexactLaunch, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +149,15 @@ class _Edits:
         """
         grid = [self._values.place(launch.grid, axis) for axis in range(len(AXES))]
         block = [self._values.place(launch.block, axis) for axis in range(len(AXES))]
-        blocks = [
-            self._blocks(launch, axis, place, shapes[axis]) for axis, place in enumerate(grid)
-        ]
-        threads = [
-            self._threads(launch, axis, place.text, shapes[axis])
-            for axis, place in enumerate(block)
-        ]
+        blocks, threads = [], []
+        for axis, shape in enumerate(shapes):
+            if shape.exact:
+                number, size = self._exact(launch, axis, grid[axis], block[axis], shape)
+            else:
+                number = self._blocks(launch, axis, grid[axis], shape)
+                size = self._threads(launch, axis, block[axis].text, shape)
+            blocks.append(number)
+            threads.append(size)
         self._write(launch.grid, grid, blocks)
         self._write(launch.block, block, threads)
 
@@ -169,11 +176,49 @@ class _Edits:
             if found is not None and found != self._function.text(span):
                 return found
         old = place.text
-        operand = f"({old})" if self._function.is_loose(old) else old
+        operand = self._operand(old)
         found = new_blocks(operand, block, shape, floating)
         if found is None:
             self._give_up(self._values.own)
         return old if found is None or found == operand else found
+
+    def _exact(
+        self, launch: Launch, axis: int, grid: Place, block: Place, shape: Shape
+    ) -> tuple[str, str]:
+        """Return the new numbers of blocks and threads along an axis, for just the old work.
+
+        With four blocks of 64 threads for one of 256, ``n / 256`` becomes ``n / 256 * 4``.
+
+        Raises:
+            UnknownLaunch: the old block is no constant, or no whole number of new ones.
+        """
+        known = self._values.block(launch.block, axis, renewed=True)
+        at, own = launch.grid.span[0], self._operand(block.text)
+        value = known.value or self._function.constant(block.text, at)
+        if not value:
+            raise UnknownLaunch
+        try:
+            times, threads = shape.extents(1, value)
+        except InexactLaunch:
+            raise UnknownLaunch from None
+        if known.value:
+            size = block.text if threads == value else str(threads)
+            own, scale = str(value), Shape(times=times)
+        else:  # the name stays in the texts: an edit may change the constant
+            size = str(threads) if shape.threads else f"{own} / {shape.items}"
+            scale = shape if shape.threads else Shape()
+        number = self._operand(grid.text)
+        if size != block.text:
+            number = with_old_block(number, known, own)
+        floating = partial(self._function.floating, at=at)
+        found = new_blocks(number, BlockExtent(own), scale, floating)
+        if found is None:
+            raise UnknownLaunch
+        return grid.text if found == self._operand(grid.text) else found, size
+
+    def _operand(self, text: str) -> str:
+        """Return an expression with parentheses around a macro that needs them."""
+        return f"({text})" if self._function.is_loose(text) else text
 
     def _give_up(self, variables: frozenset[Variable]) -> None:
         """Leave variables as they are, and edit launches instead."""

@@ -24,6 +24,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.indices import (
     declared_names,
     indices,
     is_whole,
+    parameter_names,
     sole_declarator,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import Bound, conjuncts, read_bound
@@ -332,13 +333,6 @@ def _returns(work: Sequence[Node]) -> Iterator[Node]:
     return (node for one in work for node in descend(one) if node.type == "return_statement")
 
 
-def _parameters(code: Code, kernel: Function) -> frozenset[str]:
-    """Return the names of a kernel's parameters."""
-    nodes = (one for one in descend(kernel.node) if one.type == "parameter_declaration")
-    names = (name_node(one.child_by_field_name("declarator")) for one in nodes)
-    return frozenset(code.span(one) for one in names if one is not None)
-
-
 def _carried(code: Code, kernel: Function, work: Sequence[Node], before: Sequence[Node]) -> bool:
     """Tell whether an item reads a variable that the item before it has set."""
     changed = changes(code, *work)
@@ -351,7 +345,7 @@ def _carried(code: Code, kernel: Function, work: Sequence[Node], before: Sequenc
         for declarator in node.children_by_field_name("declarator")
         if (name := name_node(declarator)) is not None and is_bare(node, name)
     }
-    outer = {name for one in before for name in declared_names(one, code)} | _parameters(
+    outer = {name for one in before for name in declared_names(one, code)} | parameter_names(
         code, kernel
     )
     led = {one.name for one in pointers(code, kernel)}

@@ -179,6 +179,16 @@ class RuleType(StrEnum):
             "memory of a loop", {"scalar_K": "keeps memory of a loop of {function} in registers"}
         ),
     )
+    POWER = (
+        "power",
+        _transformation("powers in a function", {"power_K": "writes out powers in {function}"}),
+    )
+    RECIP = (
+        "recip",
+        _transformation(
+            "divisions by a number", {"recip_K": "multiplies by a reciprocal in {function}"}
+        ),
+    )
     VECTOR = "vector", _transformation("the items of a thread", _VECTORS)
     WARP = "warp", _transformation("the lanes of a row", _LANES)
     SPLIT = "split", _transformation("the blocks that share a loop", _PARTS)

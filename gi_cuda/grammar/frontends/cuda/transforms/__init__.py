@@ -13,12 +13,16 @@ from gi_cuda.grammar.frontends.cuda.transforms.block import Block
 from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family
 from gi_cuda.grammar.frontends.cuda.transforms.fast import Fast
+from gi_cuda.grammar.frontends.cuda.transforms.power import Power
+from gi_cuda.grammar.frontends.cuda.transforms.recip import Recip
 from gi_cuda.grammar.frontends.cuda.transforms.scalar import Scalar
 from gi_cuda.grammar.frontends.cuda.transforms.split import Split
 from gi_cuda.grammar.frontends.cuda.transforms.vector import Vector
 from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
 
-FAMILIES: tuple[Family, ...] = (Block(), Split(), Coarsen(), Fast(), Scalar(), Vector(), Warp())
+FAMILIES: tuple[Family, ...] = (
+    *(Block(), Split(), Coarsen(), Power(), Recip(), Fast(), Scalar(), Vector(), Warp()),
+)
 """All families, in the order in which they rewrite a text."""
 
 __all__ = ["FAMILIES", "Family"]

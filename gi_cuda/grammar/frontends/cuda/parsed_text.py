@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -34,6 +36,9 @@ from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.splice import spliced
 from gi_cuda.grammar.steps import step_donors
 from gi_cuda.grammar.untested import Untested
+
+_SHAPES = 256
+"""Variants whose shapes are remembered."""
 
 NO_HUNKS: Mapping[str, Hunk] = MappingProxyType({})
 
@@ -98,30 +103,43 @@ class CudaText(ParsedText):
         wanted = transformations(self.grammar, expansions)
         if not wanted:
             return render(self.grammar, expansions, limits)
-        return self._transformed(expansions, wanted, limits).source.text
+        return self._transformed(expansions, wanted, limits, launches=limits is None).source.text
 
     def changed(self, expansions: Mapping[str, Expansion]) -> Source:
         """A variant's source without guards, in its files."""
         wanted = transformations(self.grammar, expansions)
         if not wanted:
             return rendered(self.grammar, expansions)
-        return self._transformed(expansions, wanted, None).source
+        return self._transformed(expansions, wanted, None, launches=True).source
 
     def shape(self, expansions: Mapping[str, Expansion]) -> Mapping[str, int]:
         """How a variant's launches differ from the reference's."""
         wanted = transformations(self.grammar, expansions)
-        return self._transformed(expansions, wanted, {}).shape if wanted else {}
+        if not wanted:
+            return {}
+        key = tuple(sorted(expansions.items()))
+        found = self._shapes.get(key)
+        return self._transformed(expansions, wanted, {}).shape if found is None else found
+
+    @cached_property
+    def _shapes(self) -> OrderedDict[object, Mapping[str, int]]:
+        """The shapes of the last variants that were rendered: each is asked for both."""
+        return OrderedDict()
 
     def unknown_launches(self, expansions: Mapping[str, Expansion]) -> tuple[str, ...]:
         """The kernels whose launches a variant changes, and not in its text."""
         wanted = transformations(self.grammar, expansions)
-        return self._transformed(expansions, wanted, {}).unknown if wanted else ()
+        if not wanted:
+            return ()
+        return self._transformed(expansions, wanted, {}, launches=True).unknown
 
     def _transformed(
         self,
         expansions: Mapping[str, Expansion],
         wanted: Sequence[tuple[str, str]],
         limits: Mapping[int, int] | None,
+        *,
+        launches: bool = False,
     ) -> Transformed:
         """A variant with its transformations. Those that a guarded loop forbids are not made in a
         text without guards either, so that both are the same variant."""
@@ -131,7 +149,12 @@ class CudaText(ParsedText):
             made = self._transformed(expansions, wanted, {}).made
             wanted = [one for one in wanted if one[0] in made]
         splices = line_splices(self.grammar, lines, limits)
-        return transform(self.grammar, spliced(self.grammar.source, splices), splices, wanted)
+        text = spliced(self.grammar.source, splices)
+        found = transform(self.grammar, text, splices, wanted, launches=launches)
+        self._shapes[tuple(sorted(expansions.items()))] = found.shape
+        if len(self._shapes) > _SHAPES:
+            self._shapes.popitem(last=False)
+        return found
 
     def unchosen(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion] | None:
         """Those that all variants of a schema have to have; None: it can be in none."""

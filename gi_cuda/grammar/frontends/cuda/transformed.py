@@ -98,6 +98,8 @@ def transform(
     source: Source,
     splices: Sequence[Splice],
     wanted: Sequence[tuple[str, str]],
+    *,
+    launches: bool,
 ) -> Transformed:
     """Make transformations on a text that line edits have changed.
 
@@ -105,6 +107,8 @@ def transform(
         source: the text after line edits.
         splices: those edits, as changes of the grammar's own text.
         wanted: see :func:`transformations`.
+        launches: whether those in host code are changed too. To read how they may be takes longer
+            than all else, and a variant that is compiled for its kernels does not need it.
     """
     moved: list[_Moves] = [_Moves(splices)]
     shape: dict[str, int] = {}
@@ -124,8 +128,10 @@ def transform(
         for key, count in rewrite.shape.items():
             shape[key] = count if ".threads." in key else shape.get(key, 1) * count
         made.append(name)
-    launches, unknown = _launches(grammar.source, shape, moved)
-    return Transformed(spliced(source, launches), shape, tuple(made), unknown)
+    if not launches:
+        return Transformed(source, shape, tuple(made))
+    changed, unknown = _launches(grammar.source, shape, moved)
+    return Transformed(spliced(source, changed), shape, tuple(made), unknown)
 
 
 def _rewrite(

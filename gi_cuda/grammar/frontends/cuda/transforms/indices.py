@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -58,6 +59,7 @@ class Indices:
         return tuple(sorted({one.axis for one in self.found}))
 
 
+@lru_cache(maxsize=256)
 def indices(code: Code, kernel: Function) -> Indices:
     """Find all uses of the launch geometry in a kernel's body."""
     found: list[Index] = []
@@ -207,6 +209,7 @@ def declared_as(index: Index) -> tuple[Node, Node] | None:
     return declaration, name
 
 
+@lru_cache(maxsize=256)
 def index_names(code: Code, kernel: Function, axis: str) -> frozenset[str]:
     """The variables that are computed from a kernel's index along an axis, not loaded by it."""
     known: set[str] = set()

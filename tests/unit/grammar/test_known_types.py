@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.grammar import ALL_TYPES, RuleType, convert
+from gi_cuda.grammar import ALL_TYPES, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import load_cuda
 
 INNER = "#pragma once\ntypedef float real;\n"
@@ -101,3 +101,20 @@ __global__ void k(float *out, int *kinds, float x, int i, double d) {
     # Of the others it cannot be told without the rules of conversions, or of templates.
     known = {"half_of(x)", "half_of(x, x)", "scaled(x)", "half_of(d, d)", "half_of(i)"}
     assert offered(right_sides(source)) == known
+
+
+@pytest.mark.parametrize(
+    ("macros", "known"),
+    [
+        ("#define real float  // single precision\n", True),
+        ("#define real unsigned int\n", True),
+        ("#ifdef WIDE\n#define real double\n#else\n#define real float\n#endif\n", False),
+        ("#ifndef real\n#define real float\n#endif\n", False),
+        ("#define real my_type\n", False),
+    ],
+)
+def test_a_macro_that_always_is_one_type_is_known(macros: str, known: bool) -> None:
+    text = macros + "__global__ void k(real *a, real b) { a[0] = b + 1; a[1] = b; }\n"
+    grammar = convert(Source("k.cu", text), types=ALL_TYPES)
+    sums = [one.name for one in grammar.rules if grammar.text(one.name) == "b + 1"]
+    assert bool(sums and grammar.donors(sums[0])) is known

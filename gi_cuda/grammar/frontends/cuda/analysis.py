@@ -89,7 +89,14 @@ def analyse(
 
 def types_in(source: Source, root: Node, bodies: Sequence[Node]) -> TypeBook:
     """The types that are known in a source: its own, and those of the headers it includes."""
-    return read_types(root, source.text, bodies, map(_header, source.beside))
+    presence = read_presence(source.text)
+    bodies_of: dict[str, set[str]] = {}
+    for macro in presence.macros():
+        if macro.parameters is None:
+            settled = not presence.is_guarded(macro)
+            bodies_of.setdefault(macro.name, set()).add(macro.body if settled else "")
+    macros = {name: found.pop() for name, found in bodies_of.items() if len(found) == 1}
+    return read_types(root, source.text, bodies, map(_header, source.beside), macros)
 
 
 @lru_cache(maxsize=256)

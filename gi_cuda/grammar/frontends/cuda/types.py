@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from tree_sitter import Node
 
@@ -24,6 +25,7 @@ _ARRAY = re.compile(r"\[[^\[\]]*\]")
 _QUALIFIED = re.compile(r"\b(?:const|volatile)\b")
 _CONST = frozenset({"const", "constexpr"})
 _SPACE = re.compile(r"\s+")
+_COMMENT = re.compile(r"//.*|/\*.*?\*/")
 _INTEGER_WORDS = frozenset({"signed", "unsigned", "char", "short", "int", "long", "double"})
 _SIZES = {8: "char", 16: "short", 32: "int", 64: "long"}
 _STANDARD: dict[str, Type] = {
@@ -167,15 +169,24 @@ _PASSED = CONTAINERS | {"translation_unit", "namespace_definition"}
 
 
 def read_types(
-    root: Node, text: str, bodies: Iterable[Node], beside: Iterable[tuple[Node, str]] = ()
+    root: Node,
+    text: str,
+    bodies: Iterable[Node],
+    beside: Iterable[tuple[Node, str]] = (),
+    macros: Mapping[str, str] = MappingProxyType({}),
 ) -> TypeBook:
     """Note the types of a file's level and of the function bodies given.
 
     Args:
         beside: headers that stay includes, with their texts, each behind those it includes: their
             types are known and their functions outside namespaces; their variables are not.
+        macros: the text of those that always mean the same: ``float`` of ``#define real float``.
     """
     book = TypeBook()
+    for name, body in macros.items():
+        type_ = book.read(_COMMENT.sub(" ", body))
+        if type_ is not None and _is_built_in(type_.base):
+            book.aliases[name] = type_
     for header, its_text in beside:
         reader = _Reader(book, its_text)
         for node in reader.definitions(header):
@@ -189,6 +200,12 @@ def read_types(
     for node in later:
         reader.declare(node)
     return book
+
+
+def _is_built_in(base: str) -> bool:
+    """Tell whether a type is one of the language or of CUDA's vectors."""
+    own = _INTEGER_WORDS | {"float", "bool"}
+    return own.issuperset(base.split()) or _VECTOR.fullmatch(base) is not None
 
 
 def _in_namespace(node: Node) -> bool:

@@ -183,8 +183,8 @@ def read_types(
         macros: the text of those that always mean the same: ``float`` of ``#define real float``.
     """
     book = TypeBook()
-    for name, body in macros.items():
-        type_ = book.read(_COMMENT.sub(" ", body))
+    for name, meaning in macros.items():
+        type_ = book.read(_COMMENT.sub(" ", meaning))
         if type_ is not None and _is_built_in(type_.base):
             book.aliases[name] = type_
     for header, its_text in beside:

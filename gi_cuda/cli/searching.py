@@ -25,7 +25,7 @@ from gi_cuda.report.progress import Score, display
 from gi_cuda.report.tables import say, say_whole
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
-from gi_cuda.runs.run import Run
+from gi_cuda.runs.run import Run, with_new_workers
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.search.loop import End
 
@@ -59,6 +59,7 @@ def search(run: Run, seconds: float | None, where: Evaluating) -> None:
         where: individuals are evaluated.
     """
     end = place = None
+    begun = clock.monotonic()
     resume = command_line("resume", run.folder, *what_it_takes(run.plan))
     with ExitStack() as stack:  # who evaluated may have a say in what holds
         with suppress(_Overdue), _stopping(seconds) as stop:
@@ -73,12 +74,18 @@ def search(run: Run, seconds: float | None, where: Evaluating) -> None:
             say(console, f"{_NOTHING_YET}. Go on with:")
             say_whole(console, f"  {resume}")
             raise typer.Exit(1)
+        searched = clock.monotonic()
         if end is None or place is None:
             say(console, "time is up, and what was being done did not stop; go on with:")
             say_whole(console, f"  {resume}")
-            raise typer.Exit(1)
-        say_whole(console, f"time is up; go on with: {resume}" if end is End.STOPPED else str(end))
-        winner = _validated(place.run, VALIDATING if stop.late else None)
+            if place is None or place.run.others is not None:
+                raise typer.Exit(1)
+            run = stack.enter_context(with_new_workers(run))
+        else:
+            run = place.run
+            over = end is End.STOPPED
+            say_whole(console, f"time is up; go on with: {resume}" if over else str(end))
+        winner = _validated(run, VALIDATING if stop.late else None)
     on = device_words(run.subject.backend, run.store.get("device"))
     if others := run.store.get("kinds", ()):
         on = " and ".join(others)
@@ -86,6 +93,10 @@ def search(run: Run, seconds: float | None, where: Evaluating) -> None:
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
         print_next_steps(console, faster, stored_refusal(run.store), list(_next_steps(run)))
+    if seconds is not None:
+        validated = clock.monotonic() - searched
+        said = f"searched for {searched - begun:.0f} s, validated for {validated:.0f} s"
+        say(console, said)
     say_next_of_run(run.store, run.folder)
 
 

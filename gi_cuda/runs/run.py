@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -339,16 +339,35 @@ def open_run(
         _staying(store, folder),
     ):
         subject = stored_subject(store, folder)
-        plan = stored_plan(store)
-        baseline, more = stored_baseline(store), siblings(subject.target, subject.backend)
-        with open_tools(
-            subject,
-            folder,
-            workers=plan.workers,
-            jobs=plan.jobs,
-            cache=cache,
-            devices=plan.devices,
-            siblings=[one for one in more if one.name in baseline.siblings],
-            server=server,
-        ) as tools:
+        plan, baseline = stored_plan(store), stored_baseline(store)
+        with _tools(subject, folder, plan, baseline, cache, server) as tools:
             yield Run(folder, plan, baseline, store, tools)
+
+
+@contextmanager
+def with_new_workers(run: Run) -> Iterator[Run]:
+    """The same run with other workers and compilers, where those that it has may hang."""
+    with _tools(run.subject, run.folder, run.plan, run.baseline) as tools:
+        yield replace(run, tools=tools)
+
+
+def _tools(
+    subject: Subject,
+    folder: Path,
+    plan: Plan,
+    baseline: Baseline,
+    cache: CodeCache | None = None,
+    server: ForkServer | None = None,
+) -> AbstractContextManager[Tools]:
+    """What a stored run needs to go on."""
+    more = siblings(subject.target, subject.backend)
+    return open_tools(
+        subject,
+        folder,
+        workers=plan.workers,
+        jobs=plan.jobs,
+        cache=cache,
+        devices=plan.devices,
+        siblings=[one for one in more if one.name in baseline.siblings],
+        server=server,
+    )

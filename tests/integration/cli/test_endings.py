@@ -128,8 +128,8 @@ def test_a_search_whose_compiler_hangs_keeps_what_it_has(
             if way == "SIGTERM":
                 return ended(started, signal.SIGTERM)
             assert says(started, "time is up"), started.end().stderr
-            # Validating needs the compiler, too, and is not waited for. Where nothing is worth it,
-            # or the search did not stop cleanly, the command ends by itself.
+            # Validating needs the compiler, too, and is not waited for. Where nothing is worth it
+            # the command ends by itself, also where the search did not stop cleanly.
             while not started.ended(0.01):
                 if compiles(surroundings[MARK]):
                     return ended(started, signal.SIGTERM)
@@ -137,8 +137,7 @@ def test_a_search_whose_compiler_hangs_keeps_what_it_has(
             return started.end()
 
     done = quietly(search)
-    alone = 1 if "did not stop" in done.stdout else 0
-    assert done.returncode == (alone if by_itself else 130), done.stderr
+    assert done.returncode == (0 if by_itself else 130), done.stderr
     assert "gi-cuda resume r" in done.stdout
     assert "Traceback" not in done.stderr
     outlive(surroundings[MARK])

@@ -246,7 +246,7 @@ def donor_types(place: RuleType, among: Collection[RuleType]) -> tuple[RuleType,
     Conditions take each other, but for those of the paper where there are no others: among
     themselves they are as in the paper.
     """
-    if place.kind.condition and not PAPER_TYPES.issuperset(among):
+    if place.kind.condition and not (PAPER_TYPES | TRANSFORMS).issuperset(among):
         return _CONDITIONS
     return (RuleType.STATEMENT,) if place.kind.gap else (place,)
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pickle
 
 from gi_cuda.grammar import ALL_TYPES, PAPER_TYPES, RuleType
-from gi_cuda.grammar.rule_types import OPERAND_TYPES, SPECIALS, donor_types, type_of
+from gi_cuda.grammar.rule_types import (
+    OPERAND_TYPES,
+    SPECIALS,
+    TRANSFORMS,
+    donor_types,
+    type_of,
+)
 
 CONDITIONS = {RuleType.IF, RuleType.FOR2, RuleType.WHILE, RuleType.COND}
 
@@ -22,7 +28,8 @@ def test_the_sets_are_those_of_the_paper_and_what_came_to_them() -> None:
 
 def test_conditions_take_conditions_but_those_of_the_paper_keep_to_themselves() -> None:
     for kind in RuleType:
-        assert donor_types(kind, PAPER_TYPES) == (kind,) or kind not in PAPER_TYPES
+        for types in (PAPER_TYPES, PAPER_TYPES | TRANSFORMS):
+            assert donor_types(kind, types) == (kind,) or kind not in PAPER_TYPES
         among = donor_types(kind, ALL_TYPES)
         own = RuleType.STATEMENT if kind is RuleType.LOOP else kind
         assert set(among) == (CONDITIONS if kind in CONDITIONS else {own})

@@ -30,6 +30,7 @@ from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import (
     Plan,
     stored_baseline,
+    stored_ideas,
     stored_plan,
     stored_start,
     stored_subject,
@@ -343,6 +344,8 @@ def commands(
         words += ["--level", level]
     for option, file in zip(("--bnf", "--scope"), store.get("grammar_files"), strict=False):
         words += [option, place(file)]
+    for idea in stored_ideas(store):
+        words += ["--ideas", place(idea.path)] if idea.path else []
     if plan.untested:
         words.append("--untested")
     if plan.objective is not Objective.EACH:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, afterwards
 from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.answers import Difference, answer_differences
 from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
@@ -229,6 +230,15 @@ class Run:
         cases = (*replicates.cases, *self.baseline.siblings)
         read = replace(replicates, cases=cases, repeats=HEATS).read(candidates)
         return [validation(reading) for reading in read]
+
+    def answers(self, one: Candidate) -> Mapping[str, Difference] | None:
+        """How far the answers of a candidate are from the reference's on the held-out cases."""
+        tools = self.tools
+        cases, folder = self.subject.cases(CaseRole.HELD_OUT), tools.scratch("answers")
+        limit = self.baseline.limit
+        return answer_differences(
+            one, cases, tools.reference, tools.compiler, tools.pool, folder, limit
+        )
 
     def read_held_out(
         self, candidates: Sequence[Candidate], look: Look, beside: Candidate | None = None

@@ -27,11 +27,13 @@ class Idea:
         name: what it is called, for people: its file's name, as a rule.
         hunks: its changes, in the order of the source.
         values: of the parameters that it defines otherwise, in notation.
+        path: of its file; "" of a program's answer.
     """
 
     name: str
     hunks: tuple[Hunk, ...]
     values: str = ""
+    path: str = ""
 
     def groups(self, source: Source) -> tuple[tuple[int, ...], ...]:
         """The hunks that need each other, by their positions: they share names that the source does

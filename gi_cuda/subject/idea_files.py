@@ -23,11 +23,13 @@ class Answer:
         name: what it is called, for people.
         text: a patch, or the whole of a source file.
         file: the name of that file.
+        path: where the text was read; "" where a program wrote it.
     """
 
     name: str
     text: str
     file: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def idea_files(paths: Sequence[Path]) -> Iterator[Answer]:
             except OSError as error:
                 what = f"cannot be read: {error.strerror}"
                 raise UserError(what, where=f"--ideas {file}") from None
-            yield Answer(file.name, text, file.name)
+            yield Answer(file.name, text, file.name, str(file.resolve()))
 
 
 def read_ideas(answers: Iterable[Answer], subject: Subject) -> Read:
@@ -92,4 +94,4 @@ def _idea(one: Answer, subject: Subject) -> Idea:
         raise UserError("it changes nothing but white space in the target's source")
     subject.device_text(after)  # which has to have the kernels still
     subject.read(" ".join(values))  # which the target has to allow
-    return Idea(one.name, hunks, " ".join(values))
+    return Idea(one.name, hunks, " ".join(values), one.path)

@@ -118,6 +118,8 @@ def _notes(run: Run, submission: Submission, part: ValidatedPatch) -> Iterator[s
             f"Run under sanitizers ({', '.join(watched.findings)}): they found nothing that the"
             " file does not do without this patch."
         )
+    if submission.answers:
+        yield f"{submission.answers[0].upper()}{submission.answers[1:]}."
     for one in told(run.source, part.step.genotype.configuration.changed):
         yield f"{one}."
     changes = submission.winner.changes(run.subject).changes

@@ -11,6 +11,7 @@ from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.analyze.winner import ChosenIndividual
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.answers import answer_words
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.headers import with_own_headers
@@ -52,6 +53,7 @@ class Submission:
         unseen: what else the patches change that nobody ran, in sentences.
         untested: changes that no case tests, in notation, each with a sentence.
         defined: macros that were defined from outside when the patched file was compiled.
+        answers: how far those of the patched file are from the original's, in words.
     """
 
     winner: ChosenIndividual
@@ -62,6 +64,7 @@ class Submission:
     unseen: tuple[str, ...] = ()
     untested: Mapping[str, str] = field(default_factory=dict)
     defined: tuple[str, ...] = ()
+    answers: str = ""
 
     def said(self, *, checked: bool) -> list[str]:
         """What the patched file is worth, and what must be known of it, line by line.
@@ -71,6 +74,8 @@ class Submission:
         """
         worth = self.parts[-1].validation.overall
         lines = [f"{self.winner}, patched file: speed-up {worth}, measured on {self.device}"]
+        if self.answers:
+            lines.append(self.answers)
         if checked:
             lines.append(self._checked)
         if self.outside:
@@ -147,7 +152,8 @@ def submit(
         raise RuntimeError(f"a copy of the reference fails: {noise.message}")
     changes = winner.changes(run.subject).changes
     fixed = {*subject.target.build.define} - standing.given
-    macros = _patched(subject, steps[-1], standing.own).macros
+    last = _patched(subject, steps[-1], standing.own)
+    last = with_own_headers(subject, run.tools.compiler, steps[-1].after, last)
     return Submission(
         winner,
         tuple(map(ValidatedPatch, steps, diffs, validations)),
@@ -156,7 +162,8 @@ def submit(
         tuple(elsewhere(subject, steps[-1].genotype, standing.given)),
         tuple(told(subject, steps[-1].genotype.configuration.changed)),
         untested(run, [changes[at] for step in steps for at in step.changes]),
-        tuple(f"{n}={text}" for n, text in macros.items() if n not in fixed),
+        tuple(f"{n}={text}" for n, text in last.macros.items() if n not in fixed),
+        answer_words(run.answers(last)),
     )
 
 

@@ -94,6 +94,15 @@ def test_good_and_bad_changes_of_a_patch_are_told_apart(searched: Any, place: Pa
     assert "takes change 2 of 4 of weigh.cu" in changes
 
 
+def test_a_patch_says_where_its_changes_come_from(searched: Any, place: Path) -> None:
+    """And how far its answers are from the original's."""
+    done = gi_cuda("patch", "r", "--format", "mail", "--sender", "A <a@b.c>", cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert "--ideas ideas/weigh.cu" in done.stdout
+    assert "of weigh.cu" in done.stdout
+    assert "Its answers on the held-out cases" in done.stdout
+
+
 def test_a_program_is_told_and_asked(searched: Any, place: Path) -> None:
     command = shlex.join([sys.executable, "ask.py"])
     done = gi_cuda("resume", "r", "--generations", 2, "--ask", command, cwd=place)

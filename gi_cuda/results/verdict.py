@@ -290,11 +290,6 @@ def pays(gain: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
     return gain.low > 1 + threshold
 
 
-def may_pay(gain: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
-    """Whether a gain seems to exceed the threshold, and does not for certain."""
-    return gain.value > 1 + threshold and not pays(gain, threshold)
-
-
 def is_affordable(loss: SpeedUp, threshold: float = LEAST_GAIN, floor: float = LEAST_FLOOR) -> bool:
     """Whether a loss does not matter: it seems to be within the threshold, and certainly is within
     the noise floor, or the threshold where that is larger.

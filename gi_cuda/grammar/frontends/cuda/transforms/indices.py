@@ -11,6 +11,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, declarators, name_node, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, geometry
+from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import without_casts
 
 _MULTIPLIES = re.compile(r"__u?mul24")
 _LOADS = frozenset({"subscript_expression", "pointer_expression"})
@@ -117,17 +118,6 @@ def _outer(node: Node) -> Node:
     return node
 
 
-def _inner(node: Node) -> Node:
-    """A node without the parentheses and casts around it."""
-    while True:
-        if node.type == "parenthesized_expression" and len(parts(node)) == 1:
-            node = parts(node)[0]
-        elif node.type == "cast_expression" and (value := node.child_by_field_name("value")):
-            node = value
-        else:
-            return node
-
-
 def _is(code: Code, node: Node, operator: str) -> bool:
     found = node.child_by_field_name("operator")
     return node.type == "binary_expression" and found is not None and code.span(found) == operator
@@ -135,7 +125,7 @@ def _is(code: Code, node: Node, operator: str) -> bool:
 
 def _terms(code: Code, node: Node) -> Iterator[Node]:
     """The terms of a sum."""
-    node = _inner(node)
+    node = without_casts(node)
     if _is(code, node, "+"):
         for side in ("left", "right"):
             if (child := node.child_by_field_name(side)) is not None:
@@ -146,7 +136,7 @@ def _terms(code: Code, node: Node) -> Iterator[Node]:
 
 def _factors(code: Code, node: Node) -> Iterator[Node]:
     """The factors of a product, also of one by ``__mul24``."""
-    node = _inner(node)
+    node = without_casts(node)
     if _is(code, node, "*"):
         for side in ("left", "right"):
             if (child := node.child_by_field_name(side)) is not None:

@@ -29,7 +29,7 @@ from gi_cuda.backends.compile.items import (
     code_lines,
     read_items,
 )
-from gi_cuda.backends.compile.needs import Needs
+from gi_cuda.backends.compile.needs import Needs, declared_by
 from gi_cuda.backends.compile.reread import changed_lines, read_anew, read_beside
 from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.spec.kernel_names import identifier, overload
@@ -309,7 +309,7 @@ def _edit(
     others = [item for item in old if item.text not in now]
     changed = [at for at, item in enumerate(new, first) if item.text not in before]
     names = chain.from_iterable(i.keys for i in [*others, *(new[at - first] for at in changed)])
-    declared = frozenset(chain.from_iterable(item.keys for item in items))
+    declared = declared_by(items)
     lines = [(item.first, item.last + 1) for item in items[:first]]
     lines += [(begin + item.first, begin + item.last + 1) for item in new]
     lines += [(item.first + more, item.last + more + 1) for item in items[last:]]

@@ -7,6 +7,12 @@ from collections.abc import Iterable, Sequence
 from gi_cuda.backends.compile.items import Item
 
 
+def declared_by(items: Iterable[Item]) -> frozenset[str]:
+    """The names that some declarations declare: not those of an operator, whose names are types of
+    its operands, which may be a header's."""
+    return frozenset().union(*(one.keys for one in items if not one.operands))
+
+
 class Needs:
     """Who needs whom among the declarations of a text.
 
@@ -25,7 +31,7 @@ class Needs:
                 self._keyed.setdefault(name, []).append(at)
             for name in item.said:
                 self._saying.setdefault(name, []).append(at)
-        self._declared = frozenset(self._keyed) if declared is None else declared
+        self._declared = declared_by(items) if declared is None else declared
         self._free = [at for at, item in enumerate(items) if self.free(item)]
 
     def free(self, item: Item) -> bool:

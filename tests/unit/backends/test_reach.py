@@ -191,3 +191,15 @@ __global__ void scale(real *a) { a[0] = FEW; }
     )
     summed = text.replace("a[0] = FEW", "pair<int, real> both; both + both")
     assert "Both operator+" in plain(reached(summed))
+
+
+def test_operators_of_types_that_a_header_declares_stay() -> None:
+    text = """
+struct Own { float x; };
+float4 operator+(float4 a, float4 b);
+Own operator+(Own a, Own b);
+__global__ void scale(alias *a) { a[0] = a[0] + a[1]; }
+"""
+    left = plain(reached(text))
+    assert "float4 operator+" in left, "an alias of it may be a header's, too"
+    assert "Own" not in left

@@ -20,7 +20,14 @@ from gi_cuda.errors import UserError, machine_error
 from gi_cuda.results.application import ApplicationResult, timing
 from gi_cuda.spec import Application, Target
 from gi_cuda.spec.load import keys_of
-from gi_cuda.upstream.copies import WorkTree, application_tree, apply_steps, copy_tree, environment
+from gi_cuda.upstream.copies import (
+    WorkTree,
+    application_tree,
+    apply_steps,
+    copy_tree,
+    environment,
+    touch_changed,
+)
 from gi_cuda.upstream.outputs import Expected, Lines, Printed, expected
 from gi_cuda.upstream.steps import PatchStep
 
@@ -125,7 +132,8 @@ class _Copy:
             return f"Give it longer: limit = {{ {key} = SECONDS }}."
         return (
             f"It ran in {self.place.name}/ of a copy of the work tree. What git ignores is not in"
-            " the copy: files that it needs go into `inputs`."
+            " the copy: files that it needs go into `inputs`. Variables that you build with belong"
+            ' to the command: build = "make ARCH=sm_90".'
         )
 
 
@@ -218,6 +226,7 @@ def judge(
         copies.append(_Copy(target, application, top, tree.within(tree.place, top), patched))
     original, modified = copies
     apply_steps(tree, modified.top, steps, target.source)
+    touch_changed(tree, original.top, steps, target.source)
     tell("building and running the application as it is")
     original.build()
     first = [original.run() for _ in range(FIRST)]

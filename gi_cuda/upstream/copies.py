@@ -209,6 +209,19 @@ def apply_steps(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: Pa
             )
 
 
+def touch_changed(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: Path) -> None:
+    """Make the files that patches change newer than what was built of them, so that a copy without
+    the patches builds anew what one with them does.
+
+    Args:
+        main: where the main file of the source is.
+    """
+    before, after = steps[0].before.files, steps[-1].after.files
+    for name, text in after.items():
+        if text != before[name]:
+            tree.within(Path(os.path.abspath(main.resolve().parent / name)), copy).touch()
+
+
 def environment(**more: str) -> dict[str, str]:
     """The user's own, for programs that are to find nothing but the copy that they run in."""
     users = users_environment()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import subprocess
 import uuid
 from pathlib import Path
 
@@ -215,3 +216,17 @@ def test_a_full_disk_is_no_fault_of_the_patch(project: Project) -> None:
     build = f"grep -q 'waste +=' kernel.cu && make || {{ echo '{told}' >&2; exit 1; }}"
     with pytest.raises(MachineError, match="the disk is full"):
         project.judged(*WASTE, build=build)
+
+
+def test_what_was_built_with_variables_is_built_anew_without_a_patch_too(
+    unversioned: Project,
+) -> None:
+    """Else a build that fails without them would speak against the patch."""
+    makefile = unversioned.root / "Makefile"
+    needing = makefile.read_text().replace("\t$(CXX)", '\ttest "$(ARCH)" = sm_90 && $(CXX)')
+    makefile.write_text(needing)
+    subprocess.run(["make", "ARCH=sm_90"], cwd=unversioned.root, check=True, capture_output=True)
+    with pytest.raises(UserError, match="without any patch `make` fails") as error:
+        unversioned.judged(*WASTE)
+    assert 'build = "make ARCH=sm_90"' in str(error.value.hint)
+    assert unversioned.judged(*WASTE, build="make ARCH=sm_90").wrong == ""

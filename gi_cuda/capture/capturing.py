@@ -11,6 +11,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from gi_cuda.capture.architectures import architectures
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
 from gi_cuda.capture.noise import Allowed, allowed, coarsest, reals
@@ -147,7 +148,8 @@ def _target(
     cases = named(fitted, roles, f"`{application.shown}`")
     if len(cases) == 1:
         cases.append(named(fitted, ["held-out"], f"`{application.shown}`", "again")[0])
-    written = files(fitted, cases, tolerances, application.shown, folder)
+    built_for = architectures(program) if (program := application.program) else ()
+    written = files(fitted, cases, tolerances, application.shown, folder, built_for)
     lines = list(_lines(rounds, fitted, cases, folder))
     return Capture(folder, written, fitted.proposal, tuple(cases), tolerances, tuple(lines))
 

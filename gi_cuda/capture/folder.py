@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,12 +110,14 @@ def files(
     tolerances: Mapping[str, Allowed],
     command: str,
     folder: Path,
+    architectures: Collection[int] = (),
 ) -> dict[str, str | bytes]:
     """The files of a target's folder by name.
 
     Args:
         tolerances: of buffers that hold real numbers.
         command: as the application was run.
+        architectures: that it was built for.
     """
     proposal = fitted.proposal
     heading = (
@@ -126,7 +128,8 @@ def files(
     arrays: dict[str, str | bytes] = {}
     launches = {one.name: told(fitted.proposal.buffers, one, arrays) for one in cases}
     oracles = _oracles(proposal.buffers, tolerances)
-    written = assembled(proposal, folder, heading, oracles, case_tables(cases), command)
+    tables = case_tables(cases)
+    written = assembled(proposal, folder, heading, oracles, tables, command, architectures)
     return {
         "target.toml": written,
         "data.py": _DATA_PY.format(kernel=proposal.kernel, command=command, data=DATA),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from gi_cuda.backends.table import backends_on_gpus
@@ -44,12 +44,14 @@ def assembled(
     oracles: Iterable[str],
     cases: Iterable[str],
     run: str = "",
+    architectures: Collection[int] = (),
 ) -> str:
     """A target of what is read from sources, with the tables that say what is right.
 
     Args:
         heading: lines of the comment at the top.
         run: the command that runs the application; "" where nobody said.
+        architectures: that it was built for, as far as that is known.
     """
     parts = [
         "\n".join(f"# {line}" for line in heading.splitlines()),
@@ -64,7 +66,7 @@ def assembled(
         *_warps(proposal),
         *oracles,
         *cases,
-        *_application(proposal, folder, run),
+        *_application(proposal, folder, run, architectures),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -330,9 +332,11 @@ def _cases(proposal: Proposal) -> Iterator[str]:
         )
 
 
-def _application(proposal: Proposal, folder: Path, run: str) -> Iterator[str]:
+def _application(
+    proposal: Proposal, folder: Path, run: str, architectures: Collection[int]
+) -> Iterator[str]:
     """The program that the source is part of; as comments, unless it is known how it is run."""
-    own = own_build(proposal.source, repository_of(proposal.source))
+    own = own_build(proposal.source, repository_of(proposal.source), architectures)
     if own is None:
         return
     known = run and Path.cwd() == own.folder.resolve()

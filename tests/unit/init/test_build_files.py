@@ -62,3 +62,26 @@ def test_macros_for_other_devices_are_not_those_of_a_build_for_cuda(tmp_path: Pa
     (tmp_path / "CMakeLists.txt").write_text("add_definitions(-DUSE_SYCL -DSLOW)\n")
     said = said_by_build_files(tmp_path / "a.cu", Repository(tmp_path))
     assert {one.value for one in said} == {"NO_HIP", "SHIP", "HIPPO=2", "FAST", "SLOW"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "built_for", "build"),
+    [
+        ("ARCH = sm_60\n", {90}, "make ARCH=sm_90"),
+        ("ARCH ?= sm_60 # Pascal\n", {75, 80}, "make ARCH=sm_80"),
+        ("CUDA_ARCH := 70\n", {90}, "make CUDA_ARCH=90"),
+        ("SMS = 60\n", {90}, "make SMS=90"),
+        ("GPU=compute_60\n", {90}, "make GPU=compute_90"),
+        ("ARCH = sm_90\n", {80, 90}, "make"),
+        ("ARCH = sm_60\n", (), "make"),
+        ("THREADS = 64\n", {90}, "make"),
+        ("ARCH = $(OTHER)\n", {90}, "make"),
+    ],
+)
+def test_a_program_for_another_architecture_was_built_by_a_variable(
+    lines: str, built_for: set[int], build: str, tmp_path: Path
+) -> None:
+    (tmp_path / "Makefile").write_text(f"{lines}app: app.cu\n\tnvcc app.cu\n")
+    own = own_build(tmp_path / "app.cu", Repository(tmp_path), built_for)
+    assert own is not None
+    assert own.build == build

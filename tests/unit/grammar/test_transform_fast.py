@@ -84,6 +84,14 @@ def test_launches_stay_and_device_functions_are_rewritten_too() -> None:
     assert "return __expf(x);" in spliced(code.source, rewrite.splices).text
 
 
+@pytest.mark.parametrize("head", ["__host__ __device__", "HD", "constexpr"])
+def test_functions_that_a_host_runs_too_have_no_intrinsics(head: str) -> None:
+    text = "#define HD __host__ __device__ inline\n"
+    text += f"{head} float f(float x) {{ return expf(x); }}\n"
+    text += "__global__ void k(float *a) { *a = f(*a); }"
+    assert list(Fast().sites(read_code(Source("k.cu", text)))) == []
+
+
 def test_a_place_that_is_gone_is_not_rewritten() -> None:
     code = read("b = a + c;")
     assert Fast().rewrite(code, code.text.index("a + c"), "fast_K") is None

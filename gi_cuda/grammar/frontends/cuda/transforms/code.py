@@ -42,6 +42,7 @@ class Function:
         number: its place among the functions of the grammar.
         name: as called, without namespaces.
         kernel: whether it is a ``__global__`` function.
+        host: whether it is compiled for the host as well.
         at: offset of its name.
         node: its definition.
         body: its block.
@@ -50,6 +51,7 @@ class Function:
     number: int
     name: str
     kernel: bool
+    host: bool
     at: int
     node: Node
     body: Node
@@ -207,6 +209,8 @@ class Code:
         return next(scope.visible(self.span(name), name.start_byte, function.number), None)
 
 
+_FOR_HOSTS = frozenset({"__host__", "constexpr", "consteval"})
+
 _APART = frozenset({"__syncthreads", "__shared__"})
 
 
@@ -225,7 +229,8 @@ def _function(number: int, definition: Definition) -> Function | None:
     if body is None or body.type != "compound_statement" or inner is None:
         return None
     at = inner.start_byte
-    return Function(number, definition.name, definition.kernel, at, definition.node, body)
+    host = not definition.words.isdisjoint(_FOR_HOSTS)
+    return Function(number, definition.name, definition.kernel, host, at, definition.node, body)
 
 
 def descend(node: Node) -> Iterator[Node]:

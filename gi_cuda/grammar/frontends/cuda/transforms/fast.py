@@ -44,9 +44,11 @@ class Fast(Family):
     type = RuleType.FAST
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """For each function of the source, the first call of each function with an intrinsic, and
-        the first division."""
+        """For each function of the source that the device alone runs, the first call of each
+        function with an intrinsic, and the first division."""
         for function in code.functions:
+            if function.host:
+                continue
             seen: set[str] = set()
             for node, name in _slow(code, function):
                 if name not in seen:

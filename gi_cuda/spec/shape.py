@@ -22,8 +22,8 @@ class Shape:
     """How a transformation changes the launches of a kernel along one axis.
 
     In a configuration its fields have the keys ``KERNEL.threads.x``, ``KERNEL.items.x``,
-    ``KERNEL.times.x`` and ``KERNEL.exact.x``, where the kernel is named without namespaces and
-    template arguments.
+    ``KERNEL.times.x``, ``KERNEL.exact.x`` and ``KERNEL.kept.x``, where the kernel is named without
+    namespaces and template arguments.
 
     Attributes:
         threads: threads of a block; 0: as the target says, or of an exact shape as many as do the
@@ -32,22 +32,31 @@ class Shape:
         times: how many threads do the work of one.
         exact: 1 where the work has to be that of whole old blocks, because the kernel does not
             compare its index with the size of its data; else 0.
+        kept: 1 where the grid stays, because a block does its work with any number of threads.
     """
 
     threads: int = 0
     items: int = 1
     times: int = 1
     exact: int = 0
+    kept: int = 0
 
     def extents(self, grid: int, block: int) -> tuple[int, int]:
         """Blocks of the grid and threads of a block, where the target has these.
 
         There are as many threads as the work takes, rounded up to a whole block. Of an exact
-        shape, whole blocks do the work of each old block: four of 64 threads that of 256.
+        shape, whole blocks do the work of each old block: four of 64 threads that of 256. Where the
+        grid stays, blocks get smaller, since memory that they share is for so many threads.
 
         Raises:
-            InexactLaunch: the shape is exact, and an old block is no whole number of new ones.
+            InexactLaunch: the shape is exact or the grid stays, and an old block is no whole number
+                of new ones.
         """
+        if self.kept:
+            threads = self.threads or block
+            if block % threads:
+                raise InexactLaunch(f"{threads} threads of a block are no part of its {block}")
+            return grid, threads
         if not self.exact:
             threads = self.threads or block
             return -(-grid * block * self.times // (threads * self.items)), threads
@@ -97,7 +106,8 @@ def launch_words(kernel: str, shape: Mapping[str, int]) -> str:
     """
     shapes = {axis: Shape.of(kernel, axis, shape) for axis in _AXES}
     changed = {axis: one for axis, one in shapes.items() if one != Shape()}
-    words = [_extent(axis, one) for axis, one in changed.items()]
+    words = [_extent(axis, one) for axis, one in changed.items() if not one.kept]
+    words += ["the same grid"] if not words else []
     threads = {axis: one.threads for axis, one in changed.items() if one.threads}
     if threads:
         along = "" if tuple(threads) == _AXES[: len(threads)] else f" along {' and '.join(threads)}"
@@ -106,7 +116,7 @@ def launch_words(kernel: str, shape: Mapping[str, int]) -> str:
     only = [
         f"old block.{axis} is a multiple of {(one.threads or 1) * one.items}"
         for axis, one in changed.items()
-        if one.exact
+        if one.exact or one.kept
     ]
     condition = f", only where {' and '.join(only)}" if only else ""
     return f"launch {kernel} with {', '.join(first)}{' and ' * bool(first)}{last}{condition}"

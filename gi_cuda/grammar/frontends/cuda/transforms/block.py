@@ -1,4 +1,5 @@
-"""Block size and shape, where a kernel knows its launch by global indices alone."""
+"""Block size and shape, where a kernel knows its launch by global indices alone, or its block by
+loops in which all threads take turns."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from gi_cuda.grammar.frontends.cuda.transforms.code import AXES, Code, Function
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.indices import indices, shape_along
+from gi_cuda.grammar.frontends.cuda.transforms.reading.turns import takes_turns
 from gi_cuda.grammar.rule_types import RuleType
 
 
@@ -16,6 +18,9 @@ class Block(Family):
     The kernel stays as it is. The grid follows from the block, so that there are as many threads as
     before along each axis. A kernel that compares its index may have up to a block more. For any
     other kernel, whole new blocks have to make up an old one: four of 64 threads one of 256.
+
+    Where the threads of a block take turns at its work, ``for (int i = threadIdx.x; i < n; i +=
+    blockDim.x)``, the grid stays, and the block may be a part of what it was.
     """
 
     type = RuleType.BLOCK
@@ -23,16 +28,23 @@ class Block(Family):
     def sites(self, code: Code) -> Iterator[Site]:
         """Each kernel whose block may have any shape."""
         for kernel in code.kernels:
-            if axes := _axes(code, kernel):
+            axes = _axes(code, kernel) or AXES[: takes_turns(code, kernel)]
+            if axes:
                 choices = [one for one in self.type.kind.specials if len(shape(one)) == len(axes)]
                 yield Site(kernel.at, kernel.number, tuple(choices))
 
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
         """The text stays; launches get another block."""
         kernel = code.function_at(at)
-        if kernel is None or len(_axes(code, kernel)) != len(shape(choice)):
+        if kernel is None:
             return None
         threads = dict(zip(AXES, shape(choice), strict=False))
+        if len(threads) == 1 and takes_turns(code, kernel):
+            return Rewrite(
+                (), {f"{kernel.name}.threads.x": threads["x"], f"{kernel.name}.kept.x": 1}
+            )
+        if len(_axes(code, kernel)) != len(threads):
+            return None
         return Rewrite((), shape_along(code, kernel, "threads", threads))
 
 

@@ -151,7 +151,7 @@ class _Edits:
         block = [self._values.place(launch.block, axis) for axis in range(len(AXES))]
         blocks, threads = [], []
         for axis, shape in enumerate(shapes):
-            if shape.exact:
+            if shape.exact or shape.kept:
                 number, size = self._exact(launch, axis, grid[axis], block[axis], shape)
             else:
                 number = self._blocks(launch, axis, grid[axis], shape)
@@ -187,7 +187,8 @@ class _Edits:
     ) -> tuple[str, str]:
         """Return the new numbers of blocks and threads along an axis, for just the old work.
 
-        With four blocks of 64 threads for one of 256, ``n / 256`` becomes ``n / 256 * 4``.
+        With four blocks of 64 threads for one of 256, ``n / 256`` becomes ``n / 256 * 4``; it stays
+        where the grid does.
 
         Raises:
             UnknownLaunch: the old block is no constant, or no whole number of new ones.
@@ -206,7 +207,7 @@ class _Edits:
             own, scale = str(value), Shape(times=times)
         else:  # the name stays in the texts: an edit may change the constant
             size = str(threads) if shape.threads else f"{own} / {shape.items}"
-            scale = shape if shape.threads else Shape()
+            scale = shape if shape.threads and shape.exact else Shape()
         number = self._operand(grid.text)
         if size != block.text:
             number = with_old_block(number, known, own)

@@ -12,7 +12,7 @@ from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.host.library import build_library
 from tests.command import Done, gi_cuda
 from tests.conftest import TARGETS
-from tests.sweeps import broad
+from tests.sweeps import broad, sweep
 
 Command = Callable[..., Done]
 COMPILE = ("mutate", TARGETS / "scale", "--compile", "--sample", 6)
@@ -130,7 +130,7 @@ def test_a_search_and_what_follows_it(command: Command) -> None:
     assert misses(command) == before
 
 
-@pytest.mark.parametrize("level", ["source", "ptx"])
+@pytest.mark.parametrize("level", sweep(["source", "ptx"], "source"))
 def test_what_nvcc_made_in_another_process(command: Command, toolkit: Toolkit, level: str) -> None:
     words = (*COMPILE, "--backend", "cuda", "--level", level)
     first = command(*words)

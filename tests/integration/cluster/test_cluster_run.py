@@ -87,6 +87,7 @@ def test_workers_that_only_compile(cluster: LocalCluster, scale: Subject, tmp_pa
         assert {i for i, one in evaluations.items() if not one.built} == failed
 
 
+@broad
 def test_from_the_command_line(tmp_path: Path) -> None:
     """Workers of another scheduler compile and measure what the program sends them."""
     file, numbers = tmp_path / "scheduler.json", ["--population", 6, "--generations", 1]

@@ -63,7 +63,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
-@pytest.mark.parametrize("name", sweep(BODIES, *[*BODIES][:3]))
+@pytest.mark.parametrize("name", sweep(BODIES, next(iter(BODIES))))
 def test_answers_are_those_of_the_original(host: Host, name: str) -> None:
     text, changed = texts(name)
     for size, rounds, block in LAUNCHES:

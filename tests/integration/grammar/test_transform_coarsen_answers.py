@@ -61,7 +61,7 @@ def inputs(w: int, h: int) -> Mapping[str, np.ndarray | np.generic]:
     return {"a": a, "b": b, "w": np.int32(w), "h": np.int32(h)}
 
 
-@pytest.mark.parametrize("name", sweep(KERNELS, *[*KERNELS][:3]))
+@pytest.mark.parametrize("name", sweep(KERNELS, next(iter(KERNELS))))
 def test_answers_stay_the_same_and_no_threads_race(host: Host, name: str) -> None:
     """With the grid that the work takes, and with the grid as it was."""
     before = KERNELS[name]

@@ -66,7 +66,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
-@pytest.mark.parametrize("name", sweep(BODIES, *[*BODIES][:3]))
+@pytest.mark.parametrize("name", sweep(BODIES, next(iter(BODIES))))
 def test_answers_are_those_of_the_original(host: Host, name: str) -> None:
     text, changed = texts(name)
     for size, rounds, block in LAUNCHES:
@@ -79,7 +79,7 @@ def test_answers_are_those_of_the_original(host: Host, name: str) -> None:
             np.testing.assert_array_equal(found[array], values, case)
 
 
-@pytest.mark.parametrize("name", sweep(BODIES, *[*BODIES][:3]))
+@pytest.mark.parametrize("name", sweep(BODIES, next(iter(BODIES))))
 def test_threads_do_not_race(host: Host, name: str) -> None:
     _, changed = texts(name)
     source = f'# 1 "v0/kernel.cu"\n{changed}'

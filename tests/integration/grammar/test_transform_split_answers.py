@@ -96,7 +96,7 @@ def inputs(rows: int, n: int) -> Mapping[str, np.ndarray | np.generic]:
     }
 
 
-@pytest.mark.parametrize("name", sweep(KERNELS, *[*KERNELS][:3]))
+@pytest.mark.parametrize("name", sweep(KERNELS, next(iter(KERNELS))))
 def test_answers_stay_the_same_without_races(host, name) -> None:
     """At every size of the data, of a block and of the grid: also with the grid as it was."""
     before = KERNELS[name]

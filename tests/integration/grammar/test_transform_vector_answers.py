@@ -56,7 +56,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
-@pytest.mark.parametrize("name", sweep(BODIES, *[*BODIES][:3]))
+@pytest.mark.parametrize("name", sweep(BODIES, next(iter(BODIES))))
 def test_answers_are_those_of_the_original(host: Host, name: str) -> None:
     text = f"{HEAD}{BODIES[name]}}}\n"
     variants = list(vectors(text))
@@ -75,7 +75,7 @@ def test_answers_are_those_of_the_original(host: Host, name: str) -> None:
                 same(run(host, changed, data, blocks, block), original, case)
 
 
-@pytest.mark.parametrize("name", sweep(BODIES, *[*BODIES][:3]))
+@pytest.mark.parametrize("name", sweep(BODIES, next(iter(BODIES))))
 def test_threads_do_not_race(host: Host, name: str) -> None:
     text = f"{HEAD}{BODIES[name]}}}\n"
     choice, changed, shape = list(vectors(text))[-1]

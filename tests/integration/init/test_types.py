@@ -192,9 +192,7 @@ def test_parameters_are_buffers_and_scalars(name: str, tmp_path: Path) -> None:
     assert (roles(target), {one.name: str(one.dtype) for one in target.scalars}) == PLAIN[name]
 
 
-@pytest.mark.parametrize(
-    "name", sweep(SOURCES, "struct by value", "pointers in a struct in memory")
-)
+@pytest.mark.parametrize("name", sweep(SOURCES, "pointers in a struct in memory"))
 def test_what_is_written_runs(name: str, tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     source.write_text(SOURCES[name])

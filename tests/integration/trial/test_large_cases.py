@@ -44,6 +44,7 @@ def tried(tmp_path: Path) -> Callable[[str], Outcome]:
     return of
 
 
+@broad
 def test_a_buffer_for_all_threads_grows_to_one_for_all_items(
     tried: Callable[[str], Outcome],
 ) -> None:

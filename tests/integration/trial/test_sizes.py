@@ -140,6 +140,7 @@ def test_rounds_that_the_host_code_says_get_fewer(trial: Callable[[str], Outcome
     assert "; was " in rounds.note
 
 
+@broad
 def test_sizes_with_one_block_become_such_with_several(tmp_path: Path) -> None:
     """What decides how many there are gets larger, the other sizes smaller; a GPU has many."""
     source = tmp_path / "k.cu"

@@ -1,4 +1,4 @@
-"""Asking another program for ideas: what it is told about a run, and what it answers."""
+"""Asking another program for ideas: the question about a run, and the reading of its answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEST = 5
 
 
 def question(run: Run) -> dict[str, Any]:
-    """All that a program is told, as JSON values.
+    """Collect the facts about a run that a program is told, as JSON values.
 
     The keys are described in ``docs/how-to/bring-ideas.md``.
     """
@@ -58,7 +58,7 @@ def question(run: Run) -> dict[str, Any]:
 
 
 def _outcomes(run: Run) -> Iterator[dict[str, Any]]:
-    """What became of each idea as a whole, as far as it was tried."""
+    """Tell the fate of each idea as a whole, as far as it was tried."""
     subject, evaluations = run.subject, run.store.evaluations()
     for number, idea in enumerate(subject.ideas, 1):
         key = subject.key(taking(subject, subject.original, number))

@@ -100,7 +100,7 @@ def _compared(mine: Path, theirs: Path) -> Iterator[tuple[str, Difference]]:
 
 
 def answer_words(found: Mapping[str, Difference] | None) -> str:
-    """What is said of the answers of a patched file; "" where nothing is known."""
+    """Say how the answers of a patched file differ; "" where nothing is known."""
     if not found:
         return ""
     differing = {name: one for name, one in found.items() if one.differing}

@@ -369,7 +369,7 @@ def _tools(
     cache: CodeCache | None = None,
     server: ForkServer | None = None,
 ) -> AbstractContextManager[Tools]:
-    """What a stored run needs to go on."""
+    """Start the workers and the compiler that a stored run needs to go on."""
     more = siblings(subject.target, subject.backend)
     return open_tools(
         subject,

@@ -93,7 +93,7 @@ def new_defaults(subject: Subject, after: Source) -> Iterator[str]:
 
 
 def _said(subject: Subject, source: Source) -> dict[str, list[str]]:
-    """What a source's own definitions say that count, by macro."""
+    """Collect the texts of a source's own definitions that count, by macro."""
     found: dict[str, list[str]] = {}
     parameters = {one.name for one in subject.target.parameters}
     define = subject.target.build.define

@@ -25,7 +25,6 @@ from gi_cuda.grammar import (
     front_end,
     only_tested,
 )
-from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.spec import (
     CaseRole,
     Configuration,
@@ -40,47 +39,9 @@ from gi_cuda.spec.load import keys_of
 from gi_cuda.subject.definitions import Definitions, read_definitions
 from gi_cuda.subject.diffs import files_diff, text_diff, with_defaults
 from gi_cuda.subject.idea import Idea, donors
+from gi_cuda.subject.start import Start
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A winner of the source, found by another run on the same target.
-
-    All that is needed to make it again is here, so the other run may go.
-
-    Attributes:
-        name: what it is, for people.
-        genotype: in notation.
-        edits: which rule types that run's grammar was asked for.
-        grammar_files: the ``.bnf`` and ``.scope`` that it was read from, if it was.
-        run: that run's folder; "" in runs of before that was kept.
-        ideas: that run's.
-    """
-
-    name: str
-    genotype: str
-    edits: str
-    grammar_files: tuple[str, ...] = ()
-    run: str = ""
-    ideas: tuple[Idea, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """What a run started from.
-
-    Attributes:
-        name: for people.
-        speed_up: its own over the reference, on the train cases.
-    """
-
-    name: str
-    speed_up: SpeedUp
-
-    def __str__(self) -> str:
-        return f"{self.name}, speed-up {self.speed_up} over the reference on the train cases"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a search begins with where there are ideas: patches of others, whole and in parts."""
+"""The first individuals of a search that has ideas: patches of others, whole and in parts."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ def takes_turns(code: Code, kernel: Function) -> bool:
 
 
 class _Named:
-    """What is equal to a variable of the geometry along x: itself, and locals that are set to it.
+    """The expressions that equal a variable of the geometry along x: itself, and locals that are
+    set to it.
 
     Args:
         name: ``threadIdx`` or ``blockDim``.

@@ -29,9 +29,6 @@ FOUR = {"k.items.x": 4, "k.exact.x": 1}
 BOTH = {**SMALL, **FOUR}
 FLAT = {"k.threads.x": 8, "k.threads.y": 4, "k.exact.x": 1, "k.exact.y": 1}
 
-# -- kernels ------------------------------------------------------------------------------------
-
-
 LAUNCHES = [
     line(
         "a quotient, smaller blocks",

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gi_cuda.analyze.resources import resources
+from gi_cuda.backends import users_environment
+from gi_cuda.backends.processes import Process
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.results.evaluation import Evaluation
@@ -76,27 +78,31 @@ def _told(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def ask(command: str, told: dict[str, Any]) -> list[Answer]:
+def ask(command: str, told: dict[str, Any], limit: float = PATIENCE) -> list[Answer]:
     """Run a program with a question on its standard input, and read the answers on its standard
-    output: a patch, or a JSON list of patches and sources.
+    output: a patch, or a JSON list of patches and sources. Where it takes too long, or the user
+    stops, it is ended with all that it started.
+
+    Args:
+        limit: seconds that it may take.
 
     Raises:
         UserError: it cannot be run, fails, takes too long, or its answer is none.
     """
-    try:
-        done = subprocess.run(
-            command,
-            shell=True,
-            input=json.dumps(told).encode(),
-            stdout=subprocess.PIPE,
-            timeout=PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise _wrong(command, f"does not answer within {PATIENCE:g} s") from None
-    if done.returncode:
-        raise _wrong(command, f"ends with status {done.returncode}")
-    return answers(done.stdout.decode("utf-8", "surrogateescape"), command)
+    program = Process(
+        ["/bin/sh", "-c", command],
+        env=users_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        errors="surrogateescape",
+    )
+    status, text, _ = program.output(json.dumps(told), limit)
+    if status is None:
+        raise _wrong(command, f"does not answer within {limit:g} s")
+    if status:
+        raise _wrong(command, f"ends with status {status}")
+    return answers(text, command)
 
 
 def answers(text: str, command: str) -> list[Answer]:

@@ -33,7 +33,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What a run started from.
+    """The start of a run, as it was measured.
 
     Attributes:
         name: for people.

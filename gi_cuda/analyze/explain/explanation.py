@@ -144,7 +144,7 @@ def describe(subject: Subject, change: Change) -> str:
 
 
 def _from_idea(subject: Subject, donor: str) -> str:
-    """Where a hunk of a patch comes from."""
+    """Say where a hunk of a patch comes from."""
     number, hunk = map(int, donor.rpartition("K")[2].split("h"))
     idea = subject.ideas[number - 1]
     return f"takes change {hunk} of {len(idea.hunks)} of {idea.name}"

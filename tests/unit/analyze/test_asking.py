@@ -59,6 +59,11 @@ def test_a_program_that_does_not_read_is_heard() -> None:
     assert ask(program("print('a patch')"), told) == [Answer("answer 1", "a patch\n")]
 
 
+def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started() -> None:
+    with pytest.raises(UserError, match=r"does not answer within 0\.1 s"):
+        ask("sleep 600 | cat", {}, limit=0.1)
+
+
 def test_a_program_that_fails_is_an_error() -> None:
     with pytest.raises(UserError, match="ends with status 3"):
         ask(program("raise SystemExit(3)"), {})

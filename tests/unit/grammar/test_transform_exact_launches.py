@@ -9,25 +9,8 @@ from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import launch_splices
 from gi_cuda.grammar.splice import spliced
+from tests.unit.grammar.exact_shapes import BOTH, FLAT, FOUR, KERNEL, OTHER, SMALL
 from tests.unit.grammar.launch_spellings import Spelling, line, of
-
-KERNEL = """\
-__global__ void k(float *a, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    a[i] = 2 * a[i];
-}
-"""
-OTHER = "__global__ void j(float *a, int n) { a[blockIdx.x] = n; }\n"
-Y = "    int y = blockIdx.y * blockDim.y + threadIdx.y;\n"
-
-SMALL = {"k.threads.x": 64, "k.exact.x": 1}
-"""Blocks of 64 threads."""
-
-FOUR = {"k.items.x": 4, "k.exact.x": 1}
-"""Four items for each thread."""
-
-BOTH = {**SMALL, **FOUR}
-FLAT = {"k.threads.x": 8, "k.threads.y": 4, "k.exact.x": 1, "k.exact.y": 1}
 
 LAUNCHES = [
     line(

@@ -93,6 +93,8 @@ class Walk:
             spent = self.row.seconds.get(name, 0.0)
             self.row.seconds[name] = spent + time.monotonic() - begun
         said = done.stdout + done.stderr
+        with self.folder.with_suffix(".log").open("a", encoding="utf-8") as log:
+            log.write(f"$ {shlex.join(words)}\n{said}\n")
         if done.returncode not in statuses:
             raise Stopped(f"{name}: status {done.returncode}\n" + "\n".join(said.splitlines()[-6:]))
         return said
@@ -158,14 +160,17 @@ def main() -> None:
     parser.add_argument("--make", default="make", help="how they are built")
     parser.add_argument("--unchecked", action="store_true", help="leave out `check`")
     parser.add_argument("--json", type=Path, help="a file for the rows")
+    parser.add_argument("--keep", type=Path, help="where copies, and what was printed, stay")
     asked = parser.parse_args()
-    rows = []
+    rows: list[Row] = []
+    if asked.keep:
+        asked.keep.mkdir(parents=True, exist_ok=True)
     print("application | kernel | noise % | individuals/s | held out | patch | seconds")
-    for folder in asked.folders:
-        with tempfile.TemporaryDirectory(prefix="applications-") as place:
-            walk = Walk(folder.resolve(), Path(place), shlex.split(asked.make))
+    with tempfile.TemporaryDirectory(prefix="applications-") as place:
+        for folder in asked.folders:
+            walk = Walk(folder.resolve(), asked.keep or Path(place), shlex.split(asked.make))
             rows.append(walk.go(asked.seconds, checked=not asked.unchecked))
-        print(rows[-1], flush=True)
+            print(rows[-1], flush=True)
         if asked.json:
             asked.json.write_text(json.dumps([vars_of(one) for one in rows], indent=1))
 

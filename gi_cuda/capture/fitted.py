@@ -291,6 +291,10 @@ class _Fitter:
         return replace(buffer, element=element, image=image, access=Access.READ)
 
 
+_UNCHANGED = "written, as far as the source says; no launch was seen to change it"
+"""Why a buffer is restored and judged that may only have got the values it held."""
+
+
 def _worded(text: str | None) -> str | None:
     """An expression, if it is more than a number: that may be another one in another run."""
     return None if text is not None and text.isdecimal() and text != "1" else text
@@ -308,11 +312,11 @@ def _role(access: Access, const: bool, changed: bool) -> tuple[str, str]:
         return "inout", "seen to be written"
     if const or access in (Access.NONE, Access.READ):
         return "input", "only read"
-    return "input", "no launch was seen to change it"
+    return "inout", _UNCHANGED
 
 
 def _judged(buffers: tuple[ProposedBuffer, ...], proposal: Proposal) -> tuple[ProposedBuffer, ...]:
-    if any(one.role in ("output", "inout") for one in buffers):
+    if any(one.role != "input" and one.notes.role != _UNCHANGED for one in buffers):
         return buffers
     raise UserError(
         f"no launch of {proposal.kernel} that was captured changed anything, so there is nothing to"

@@ -214,6 +214,15 @@ class CaseRunner:
             self._reference = (program, (first, *more))
         return self._reference[1]
 
+    def reference_to_time(self, program: Program, place: int, number: int) -> TimedRun:
+        """The reference's run on the timed case at a place, in a draw, where it lies in this
+        repetition. Its answers are looked at as a variant's are: what the device does between two
+        runs decides what the next one finds in caches."""
+        loads, case_plan = self.references(program), self.timed_plans(program)[place].drawn(number)
+        known = number == 0 or not case_plan.redrawn
+        expected = self.stored(case_plan.case).outputs if known else None
+        return TimedRun(loads[number % len(loads)], case_plan, expected)
+
     def repeats(self, program: Program, limit: float) -> tuple[int, ...]:
         """Of each timed case, how many runs in turn are one sample of a time: more where they are
         short, since what disturbs a launch is a larger part of it then.

@@ -80,28 +80,25 @@ def _time(
     sampling rules ask for; a variant drops out when no more pairs of it are asked for. The
     reference's loads take turns."""
     racing, enough = list(runners), (sampling.screen, sampling.floor)
-    loads = case_runner.references(base)
-    for case_plan in case_runner.timed_plans(base):
+    plans = case_runner.timed_plans(base)
+    for case_plan in plans:
         case_runner.device.make_room(case_plan)
     with case_runner.device.turn():
         repeats = case_runner.repeats(base, sampling.limit)
         done = 0
         for wanted in _stages(sampling):
             begun = time.perf_counter()
-            repetitions = [
-                _Repetition(
-                    number,
-                    racing,
-                    TimedRun(loads[number % len(loads)], theirs.drawn(number)),
-                    place,
-                    repeats[place],
-                )
-                for number in range(done, wanted)
-                for place, theirs in enumerate(case_runner.timed_plans(base))
+            cases = [
+                [
+                    _Repetition(
+                        number, racing, case_runner.reference_to_time(base, at, number), at, many
+                    )
+                    for number in range(done, wanted)
+                ]
+                for at, many in enumerate(repeats)
             ]
-            runs = [run for one in repetitions for run in one.runs()]
-            done_runs = iter(case_runner.device.run_round(runs, sampling.limit))
-            pairs = [one.pairs(done_runs) for one in repetitions]
+            done_runs = iter(case_runner.device.run_round(_in_order(cases), sampling.limit))
+            pairs = list(_pairs(cases, done_runs))
             share = (time.perf_counter() - begun) / len(racing)
             for runner, mine in zip(racing, zip(*pairs, strict=True), strict=True):
                 runner.timed(mine, share)
@@ -143,6 +140,26 @@ class _Repetition:
         return [
             (Sample(case, _median(one), base), all(run.agrees for run in one)) for one in variants
         ]
+
+
+def _in_order(cases: Sequence[Sequence[_Repetition]]) -> list[TimedRun]:
+    """All runs of repetitions, one case after the other. A run that is not looked at comes first:
+    what a case's buffers hold is in no cache after another case, and the first of a pair would pay
+    for both."""
+    return [
+        run
+        for mine in cases
+        for run in (mine[0].reference, *(run for one in mine for run in one.runs()))
+    ]
+
+
+def _pairs(
+    cases: Sequence[Sequence[_Repetition]], done: Iterator[Timed]
+) -> Iterator[list[tuple[Sample, bool]]]:
+    """What each repetition gave, from what became of those runs."""
+    for mine in cases:
+        next(done)
+        yield from (one.pairs(done) for one in mine)
 
 
 def _median(runs: Sequence[Timed]) -> float:

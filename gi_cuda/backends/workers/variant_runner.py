@@ -57,8 +57,9 @@ class VariantRunner:
             device.run_round(runs, self._sampling.limit)
 
     def place(self, number: int) -> Loaded:
-        """Where it runs in a repetition: each place meets all those of the reference."""
-        return self._places[number // LOADS % len(self._places)]
+        """Where it runs in a repetition: each place meets all those of the reference, and is as
+        long unused as these are, since code that ran just before is in a cache."""
+        return self._places[(number + number // LOADS) % len(self._places)]
 
     def run_on(self, case_plan: CasePlan, draw: int = 0) -> TimedRun:
         """Its run on a case, which it is made ready for.

@@ -105,7 +105,10 @@ _VECTORS = {
 }
 
 _LANES = {
-    f"warp_K{count}": f"{count} threads of {{function}} share a row" for count in (4, 8, 16, 32)
+    f"warp_K{count}{layout}": f"{count} threads of {{function}} share a row{words}"
+    for layout, words in (("", ""), ("i", ", and neighbouring threads have neighbouring rows"))
+    for count in (4, 8, 16, 32)
+    if count < 32 or not layout
 }
 _PARTS = {
     f"split_K{count}": f"{count} blocks of {{function}} share a loop"

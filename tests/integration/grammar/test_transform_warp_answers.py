@@ -127,13 +127,17 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
-def with_lanes(text: str, lanes: int) -> str:
-    """The kernel with so many lanes for each row."""
+CHOICES = {"warp_K4": 4, "warp_K32": 32, "warp_K8i": 8}
+"""Choice -> lanes of a row: side by side, a whole warp, and with neighbouring rows between."""
+
+
+def with_lanes(text: str, choice: str) -> str:
+    """The kernel with lanes for each row."""
     code = read_code(Source("k.cu", text))
     (site,) = Warp().sites(code)
-    rewrite = Warp().rewrite(code, site.at, f"warp_K{lanes}")
+    rewrite = Warp().rewrite(code, site.at, choice)
     assert rewrite is not None
-    assert rewrite.shape == {"k.times.x": lanes}
+    assert rewrite.shape == {"k.times.x": CHOICES[choice]}
     return spliced(code.source, rewrite.splices).text
 
 
@@ -154,24 +158,25 @@ def inputs(rows: int, n: int) -> Mapping[str, np.ndarray | np.generic]:
 def test_answers_stay_the_same_without_races(host, name) -> None:
     """At every size of the data and of a block."""
     before = KERNELS[name]
-    after = {lanes: with_lanes(before, lanes) for lanes in (4, 32)}
+    after = {choice: with_lanes(before, choice) for choice in CHOICES}
     for rows, n, block in SIZES:
         arguments, grid = inputs(rows, n), -(-rows // block)
         expected = host.run(before, arguments, (grid,), (block,))
         assert (expected.error, expected.status) == ("", 0)
-        for lanes, text in after.items():
-            blocks, threads = Shape(times=lanes).extents(grid, block)
+        for choice, text in after.items():
+            blocks, threads = Shape(times=CHOICES[choice]).extents(grid, block)
             found = host.run(text, arguments, (blocks,), (threads,), options=WATCHED)
             assert (found.error, found.status, found.report) == ("", 0, "")
             for buffer, values in expected.outputs.items():
-                assert np.array_equal(found.outputs[buffer], values), (buffer, rows, n, lanes)
+                assert np.array_equal(found.outputs[buffer], values), (buffer, rows, n, choice)
 
 
-def test_grid_stride_loop_covers_each_row_once(host) -> None:
+@pytest.mark.parametrize("choice", sweep(["warp_K8i", "warp_K4"], "warp_K8i"))
+def test_grid_stride_loop_covers_each_row_once(host, choice) -> None:
     """A grid of one block goes over its rows several times."""
     before = KERNELS["loops over rows"]
     arguments = inputs(50, 9)
     expected = host.run(before, arguments, (2,), (32,))
-    found = host.run(with_lanes(before, 8), arguments, (2,), (64,), options=WATCHED)
+    found = host.run(with_lanes(before, choice), arguments, (2,), (64,), options=WATCHED)
     assert (found.error, found.status, found.report) == ("", 0, "")
     assert np.array_equal(found.outputs["b"], expected.outputs["b"])

@@ -3,6 +3,21 @@
 HEAD = "__global__ void k(float *a, const float *b, float s, double d, int n) {\n"
 
 KERNELS = {
+    "a divisor that is the same for the next item of a thread": (
+        """\
+__global__ void blur(float *a, const float *b, float width, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = b[i] / (2.0f * width);
+}
+""",
+        """\
+__global__ void blur(float *a, const float *b, float width, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const float inv_width = 1.0f / (2.0f * width);
+    if (i < n) a[i] = b[i] * inv_width;
+}
+""",
+    ),
     "a divisor that a loop keeps": (
         """\
 __global__ void scale(float *a, const float *b, int n) {

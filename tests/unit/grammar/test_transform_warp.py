@@ -164,7 +164,7 @@ def test_launch_shape_multiplies_threads_by_lanes(name) -> None:
     rewrite = Warp().rewrite(code, site.at, choice)
     (kernel,) = code.kernels
     assert rewrite is not None
-    assert rewrite.shape == {f"{kernel.name}.times.x": int(choice.removeprefix("warp_K"))}
+    assert rewrite.shape == {f"{kernel.name}.times.x": int(choice.removeprefix("warp_K").rstrip("i"))}
 
 
 @pytest.mark.parametrize("name", STAYS)
@@ -186,7 +186,7 @@ def test_no_site_where_a_kernel_has_no_thread_for_each_row(name) -> None:
 
 def test_choices_have_no_more_lanes_than_iterations() -> None:
     kernel = BODY.replace("STATEMENTS", LOOP.replace("< n", "< 12") + " b[i] = sum;")
-    assert sites(kernel) == [("warp_K4", "warp_K8")]
+    assert sites(kernel) == [("warp_K4", "warp_K8", "warp_K4i", "warp_K8i")]
 
 
 def test_effects_of_functions_of_the_source_are_known() -> None:

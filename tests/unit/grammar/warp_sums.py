@@ -285,5 +285,30 @@ __global__ void lowest(const double *a, double *b, int rows, int n) {
 }
 """,
     ),
+    "neighbouring threads keep neighbouring rows": (
+        "warp_K8i",
+        """
+__global__ void columns(const float *a, float *b, int n, int d) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (j >= d) return;
+    float sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i * d + j];
+    b[j] = sum;
+}
+""",
+        """
+__global__ void columns(const float *a, float *b, int n, int d) {
+    int j = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 4 + threadIdx.x % 4;
+    const int lane = threadIdx.x % 32 / 4;
+    const unsigned mask = 0x11111111u << (threadIdx.x % 4);
+    if (j >= d) return;
+    float sum = 0;
+    for (int i = lane; i < n; i += 8) sum += a[i * d + j];
+    for (int offset = 16; offset >= 4; offset /= 2)
+        sum += __shfl_xor_sync(mask, sum, offset);
+    if (lane == 0) b[j] = sum;
+}
+""",
+    ),
 }
 """Test name -> choice, kernel before, kernel after."""

@@ -17,6 +17,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.code import (
     descend,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.indices import indices
 from gi_cuda.grammar.frontends.cuda.transforms.reading.arithmetic import (
     is_pure,
     literal_value,
@@ -202,15 +203,21 @@ def _joins(code: Code, facts: Facts | None, one: _Division, other: _Division) ->
 
 def _pays(code: Code, function: Function, facts: Facts | None, group: list[_Division]) -> bool:
     """Tell whether the compiler would divide more often than once: by several divisions, in a
-    loop, or in a function that is called with the same divisor again."""
+    loop, or in a function whose parameters are the divisor, which is called again; a kernel, for
+    the next of several items that a thread has."""
     if facts is None or group[0].home is None:
         return True
     found = [one for one in group if literal_value(code, one.dividend) != 1]
     if found and len({code.span(one.dividend) for one in group}) > 1:
         return True
-    if not function.kernel and found and group[0].home.parent == function.body:
-        used = facts.within(group[0].divisor)
-        return bool(used) and all((use.local or 0) < function.body.start_byte for use in used)
+    again = not function.kernel or bool(indices(code, function).axes())
+    if again and found and group[0].home.parent == function.body:
+        divisor, *dividends = (
+            [(use.local or 0) < function.body.start_byte for use in facts.within(one)]
+            for one in (group[0].divisor, *(each.dividend for each in found))
+        )
+        if divisor and all(divisor) and not (function.kernel and all(map(all, dividends))):
+            return True
     return any(_varies(facts, one) for one in found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -60,7 +60,15 @@ class Warp(Family):
             if (lane == 0) b[i] = sum;
         }
 
-    The grid gets 32 times the blocks. The size of a block has to be a multiple of the lanes.
+    With ``<warp_K8i>`` neighbouring threads have neighbouring rows, as before: a warp has 4 rows,
+    and the lanes of one are 4 threads apart. Loads that are contiguous in the row, not in the loop,
+    stay so in groups of 4::
+
+        int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 4 + threadIdx.x % 4;
+        const int lane = threadIdx.x % 32 / 4;
+
+    The grid gets so many times the blocks. The size of a block has to be a multiple of the lanes,
+    or of 32.
     """
 
     type = RuleType.WARP
@@ -71,25 +79,71 @@ class Warp(Family):
             choices = [
                 one
                 for one in self.type.kind.specials
-                if read_plan(code, kernel, _lanes(one)) is not None
+                if read_plan(code, kernel, _layout(one).lanes) is not None
             ]
             if choices:
                 yield Site(kernel.at, kernel.number, tuple(choices))
 
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
         """Share the iterations of loops among lanes; one lane executes the other writes."""
-        kernel, lanes = code.function_at(at), _lanes(choice)
-        plan = None if kernel is None else read_plan(code, kernel, lanes)
+        kernel, layout = code.function_at(at), _layout(choice)
+        plan = None if kernel is None else read_plan(code, kernel, layout.lanes)
         if plan is None or kernel is None:
             return None
         names = _Names(*(fresh(one, code, kernel) for one in ("lane", "mask", "offset", "element")))
-        splices = _Text(code, plan, lanes, names).splices()
-        return Rewrite(tuple(splices), {f"{kernel.name}.times.x": lanes})
+        splices = _Text(code, plan, layout, names).splices()
+        return Rewrite(tuple(splices), {f"{kernel.name}.times.x": layout.lanes})
 
 
-def _lanes(choice: str) -> int:
-    """Return the number of lanes that share a row."""
-    return int(choice.rpartition("K")[2])
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Which threads share a row.
+
+    Attributes:
+        lanes: how many.
+        apart: how far from each other they are; as many rows lie side by side.
+    """
+
+    lanes: int
+    apart: int = 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether they are a warp."""
+        return self.lanes == _WARP
+
+    @property
+    def lane(self) -> str:
+        """The number of a thread among those of its row."""
+        lane = f"threadIdx.x % {self.lanes * self.apart}"
+        return lane if self.apart == 1 else f"{lane} / {self.apart}"
+
+    @property
+    def mask(self) -> str:
+        """The lanes of a thread's row in its warp."""
+        ones = sum(1 << lane * self.apart for lane in range(self.lanes))
+        first = f"threadIdx.x % {_WARP} / {self.lanes} * {self.lanes}"
+        return f"0x{ones:x}u << ({first if self.apart == 1 else f'threadIdx.x % {self.apart}'})"
+
+    @property
+    def halves(self) -> str:
+        """The header of a loop over the distances in a butterfly, without the variable's name."""
+        furthest, end = (
+            self.lanes * self.apart // 2,
+            "> 0" if self.apart == 1 else f">= {self.apart}",
+        )
+        return f"for (int {{0}} = {furthest}; {{0}} {end}; {{0}} /= 2)"
+
+    def row(self, thread: str) -> str:
+        """The number of a row, of that of its thread."""
+        if self.apart == 1:
+            return f"{thread} / {self.lanes}"
+        return f"{thread} / {_WARP} * {self.apart} + threadIdx.x % {self.apart}"
+
+
+def _layout(choice: str) -> _Layout:
+    count, interleaved, _ = choice.rpartition("K")[2].partition("i")
+    return _Layout(int(count), _WARP // int(count) if interleaved else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,28 +159,28 @@ class _Names:
 class _Text:
     """Writer of the changes of one kernel."""
 
-    def __init__(self, code: Code, plan: WarpPlan, lanes: int, names: _Names) -> None:
+    def __init__(self, code: Code, plan: WarpPlan, layout: _Layout, names: _Names) -> None:
         self.code = code
         self.plan = plan
-        self.lanes = lanes
+        self.layout = layout
         self.names = names
-        self.mask = "0xffffffff" if lanes == _WARP else names.mask
+        self.mask = "0xffffffff" if layout.whole else names.mask
         self.unit = unit(code, plan.facts.function)
 
     def splices(self) -> Iterator[Splice]:
         """Write all changes of the text."""
         for index in self.plan.index:
-            yield self._divided(index.node)
+            yield self._divided(index.node, self.layout.row)
         for stride in self.plan.strides:
-            yield self._divided(stride)
+            yield self._divided(stride, _Layout(self.layout.lanes).row)
         yield self._lane()
         for loop in self.plan.loops:
             yield from self._loop(loop)
         for single in self.plan.single:
             yield from self._single(single)
 
-    def _divided(self, node: Node) -> Splice:
-        """Divide the index of a thread, or the number of all threads, by the lanes."""
+    def _divided(self, node: Node, row: Callable[[str], str]) -> Splice:
+        """Make the index of a thread, or the number of all threads, that of rows."""
         text, above = self.code.span(node), node.parent
         product = node.type == "binary_expression" and "+" not in (
             one.type for one in node.children
@@ -135,16 +189,14 @@ class _Text:
         operator = None if above is None else above.child_by_field_name("operator")
         binary = operator if above is not None and above.type == "binary_expression" else above
         alone = binary is not None and binary.type in _ALONE
-        divided = f"{inner} / {self.lanes}"
+        divided = row(inner)
         return replacing(node.start_byte, node.end_byte, divided if alone else f"({divided})")
 
     def _lane(self) -> Splice:
         """Declare the lane: behind the first index, or at the start of the body."""
-        lines = [f"const int {self.names.lane} = threadIdx.x % {self.lanes};"]
-        if self.lanes < _WARP and self._has_mask():
-            ones = f"0x{(1 << self.lanes) - 1:x}u"
-            first = f"threadIdx.x % {_WARP} / {self.lanes} * {self.lanes}"
-            lines.append(f"const unsigned {self.mask} = {ones} << ({first});")
+        lines = [f"const int {self.names.lane} = {self.layout.lane};"]
+        if not self.layout.whole and self._has_mask():
+            lines.append(f"const unsigned {self.mask} = {self.layout.mask};")
         body, text = self.plan.facts.function.body, self.code.text
         own, index = statements(body), self.plan.index[0].node
         holder = next(one for one in own if one.end_byte > index.start_byte)
@@ -171,7 +223,7 @@ class _Text:
         """Write the header of a shared loop, and the lines around the loop."""
         work = section.iterations
         assert work is not None, "it is a loop"
-        yield from strided(self.code, work.loop, self.names.lane, str(self.lanes))
+        yield from strided(self.code, work.loop, self.names.lane, str(self.layout.lanes))
         before = list(self._starts(work))
         after = list(self._totals(work.accumulators))
         before += self._sync(section.sync_before)
@@ -203,8 +255,7 @@ class _Text:
 
     def _totals(self, accumulators: tuple[Accumulator, ...]) -> Iterator[str]:
         """Write the butterfly reductions, after which all lanes have the totals."""
-        offset = self.names.offset
-        halves = f"for (int {offset} = {self.lanes // 2}; {offset} > 0; {offset} /= 2)"
+        halves = self.layout.halves.format(self.names.offset)
         scalars = [one for one in accumulators if not one.size]
         if len(scalars) == 1:
             yield halves

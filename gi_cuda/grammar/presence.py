@@ -31,6 +31,7 @@ _DEFINE = re.compile(r"\s*(?P<name>[^\W\d]\w*)(?P<parameters>\([^)]*\))?(?P<body
 _WORD = re.compile(r"[^\W\d]\w*")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(?P<a>\w+)\s*\)|(?P<b>\w+))")
 _COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
+_LITERAL_OR_COMMENT = re.compile(r'(?P<literal>"(?:\\.|[^"\\])*")|//.*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _COMPILER = re.compile(r"__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
 _OPENS = frozenset({"if", "ifdef", "ifndef"})
 _TURNS = frozenset({"elif", "elifdef", "elifndef", "else"})
@@ -53,7 +54,8 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """A ``#define`` of the source: its parameters (None: object-like) and its body."""
+    """A ``#define`` of the source: its parameters (None: object-like) and its body, without
+    comments."""
 
     name: str
     parameters: tuple[str, ...] | None
@@ -63,7 +65,7 @@ class Macro:
     @property
     def free_names(self) -> frozenset[str]:
         """The names its body uses besides its parameters."""
-        return frozenset(_WORD.findall(_COMMENT.sub(" ", self.body))) - set(self.parameters or ())
+        return frozenset(_WORD.findall(self.body)) - set(self.parameters or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +227,8 @@ def _macro(directive: Directive) -> Macro | None:
         return None
     parameters = match["parameters"]
     names = None if parameters is None else tuple(_WORD.findall(parameters))
-    return Macro(match["name"], names, match["body"].strip(), directive)
+    body = _LITERAL_OR_COMMENT.sub(lambda found: found["literal"] or " ", match["body"])
+    return Macro(match["name"], names, body.strip(), directive)
 
 
 def _remember(directive: Directive, environment: dict[str, str | None]) -> None:
@@ -234,8 +237,7 @@ def _remember(directive: Directive, environment: dict[str, str | None]) -> None:
     if match is not None and environment.get(match[0]) == ANY:
         return  # a guard around it may keep it out
     if directive.word == "define" and (macro := _macro(directive)) is not None:
-        body = _COMMENT.sub(" ", macro.body).strip()
-        environment[macro.name] = body if macro.parameters is None else None
+        environment[macro.name] = macro.body if macro.parameters is None else None
     elif directive.word == "undef" and match is not None:
         environment.pop(match[0], None)
 

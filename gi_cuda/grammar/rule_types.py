@@ -192,6 +192,13 @@ class RuleType(StrEnum):
             "divisions by a number", {"recip_K": "multiplies by a reciprocal in {function}"}
         ),
     )
+    ATOMIC = (
+        "atomic",
+        _transformation(
+            "atomic additions of a loop",
+            {"atomic_K": "adds up in registers what a loop of {function} adds to memory"},
+        ),
+    )
     VECTOR = "vector", _transformation("the items of a thread", _VECTORS)
     WARP = "warp", _transformation("the lanes of a row", _LANES)
     SPLIT = "split", _transformation("the blocks that share a loop", _PARTS)

@@ -164,7 +164,9 @@ def test_launch_shape_multiplies_threads_by_lanes(name) -> None:
     rewrite = Warp().rewrite(code, site.at, choice)
     (kernel,) = code.kernels
     assert rewrite is not None
-    assert rewrite.shape == {f"{kernel.name}.times.x": int(choice.removeprefix("warp_K").rstrip("i"))}
+    assert rewrite.shape == {
+        f"{kernel.name}.times.x": int(choice.removeprefix("warp_K").rstrip("i"))
+    }
 
 
 @pytest.mark.parametrize("name", STAYS)

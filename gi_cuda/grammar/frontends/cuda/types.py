@@ -25,7 +25,6 @@ _ARRAY = re.compile(r"\[[^\[\]]*\]")
 _QUALIFIED = re.compile(r"\b(?:const|volatile)\b")
 _CONST = frozenset({"const", "constexpr"})
 _SPACE = re.compile(r"\s+")
-_COMMENT = re.compile(r"//.*|/\*.*?\*/")
 _INTEGER_WORDS = frozenset({"signed", "unsigned", "char", "short", "int", "long", "double"})
 _SIZES = {8: "char", 16: "short", 32: "int", 64: "long"}
 _STANDARD: dict[str, Type] = {
@@ -184,7 +183,7 @@ def read_types(
     """
     book = TypeBook()
     for name, meaning in macros.items():
-        type_ = book.read(_COMMENT.sub(" ", meaning))
+        type_ = book.read(meaning)
         if type_ is not None and _is_built_in(type_.base):
             book.aliases[name] = type_
     for header, its_text in beside:

@@ -9,6 +9,7 @@ To add a family: a row in :class:`~gi_cuda.grammar.rule_types.RuleType` with its
 here with a subclass of :class:`Family`, and its instance in :data:`FAMILIES`.
 """
 
+from gi_cuda.grammar.frontends.cuda.transforms.atomic import Atomic
 from gi_cuda.grammar.frontends.cuda.transforms.block import Block
 from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family
@@ -21,7 +22,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.vector import Vector
 from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
 
 FAMILIES: tuple[Family, ...] = (
-    *(Block(), Split(), Coarsen(), Power(), Recip(), Fast(), Scalar(), Vector(), Warp()),
+    *(Block(), Split(), Coarsen(), Power(), Recip(), Fast(), Atomic(), Scalar(), Vector(), Warp()),
 )
 """All families, in the order in which they rewrite a text."""
 

@@ -11,7 +11,6 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, name_node
 from gi_cuda.grammar.frontends.cuda.transforms.code import GEOMETRY, LOOPS, Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
-from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
     Access,
     Changes,
@@ -20,6 +19,8 @@ from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
     accesses,
     certain,
     changes,
+    is_invariant,
+    meetings,
     pointers,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.writing.around import around
@@ -29,14 +30,7 @@ from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.grammar.splice import Splice, replacing
 
 _KEYWORDS = LOOPS - {"for_range_loop"}
-_MEETS = re.compile(
-    r"__sync|\bsync\b|\batomic|__threadfence|__nanosleep|\bbarrier\b|\bwait\b|\barrive|\bvolatile\b"
-    r"|\bcooperative_groups\b|\basm\b|__asm"
-)
-"""Words of code in which a thread waits for memory that others write."""
-
 _LEAVES = frozenset({"return_statement", "goto_statement", "lambda_expression", "try_statement"})
-_EFFECTS = frozenset({"assignment_expression", "update_expression", "pointer_expression"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +115,12 @@ def _elements(code: Code, function: Function, loop: Node) -> tuple[_Element, ...
         return ()
     if around(code, loop, (), ()) is None:
         return ()
-    if _MEETS.search(code.bare(loop)) or any(
-        _MEETS.search(code.bare(one.node)) for one in _called(code, loop)
-    ):
+    if meetings(code, loop):
         return ()
     changed = changes(code, loop)
     leading = [*pointers(code, function), *_arrays(code, function, loop, changed)]
     found = (_element(code, function, loop, changed, one) for one in leading)
     return tuple(one for one in found if one is not None)
-
-
-def _called(code: Code, loop: Node) -> Iterator[Function]:
-    """Find the functions of the source that a loop may call."""
-    words = code.words(loop)
-    for one in code.functions:
-        if one.name in words:
-            yield one
-            yield from code.called(one)
 
 
 def _arrays(code: Code, function: Function, loop: Node, changed: Changes) -> Iterator[Pointer]:
@@ -160,7 +143,7 @@ def _element(
         return None
     element = found[0].element
     type_ = code.type(element, function)
-    if type_ is None or type_.levels or not _is_invariant(code, function, loop, changed, element):
+    if type_ is None or type_.levels or not is_invariant(code, function, loop, changed, element):
         return None
     if not certain(loop, {one.node.id: pointer.name for one in found}):
         return None
@@ -175,29 +158,6 @@ def _element(
         return None
     text = " ".join(code.span(element).split())
     return _Element(pointer, text, found[0].index, found, written)
-
-
-def _is_invariant(
-    code: Code, function: Function, loop: Node, changed: Changes, element: Node
-) -> bool:
-    """Tell whether an element's index stays the same in all iterations of a loop."""
-    root = assigned_root(element)
-    own = frozenset(declared_names(loop, code)) | changed.all
-    constant = {one.name for one in pointers(code, function) if one.const}
-    for node in descend(element):
-        if node == root:
-            continue
-        if node.type == "identifier" and code.words(node) & own:
-            return False
-        if node.type in _EFFECTS or code.span(node) == "->":
-            return False
-        if node.type == "call_expression" and not code.macros_in(node):
-            return False
-        if node.type == "subscript_expression" and node != element:
-            inner = assigned_root(node)
-            if inner is None or code.span(inner) not in constant:
-                return False
-    return True
 
 
 def _is_loaded_once(loop: Node, pointer: Pointer, found: Sequence[Access]) -> bool:

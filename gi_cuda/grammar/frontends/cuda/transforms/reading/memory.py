@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -22,6 +23,13 @@ from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
 _LEAVES_LOOP = frozenset({"break_statement", "continue_statement"})
 _LEAVES = frozenset({"return_statement", "goto_statement"})
 _SWAPS = frozenset({"swap", "std::swap"})
+_MEETS = re.compile(
+    r"__sync|\bsync\b|\batomic|__threadfence|__nanosleep|\bbarrier\b|\bwait\b|\barrive|\bvolatile\b"
+    r"|\bcooperative_groups\b|\basm\b|__asm"
+)
+"""Words of code in which a thread waits for memory that others write."""
+
+_EFFECTS = frozenset({"assignment_expression", "update_expression", "pointer_expression"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,3 +329,42 @@ def leaves(node: Node, *, inside: bool = False) -> bool:
         return False
     within = inside or node.type in LOOPS
     return any(leaves(one, inside=within) for one in node.children)
+
+
+def is_invariant(
+    code: Code, function: Function, loop: Node, changed: Changes, element: Node
+) -> bool:
+    """Tell whether an element's index stays the same in all iterations of a loop."""
+    root = assigned_root(element)
+    own = frozenset(declared_names(loop, code)) | changed.all
+    constant = {one.name for one in pointers(code, function) if one.const}
+    for node in descend(element):
+        if node == root:
+            continue
+        if node.type == "identifier" and code.words(node) & own:
+            return False
+        if node.type in _EFFECTS or code.span(node) == "->":
+            return False
+        if node.type == "call_expression" and not code.macros_in(node):
+            return False
+        if node.type == "subscript_expression" and node != element:
+            inner = assigned_root(node)
+            if inner is None or code.span(inner) not in constant:
+                return False
+    return True
+
+
+def meetings(code: Code, node: Node) -> list[str]:
+    """Find the words by which a thread waits for memory that others write, or writes memory that
+    they wait for, in a piece of code and in the functions of the source that it may call."""
+    called = (code.bare(one.node) for one in _called(code, node))
+    return [word for text in (code.bare(node), *called) for word in _MEETS.findall(text)]
+
+
+def _called(code: Code, node: Node) -> Iterator[Function]:
+    """Find the functions of the source that a piece of code may call."""
+    words = code.words(node)
+    for one in code.functions:
+        if one.name in words:
+            yield one
+            yield from code.called(one)

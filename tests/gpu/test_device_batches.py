@@ -190,3 +190,12 @@ def test_a_baseline_is_found_and_a_copy_is_neither_faster_nor_slower(
     assert set(baseline.penalties.values()) == {0}
     assert baseline.loops.keys() == {loop.ident for loop in subject.grammar.loops}
     assert baseline.seconds > 0
+
+
+def test_a_copy_takes_as_long_where_cases_push_each_other_out_of_the_cache(tmp_path: Path) -> None:
+    subject = load_subject(TARGETS / "columns", "cuda")
+    with open_tools(subject, tmp_path, workers=1, jobs=4) as tools:
+        baseline = establish(
+            subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+        )
+    assert baseline.floor < 0.05

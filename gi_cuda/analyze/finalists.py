@@ -20,7 +20,7 @@ from gi_cuda.analyze.repair import (
 )
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.backends import cores
-from gi_cuda.backends.job_threads import both
+from gi_cuda.backends.job_threads import both, meanwhile
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.evaluate.untested import untested_changes
@@ -112,6 +112,8 @@ def select_winner(run: Run) -> Winner | None:
     was stored before is then forgotten, and what spoke against the first of them is kept.
     """
     final = _Finals(run)
+    if run.store.best(1):
+        meanwhile(run.tools.certification.watch_reference)
     entered = finalists(run, final.racing)
     winner = None
     try:

@@ -130,6 +130,18 @@ def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result,
     return first, second
 
 
+def meanwhile(job: Callable[[], object]) -> None:
+    """Have a job done beside what follows. Who needs what it finds asks for that again, and is told
+    then what went wrong."""
+    above = leash()
+
+    def serve() -> None:
+        with above.held(), suppress(Exception):
+            job()
+
+    Thread(target=serve, daemon=True).start()
+
+
 def _taken(done: SimpleQueue[Result | BaseException]) -> Result:
     """The next thing that was done."""
     one = None

@@ -16,6 +16,7 @@ import typer
 from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.records import winner_record
 from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_refusal, what_it_takes
+from gi_cuda.backends.job_threads import meanwhile
 from gi_cuda.cli.clusters import Evaluating, Place
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.next_steps import command_line, say_next_of_run
@@ -64,6 +65,7 @@ def search(run: Run, seconds: float | None, where: Evaluating) -> None:
     with ExitStack() as stack:  # who evaluated may have a say in what holds
         with suppress(_Overdue), _stopping(seconds) as stop:
             place = stack.enter_context(where(run, stop))
+            meanwhile(run.tools.certification.prepare)
             end = _evolve(place, seconds, stop)
         if stop.asked:
             kept = len(run.store.evaluations())

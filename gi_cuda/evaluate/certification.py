@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from gi_cuda.backends.job_threads import at_once
+from gi_cuda.backends.job_threads import at_once, both
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
@@ -39,6 +39,15 @@ class Certification:
     other_data: OtherData
     races: RaceWatch
 
+    def prepare(self) -> None:
+        """Do now, beside a search, what is done once for all candidates and needs no GPU."""
+        if self.races.beside:
+            self.races.beside.watch_reference()
+
+    def watch_reference(self) -> None:
+        """Do now all that is done once for all candidates when they are watched for races."""
+        self.races.watch_reference()
+
     def screened(self, some: Sequence[Candidate]) -> list[Objection | None]:
         """The first objection to each of several, but for races that a processor does not see:
         what takes seconds for all together."""
@@ -48,7 +57,7 @@ class Certification:
     def quick_objection(self, one: Candidate) -> str:
         """The first objection to a candidate, but for races, which take longer to find. The
         reference is watched for races meanwhile."""
-        (found,), _ = at_once((partial(self._quick.of, [one]), self._watch_reference))
+        (found,), _ = both(partial(self._quick.of, [one]), self.watch_reference)
         return found.said if found else ""
 
     def objection(self, one: Candidate) -> str:
@@ -94,7 +103,3 @@ class Certification:
 
     def _other_data(self, some: Sequence[Candidate]) -> list[Objection | None]:
         return objections_of(self.other_data.objections, some, quick=False)
-
-    def _watch_reference(self) -> list[Objection | None]:
-        self.races.watch_reference()
-        return []

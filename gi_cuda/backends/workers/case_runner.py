@@ -230,8 +230,9 @@ class CaseRunner:
         The reference runs for that wherever it is loaded, the first time to warm up, as variants do
         before they are timed: a first run is slower.
         """
+        loads = self.references(program)  # where it is another one, nothing is known of its times
         if not self._repeats:
-            loads, plans = self.references(program), self.timed_plans(program)
+            plans = self.timed_plans(program)
             runs = [TimedRun(one, plan) for plan in plans for one in loads]
             self.device.run_round(runs, limit)
             begun = time.perf_counter()

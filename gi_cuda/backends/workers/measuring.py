@@ -90,15 +90,15 @@ def _time(
             begun = time.perf_counter()
             cases = [
                 [
-                    _Repetition(
+                    Repetition(
                         number, racing, case_runner.reference_to_time(base, at, number), at, many
                     )
                     for number in range(done, wanted)
                 ]
                 for at, many in enumerate(repeats)
             ]
-            done_runs = iter(case_runner.device.run_round(_in_order(cases), sampling.limit))
-            pairs = list(_pairs(cases, done_runs))
+            done_runs = iter(case_runner.device.run_round(in_order(cases), sampling.limit))
+            pairs = list(pairs_of(cases, done_runs))
             share = (time.perf_counter() - begun) / len(racing)
             for runner, mine in zip(racing, zip(*pairs, strict=True), strict=True):
                 runner.timed(mine, share)
@@ -109,7 +109,7 @@ def _time(
 
 
 @dataclass(frozen=True, slots=True)
-class _Repetition:
+class Repetition:
     """Runs of each variant and of the reference on one case, in the same draw; they take turns in
     going first.
 
@@ -142,7 +142,7 @@ class _Repetition:
         ]
 
 
-def _in_order(cases: Sequence[Sequence[_Repetition]]) -> list[TimedRun]:
+def in_order(cases: Sequence[Sequence[Repetition]]) -> list[TimedRun]:
     """All runs of repetitions, one case after the other. A run that is not looked at comes first:
     what a case's buffers hold is in no cache after another case, and the first of a pair would pay
     for both."""
@@ -153,8 +153,8 @@ def _in_order(cases: Sequence[Sequence[_Repetition]]) -> list[TimedRun]:
     ]
 
 
-def _pairs(
-    cases: Sequence[Sequence[_Repetition]], done: Iterator[Timed]
+def pairs_of(
+    cases: Sequence[Sequence[Repetition]], done: Iterator[Timed]
 ) -> Iterator[list[tuple[Sample, bool]]]:
     """What each repetition gave, from what became of those runs."""
     for mine in cases:

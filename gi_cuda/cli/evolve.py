@@ -34,7 +34,7 @@ from gi_cuda.cli.options import (
     cores,
     devices_of,
 )
-from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
+from gi_cuda.cli.searching import Allowance, TimeLimit, saying_how_to_go_on, search
 from gi_cuda.evaluate.levels import check_level, open_subject
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import counted, say
@@ -116,6 +116,7 @@ def command(
 ) -> None:
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
     cases."""
+    allowed = Allowance(time)
     chosen = find_preset(preset, "--preset")
     check_level(level, backend)
     aim = Objective(objective)
@@ -147,7 +148,7 @@ def command(
             opened = stack.enter_context(made)
         for line in _beginning(opened, time):
             say(console, line)
-        search(opened, time, where)
+        search(opened, allowed, where)
 
 
 def _beginning(run: Run, seconds: float | None) -> Iterator[str]:
@@ -157,7 +158,7 @@ def _beginning(run: Run, seconds: float | None) -> Iterator[str]:
         f"evolving {run.subject.target.name} in {run.folder}: reference"
         f" {baseline.seconds * 1e3:.3f} ms, noise floor {baseline.floor:.2%}"
     )
-    limit = "--time SECONDS would end it sooner" if seconds is None else f"{seconds:g} s at most"
+    limit = "--time SECONDS would end it sooner" if seconds is None else f"{seconds:g} s in all"
     yield (
         f"on {device_words(backend, run.store.get('device'))}, preset {plan.preset}:"
         f" {counted(plan.settings.generations, 'generation')} of"

@@ -12,7 +12,7 @@ from gi_cuda.cli.clusters import ClusterCompiles, OnCluster, evaluating
 from gi_cuda.cli.console import console
 from gi_cuda.cli.ideas import Ask, Ideas, ask_for_ideas, with_files
 from gi_cuda.cli.options import LARGEST, MovedTarget, NoCache, RunPath, cache_unless, follow
-from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
+from gi_cuda.cli.searching import Allowance, TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
 from gi_cuda.runs.lock import locked
@@ -34,6 +34,7 @@ def command(
     no_cache: NoCache = False,
 ) -> None:
     """Go on with a run where it was stopped or killed; nothing finished is done again."""
+    allowed = Allowance(time)
     follow(run, target)
     with open_store(run) as store:
         aim = stored_plan(store).objective
@@ -62,7 +63,7 @@ def command(
                 f"it measured on GPU {_listed(opened.plan.devices)}; going on with GPU"
                 f" {_listed(there)}",
             )
-        search(opened, time, where)
+        search(opened, allowed, where)
 
 
 def _listed(devices: Sequence[int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, is_dataclass, replace
@@ -76,7 +77,9 @@ def create_run(
                 cache=cache,
                 devices=plan.devices,
             ) as tools:
+                begun = time.monotonic()
                 facts = _established(tools, plan, folder, tell)
+                facts["prepared"] = time.monotonic() - begun
                 if start is not None and first is not None:
                     if not plan.untested:
                         _check_tested(start, first, facts["untested"])

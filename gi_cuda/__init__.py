@@ -11,6 +11,10 @@ __all__ = ["BACKENDS", "StoredRun", "__version__", "evolve", "open_run"]
 __version__ = "0.1.0"
 
 BACKENDS = ("host", "cuda")
+"""What variants run on: the processor, or a GPU of NVIDIA's."""
+
+AUTO = "auto"
+"""Stands for the back end of a GPU where one can be used, else for the processor's."""
 """The names of all back ends; the first is the default. Each has a folder of its name in
 :mod:`gi_cuda.backends`, with a module ``backend``, and is the key of ``[build]`` in a target.toml
 for the options of its compiler."""

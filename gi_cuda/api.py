@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gi_cuda import BACKENDS
+from gi_cuda import AUTO
 from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.records import (
     GenerationRecord,
@@ -25,7 +25,7 @@ from gi_cuda.analyze.records import (
 from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends import cores, set_one_thread
 from gi_cuda.backends.compile.code_cache import open_cache
-from gi_cuda.backends.table import open_backend
+from gi_cuda.backends.table import open_backend, resolved
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.runs.create import create_run, default_folder
@@ -130,7 +130,7 @@ def evolve(
     target: str | Path,
     run: str | Path | None = None,
     *,
-    backend: str = BACKENDS[0],
+    backend: str = AUTO,
     level: str = "source",
     start: str | Path | None = None,
     preset: str = DEFAULT,
@@ -164,6 +164,7 @@ def evolve(
     chosen = find_preset(preset, "preset")
     begun = None if start is None else predecessor(Path(start), Path(target))
     wanted = edits or chosen.edits
+    backend, _ = resolved(backend)
     subject = open_subject(Path(target), backend, level, edits=wanted, start=begun)
     chosen.demand(subject)
     folder = Path(run) if run else default_folder(subject.target.name)

@@ -28,6 +28,9 @@ if OWN_CACHE not in os.environ:
     os.environ[OWN_CACHE] = os.environ["XDG_CACHE_HOME"] = _cache.name
     os.environ["GI_CUDA_CACHE_SIZE"] = "1G"
 
+# Tests are of the CPU where they name nothing else; those in tests/gpu do.
+os.environ["GI_CUDA_BACKEND"] = "host"
+
 # How long an example takes says nothing about it: the machine may be busy.
 settings.register_profile("any machine", deadline=None, max_examples=60)
 settings.load_profile("any machine")

@@ -6,9 +6,10 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gi_cuda import BACKENDS
+from gi_cuda import AUTO, BACKENDS
 from gi_cuda.backends.protocol.backend import Backend, OpenBackend
 from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
     from gi_cuda.subject import Subject
@@ -35,6 +36,26 @@ def idle_gpu(used: str) -> tuple[str, str] | None:
     others = [] if backend_named(used).gpu else backends_on_gpus(gpu=True)
     found = ((name, gpu) for name in others for gpu in backend_named(name).gpus())
     return next(found, None)
+
+
+def resolved(name: str) -> tuple[str, str]:
+    """The back end that a name stands for and, where the processor stands in for a GPU that nobody
+    ruled out, why no GPU is used.
+
+    Args:
+        name: one of :data:`gi_cuda.BACKENDS`, or :data:`gi_cuda.AUTO`.
+    """
+    if name != AUTO:
+        return name, ""
+    why = ""
+    for one in backends_on_gpus(gpu=True):
+        try:
+            open_backend(one)
+        except UserError as error:
+            why = error.what
+        else:
+            return one, ""
+    return backends_on_gpus(gpu=False)[0], why
 
 
 FIRST = (0,)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda import BACKENDS
+from gi_cuda import AUTO
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Inputs, TellInputs
 from gi_cuda.backends.protocol.schedules import excused
@@ -30,6 +30,7 @@ from gi_cuda.cli.options import (
     Scope,
     TargetPath,
     cache_unless,
+    chosen_backend,
     cores,
     devices_of,
 )
@@ -73,7 +74,7 @@ from gi_cuda.spec import Given
 
 def command(
     target: TargetPath,
-    backend: Backend = BACKENDS[0],
+    backend: Backend = AUTO,
     bnf: Bnf = None,
     scope: Scope = None,
     level: Level = "source",
@@ -88,6 +89,7 @@ def command(
     """Prove that the unmodified kernel passes, that a copy of it measures as the same, and that a
     variant broken on purpose is caught; run each value of each parameter by itself; leave out each
     kernel and spoil each output; print the noise floor, and warn of what is doubtful."""
+    asked, backend = backend, chosen_backend(backend)
     with scratch_folder() as folder, Steps(console) as tell:
         tell("reading the target and its source")
         subject = open_subject(target, backend, level, bnf=bnf, scope=scope)
@@ -152,7 +154,7 @@ def command(
         )
     say(console, f"{subject.target.name}: ready to evolve")
     say_next(
-        command_line("evolve", target, *_as_checked(backend, level, bnf, scope, devices)), "search"
+        command_line("evolve", target, *_as_checked(asked, level, bnf, scope, devices)), "search"
     )
 
 
@@ -160,7 +162,7 @@ def _as_checked(
     backend: str, level: str, bnf: Path | None, scope: Path | None, devices: str
 ) -> Iterator[str | Path]:
     """The options by which a search takes just what was checked."""
-    if backend != BACKENDS[0]:
+    if backend != AUTO:
         yield from ("--backend", backend)
     if level != "source":
         yield from ("--level", level)

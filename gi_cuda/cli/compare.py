@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda import BACKENDS
+from gi_cuda import AUTO
 from gi_cuda.analyze.compare.comparison import Comparison, compare
 from gi_cuda.analyze.compare.contestants import Reader, as_run
+from gi_cuda.backends.table import resolved
 from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import check_figures, check_new, say_written, scratch_folder, write_new
 from gi_cuda.cli.next_steps import command_line, say_next
@@ -40,7 +41,7 @@ def command(
         Path | None,
         typer.Option(help="The target, where it is not that of a run; goes with --backend."),
     ] = None,
-    backend: Backend = BACKENDS[0],
+    backend: Backend = AUTO,
     output: Annotated[
         Path | None, typer.Option("--csv", help="Write all figures, comma-separated.")
     ] = None,
@@ -136,7 +137,7 @@ def _say_next(result: Comparison) -> None:
 def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, str]:
     """The target and the back end: those of the first run, where they are not given."""
     if target is not None:
-        return target, backend
+        return target, resolved(backend)[0]
     runs = [run for word in words if (run := as_run(word)) is not None]
     if not runs:
         raise UserError(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda import BACKENDS
+from gi_cuda import AUTO
 from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import idle_gpu, open_backend
 from gi_cuda.cli.clusters import ClusterCompiles, ObjectiveChoice, OnCluster, evaluating, made_ready
@@ -31,6 +31,7 @@ from gi_cuda.cli.options import (
     Workers,
     cache_unless,
     choice,
+    chosen_backend,
     cores,
     devices_of,
 )
@@ -84,7 +85,7 @@ def command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
     time: TimeLimit = None,
-    backend: Backend = BACKENDS[0],
+    backend: Backend = AUTO,
     edits: EditsOfPreset = None,
     level: Level = "source",
     start: Annotated[
@@ -117,6 +118,7 @@ def command(
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
     cases."""
     allowed = Allowance(time)
+    backend = chosen_backend(backend)
     chosen = find_preset(preset, "--preset")
     check_level(level, backend)
     aim = Objective(objective)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda import BACKENDS
+from gi_cuda import AUTO
 from gi_cuda.backends.compile.cached import keeping
-from gi_cuda.backends.table import open_compiler
+from gi_cuda.backends.table import open_compiler, resolved
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next, say_next_aside
@@ -45,7 +45,7 @@ def command(  # typer makes an option of each parameter
         bool,
         typer.Option("--compile", help="Compile them, and report how many do, instead of diffs."),
     ] = False,
-    backend: Backend = BACKENDS[0],
+    backend: Backend = AUTO,
     level: Level = "source",
     bnf: Bnf = None,
     scope: Scope = None,
@@ -53,6 +53,7 @@ def command(  # typer makes an option of each parameter
     no_cache: NoCache = False,
 ) -> None:
     """Draw random variants as a search draws them; print them as diffs, or compile them."""
+    backend, _ = resolved(backend)
     subject = open_subject(target, backend, level, bnf=bnf, scope=scope, edits=edits)
     genotypes = list(draw(subject, sample, at_once, seed, configured=configure))
     if compile_:

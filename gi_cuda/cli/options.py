@@ -9,10 +9,10 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from gi_cuda import BACKENDS
+from gi_cuda import AUTO, BACKENDS
 from gi_cuda.backends import cores as cores
 from gi_cuda.backends.compile.code_cache import CodeCache, open_cache
-from gi_cuda.backends.table import ALL, backend_named
+from gi_cuda.backends.table import ALL, backend_named, resolved
 from gi_cuda.cli.console import aside
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import EDIT_SETS, LEVELS
@@ -27,11 +27,14 @@ LARGEST = 2**31 - 1
 """Other numbers are not larger; the database could not take one of over 64 bits."""
 
 
-def choice(option: str, choices: Collection[str], help: str, what: str = "") -> Any:
+def choice(
+    option: str, choices: Collection[str], help: str, what: str = "", variable: str | None = None
+) -> Any:
     """An option that takes one of some values: its help, completion and refusals name them.
 
     Args:
         what: the kind of thing that is chosen, in words; "" where it has no name.
+        variable: of the environment, which says what is chosen where the option is not given.
     """
 
     def checked(context: typer.Context, value: str | None) -> str | None:
@@ -44,9 +47,21 @@ def choice(option: str, choices: Collection[str], help: str, what: str = "") -> 
         option,
         metavar=f"[{'|'.join(choices)}]",
         help=help,
+        envvar=variable,
+        show_envvar=False,
         callback=checked,
         autocompletion=lambda: list(choices),
     )
+
+
+def chosen_backend(asked: str) -> str:
+    """The back end that ``--backend`` stands for; where the processor stands in for a GPU that
+    nobody ruled out, say so on standard error, and why."""
+    name, why = resolved(asked)
+    if why:
+        said = "variants run on the CPU, and its times say nothing about a GPU's"
+        print(f"{said}: {why}", file=sys.stderr)
+    return name
 
 
 TargetPath: TypeAlias = Annotated[
@@ -59,7 +74,13 @@ MovedTarget: TypeAlias = Annotated[
 ]
 Backend: TypeAlias = Annotated[
     str,
-    choice("--backend", BACKENDS, "Where variants are compiled and executed.", "back end"),
+    choice(
+        "--backend",
+        (AUTO, *BACKENDS),
+        "Where variants are compiled and executed; auto: on a GPU, if one can be used.",
+        "back end",
+        "GI_CUDA_BACKEND",
+    ),
 ]
 Bnf: TypeAlias = Annotated[
     Path | None, typer.Option("--bnf", help="A grammar edited by hand, instead of the source's.")

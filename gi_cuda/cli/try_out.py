@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda import BACKENDS
+from gi_cuda import AUTO
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
@@ -21,6 +21,7 @@ from gi_cuda.cli.options import (
     Scope,
     TargetPath,
     cache_unless,
+    chosen_backend,
     cores,
 )
 from gi_cuda.errors import UserError
@@ -48,7 +49,7 @@ def command(
         Path | None,
         typer.Option("--file", metavar="FILE", help="More of them, one a line; - is the input."),
     ] = None,
-    backend: Backend = BACKENDS[0],
+    backend: Backend = AUTO,
     level: Level = "source",
     bnf: Bnf = None,
     scope: Scope = None,
@@ -57,6 +58,7 @@ def command(
 ) -> None:
     """Evaluate genotypes on the train cases, as a search would: right or wrong and where, and how
     fast beside the reference; a line each, as they come."""
+    backend = chosen_backend(backend)
     subject = open_subject(target, backend, level, bnf=bnf, scope=scope, edits=LARGEST_SET)
     texts = (*(genotypes or ()), *_lines(file))
     if not texts:

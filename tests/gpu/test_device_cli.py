@@ -52,7 +52,7 @@ def unvalidated(run: Path) -> list[int]:
 def test_a_search_on_the_cpu_beside_a_gpu_is_warned_of(tmp_path: Path) -> None:
     target = SHIPPED / "bwt_exact"
     sizes = ("--population", 1, "--generations", 1, "--preset", "tune")
-    for backend, warned in [("host", True), ("cuda", False)]:
+    for backend, warned in [("host", True), ("cuda", False), ("auto", False)]:
         words = ("--backend", backend, "--run", backend)
         done = cli("evolve", target, *sizes, *words, cwd=tmp_path)
         assert done.returncode == 0

@@ -112,10 +112,12 @@ class OpenCuda:
 
 
 def _open(devices: Collection[int]) -> OpenCuda:
+    from gi_cuda.backends.cuda.device.context import pycuda
     from gi_cuda.backends.cuda.helpers import build_helpers
 
     toolkit, chosen = find_toolkit(), choose(require_gpus(), devices, os.environ.get(VISIBLE))
     gpu = chosen.gpu
+    pycuda()  # to say now that it is missing
     build_helpers(toolkit, gpu.architecture)
     return OpenCuda(
         toolkit,

@@ -285,3 +285,11 @@ def test_no_cuda_compiler_says_how_to_install_one(tmp_path: Path) -> None:
     is_refused(done)
     assert "install" in done.stderr
     assert tree(tmp_path) == {}
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_without_a_gpu_the_cpu_is_used_and_why_is_said(tmp_path: Path) -> None:
+    done = gi_cuda("try", str(SCALE), "", cwd=tmp_path, GI_CUDA_BACKEND="auto")
+    assert done.returncode == 0
+    said, *_ = done.stderr.splitlines()
+    assert said.startswith("variants run on the CPU, and its times say nothing about a GPU's: ")

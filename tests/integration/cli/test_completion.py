@@ -83,7 +83,7 @@ def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     ("line", "offered"),
     [
         ("gi-cuda ev", {"evolve"}),
-        ("gi-cuda evolve --backend ", {"host", "cuda"}),
+        ("gi-cuda evolve --backend ", {"auto", "host", "cuda"}),
         ("gi-cuda show --ind", {"--individual"}),
         ("gi-cuda patch --format m", {"mail"}),
     ],

@@ -59,7 +59,7 @@ def test_a_mistyped_verb_gets_a_suggestion() -> None:
     ("typed", "offered"),
     [
         ("gi-cuda ev", {"evolve"}),
-        ("gi-cuda evolve --backend ", {"host", "cuda"}),
+        ("gi-cuda evolve --backend ", {"auto", "host", "cuda"}),
         ("gi-cuda evolve --backend nothing --level p", {"ptx"}),
         ("gi-cuda patch --format m", {"mail"}),
         ("gi-cuda init --example tissue_s", {"tissue_spread"}),

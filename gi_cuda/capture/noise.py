@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 
 ACCURACY = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-10}
-"""What rounding in another order may change at least, as a share of a value."""
-
-_SMALL = 0.1
-"""So much less, as a share of the largest value, is nothing."""
+"""What rounding in another order may change at least, as a share of a value and of the largest:
+where large numbers cancel out in a sum, a small one is left with the error of these. With a tenth
+of that, no other order of 1024 sums of 8192 terms was right in all of them."""
 
 _MARGIN = 4.0
 """How many times what was seen is allowed."""
@@ -95,7 +94,7 @@ def allowed(
     """
     accuracy = ACCURACY[kind]
     largest = max(map(_largest, answers), default=0.0)
-    absolute = accuracy * _SMALL * largest
+    absolute = accuracy * largest
     apart = max((_apart(one, other) for one, other in pairs), default=0.0)
     if not apart:
         seen = (

@@ -54,6 +54,12 @@ _SHORT = 2e-4
 
 _MOST_REPEATS = 16
 
+_OFTEN = 3
+"""Runs of one sample of which the median leaves out a slow first one."""
+
+_LASTING = 5e-3
+"""Seconds of a run of which it is a small part to fetch what was in no cache."""
+
 _LONG = 0.1
 """Seconds of wall time that they should take at most: the buffers of a short run may be large, and
 are made anew before each."""
@@ -74,14 +80,30 @@ class _CaseHistory:
     wrong: int = 0
 
 
-def runs_of_a_sample(seconds: float, whole: float = 0.0) -> int:
-    """How many runs of so long are one sample of a time.
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a case is timed.
+
+    Attributes:
+        repeats: so many runs in turn are one sample of a time, which is their median.
+        warmed: whether each that takes part runs once before, which does not count: after another
+            case, what the buffers hold is in no cache, or in the part of it that is near others.
+    """
+
+    repeats: int
+    warmed: bool = False
+
+
+def pace(seconds: float, whole: float = 0.0) -> Pace:
+    """How a case is timed of which a run takes so long.
 
     Args:
         whole: seconds of wall time that one takes with what is done before and after it.
     """
     wanted = math.ceil(_SHORT / max(seconds, _SHORT / _MOST_REPEATS))
-    return max(1, min(wanted, _MOST_REPEATS, int(_LONG / max(whole, _LONG / _MOST_REPEATS))))
+    most = min(_MOST_REPEATS, int(_LONG / max(whole, _LONG / _MOST_REPEATS)))
+    repeats = max(1, min(wanted, most))
+    return Pace(repeats, warmed=repeats < _OFTEN and seconds < _LASTING)
 
 
 class CaseRunner:
@@ -105,7 +127,7 @@ class CaseRunner:
         self._stored: dict[tuple[str, int], Reference] = {}
         self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
-        self._repeats: tuple[int, ...] = ()
+        self._paces: tuple[Pace, ...] = ()
         self._opinions: OrderedDict[tuple[str, int, bytes], Judgement] = OrderedDict()
         self._kept: OrderedDict[tuple[str, bytes], Outputs] = OrderedDict()
         self._histories: dict[str, _CaseHistory] = {}
@@ -208,7 +230,7 @@ class CaseRunner:
         if self._reference is None or self._reference[0] != program:
             for one in self._reference[1] if self._reference else ():
                 self.device.unload(one)
-            self._reference, self._repeats = None, ()
+            self._reference, self._paces = None, ()
             first = self.device.load(program.binary)
             more = [self.device.load_elsewhere(program.binary) for _ in range(LOADS - 1)]
             self._reference = (program, (first, *more))
@@ -223,15 +245,15 @@ class CaseRunner:
         expected = self.stored(case_plan.case).outputs if known else None
         return TimedRun(loads[number % len(loads)], case_plan, expected)
 
-    def repeats(self, program: Program, limit: float) -> tuple[int, ...]:
-        """Of each timed case, how many runs in turn are one sample of a time: more where they are
-        short, since what disturbs a launch is a larger part of it then.
+    def paces(self, program: Program, limit: float) -> tuple[Pace, ...]:
+        """How each timed case is timed: with more runs where they are short, since what disturbs a
+        launch is a larger part of it then.
 
         The reference runs for that wherever it is loaded, the first time to warm up, as variants do
         before they are timed: a first run is slower.
         """
         loads = self.references(program)  # where it is another one, nothing is known of its times
-        if not self._repeats:
+        if not self._paces:
             plans = self.timed_plans(program)
             runs = [TimedRun(one, plan) for plan in plans for one in loads]
             self.device.run_round(runs, limit)
@@ -239,8 +261,8 @@ class CaseRunner:
             times = iter(self.device.run_round(runs, limit))
             whole = (time.perf_counter() - begun) / len(runs)
             shortest = [min(one.seconds for one in islice(times, len(loads))) for _ in plans]
-            self._repeats = tuple(runs_of_a_sample(one, whole) for one in shortest)
-        return self._repeats
+            self._paces = tuple(pace(one, whole) for one in shortest)
+        return self._paces
 
     def judge(self, case_plan: CasePlan) -> Judgement:
         """What the oracle says of the launches that just ran; unwanted writes count as wrong."""

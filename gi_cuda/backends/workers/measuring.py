@@ -11,7 +11,7 @@ from statistics import median
 from gi_cuda.backends.protocol.device import LaunchRefused, Timed, TimedRun
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
-from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.case_runner import CaseRunner, Pace
 from gi_cuda.backends.workers.variant_runner import VariantRunner
 from gi_cuda.backends.workers.verifying import Verifier
 from gi_cuda.results.measurement import Measurement, Sample
@@ -84,18 +84,18 @@ def _time(
     for case_plan in plans:
         case_runner.device.make_room(case_plan)
     with case_runner.device.turn():
-        repeats = case_runner.repeats(base, sampling.limit)
+        paces = case_runner.paces(base, sampling.limit)
         done = 0
         for wanted in _stages(sampling):
             begun = time.perf_counter()
             cases = [
                 [
                     Repetition(
-                        number, racing, case_runner.reference_to_time(base, at, number), at, many
+                        number, racing, case_runner.reference_to_time(base, at, number), at, pace
                     )
                     for number in range(done, wanted)
                 ]
-                for at, many in enumerate(repeats)
+                for at, pace in enumerate(paces)
             ]
             done_runs = iter(case_runner.device.run_round(in_order(cases), sampling.limit))
             pairs = list(pairs_of(cases, done_runs))
@@ -114,26 +114,30 @@ class Repetition:
     going first.
 
     Attributes:
-        repeats: runs of each, whose median is its time.
+        pace: how many runs of each there are, whose median is its time.
     """
 
     number: int
     runners: Sequence[VariantRunner]
     reference: TimedRun
     place: int
-    repeats: int
+    pace: Pace
+
+    def once(self) -> list[TimedRun]:
+        """One run of each."""
+        runs = [one.run_to_time(self.place, self.number) for one in self.runners]
+        return [*runs, self.reference]
 
     def runs(self) -> list[TimedRun]:
         """All of them, in the order in which they run."""
-        runs = [one.run_to_time(self.place, self.number) for one in self.runners]
-        runs.append(self.reference)
-        return (runs if self.number % 2 == 0 else runs[::-1]) * self.repeats
+        runs = self.once()
+        return (runs if self.number % 2 == 0 else runs[::-1]) * self.pace.repeats
 
     def pairs(self, done: Iterator[Timed]) -> list[tuple[Sample, bool]]:
         """A sample for each variant and whether its answers were those of before, from what became
         of the runs in the order in which they ran."""
         each = len(self.runners) + 1
-        mine = list(islice(done, each * self.repeats))
+        mine = list(islice(done, each * self.pace.repeats))
         turns = [mine[at::each] for at in range(each)]
         *variants, reference = turns if self.number % 2 == 0 else turns[::-1]
         case, base = self.reference.plan.case, _median(reference)
@@ -143,14 +147,17 @@ class Repetition:
 
 
 def in_order(cases: Sequence[Sequence[Repetition]]) -> list[TimedRun]:
-    """All runs of repetitions, one case after the other. A run that is not looked at comes first:
-    what a case's buffers hold is in no cache after another case, and the first of a pair would pay
-    for both."""
+    """All runs of repetitions, one case after the other, each behind those that warm it up."""
     return [
         run
         for mine in cases
-        for run in (mine[0].reference, *(run for one in mine for run in one.runs()))
+        for run in (*_warming(mine), *(run for one in mine for run in one.runs()))
     ]
+
+
+def _warming(mine: Sequence[Repetition]) -> list[TimedRun]:
+    """The runs that do not count."""
+    return mine[0].once() if mine[0].pace.warmed else []
 
 
 def pairs_of(
@@ -158,7 +165,8 @@ def pairs_of(
 ) -> Iterator[list[tuple[Sample, bool]]]:
     """What each repetition gave, from what became of those runs."""
     for mine in cases:
-        next(done)
+        for _ in _warming(mine):
+            next(done)
         yield from (one.pairs(done) for one in mine)
 
 

@@ -41,6 +41,26 @@ def find_files(name: KernelName, folder: Path, program: Path | None) -> list[Pat
     )
 
 
+def launched_from(name: KernelName, header: Path) -> Path | None:
+    """The file that includes a header with a kernel and launches the kernel, if one alone does:
+    with it, launches can be changed as well.
+    """
+    included = re.compile(
+        rf'^[ \t]*#[ \t]*include[ \t]*["<][^">]*{re.escape(header.name)}[">]', re.M
+    )
+    own = re.escape(name.plain.rpartition("::")[2])
+    launch = re.compile(rf"\b{own}\s*(?:<[^;{{}}]*?>\s*)?<<<")
+    found = []
+    for path in repository_of(header).sources(header.parent):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if launch.search(text):
+            found.append((path, included.search(text) is not None))
+    if len(found) != 1:
+        return None
+    ((path, includes),) = found
+    return path if includes and path.suffix in _COMPILED else None
+
+
 def defined_as(name: KernelName, source: Path, shown: Sequence[str]) -> str:
     """A kernel as a source's reader names it.
 

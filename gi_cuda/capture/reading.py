@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gi_cuda.capture.finding import check_age, defined_as, find_files
+from gi_cuda.capture.finding import check_age, defined_as, find_files, launched_from
 from gi_cuda.capture.observed import without_addresses
 from gi_cuda.capture.rounds import Rounds, rounds_of
 from gi_cuda.capture.running import Application
 from gi_cuda.capture.uses import KernelUse
+from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.finding import listed
 from gi_cuda.init import (
     Compilation,
@@ -72,7 +74,8 @@ def read_kernels(application: Application, uses: Sequence[KernelUse], wish: Wish
     by_source: dict[Path, list[Read]] = {}
     for use in uses:
         source, said = _source(application, use, wish)
-        read = Read(rounds_of([use]), _proposed(use, source, wish), said)
+        source, proposal = _with_launch(application, use, source, wish)
+        read = Read(rounds_of([use]), proposal, said)
         by_source.setdefault(source.resolve(), []).append(read)
     return [one for every in by_source.values() for one in _together(every)]
 
@@ -101,6 +104,21 @@ def _source(application: Application, use: KernelUse, wish: Wish) -> tuple[Path,
     names = listed([str(path) for path in others])
     said = (f"  also defined in {names}; --source FILE takes another",) if others else ()
     return source, said
+
+
+def _with_launch(
+    application: Application, use: KernelUse, source: Path, wish: Wish
+) -> tuple[Path, Proposal]:
+    """A kernel's source, and what it says of the kernel: of one in a header, the file that launches
+    it, if the header can evolve with that."""
+    host = None if wish.source else launched_from(use.name, source)
+    if host is not None:
+        with suppress(UserError):
+            proposal = _proposed(use, host, wish)
+            check_age(use.name, host, application.program)
+            if source.resolve() in (one.resolve() for one in proposal.evolving):
+                return host, proposal
+    return source, _proposed(use, source, wish)
 
 
 def _proposed(use: KernelUse, source: Path, wish: Wish) -> Proposal:

@@ -13,6 +13,8 @@ import pytest
 
 from gi_cuda.capture import Capture, Wish, capture, list_kernels
 from gi_cuda.capture.adding import add
+from gi_cuda.capture.finding import launched_from
+from gi_cuda.capture.mangling import name_of
 from gi_cuda.capture.uses import chosen
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import in_silence
@@ -20,6 +22,7 @@ from gi_cuda.init import write_folder
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.spec import load_case, load_target
 from gi_cuda.store import Store
+from gi_cuda.subject import load_subject
 from tests.command import gi_cuda
 from tests.integration.capture.made import (
     HEAT,
@@ -153,6 +156,25 @@ def test_kernels_that_take_no_turns_are_a_target_each(tmp_path: Path) -> None:
     wanted = wish(MIXED, tmp_path / "t")
     with pytest.raises(UserError, match="a target each"):
         capture(application, kernels, wanted, tmp_path / "kept", in_silence)
+
+
+def test_a_kernel_in_a_header_has_its_launch_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a patch changes both."""
+    monkeypatch.chdir(tmp_path)
+    kernels, main, rest = MIXED.read_text("utf-8").partition("int main() {")
+    (tmp_path / "kernels.h").write_text(kernels)
+    (tmp_path / "app.cu").write_text(f'#include "kernels.h"\n{main}{rest}')
+    took(tmp_path, "smooth", wish(None, tmp_path / "t"), [smooth(300, 1), smooth(150, 2)])
+    subject = load_subject(tmp_path / "t", "host", edits="transforms")
+    (block,) = (one.name for one in subject.grammar.rules if one.name.startswith("block_"))
+    diff = subject.diff(subject.read(f"<{block}><block_K64>"))
+    assert "+    smooth<<<(n + 63) / 64, 64>>>(a + 1, b, n);" in diff
+    (tmp_path / "more.cu").write_text(
+        '#include "kernels.h"\nvoid f() { smooth<<<1, 1>>>(0, 0, 1); }'
+    )
+    assert launched_from(name_of("_Z6smoothPKfPfi"), tmp_path / "kernels.h") is None
 
 
 @broad

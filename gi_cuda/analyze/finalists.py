@@ -181,6 +181,7 @@ class _Finals:
         faulty: changes that are wrong by themselves, or to which a check objects.
         cleared: changes that are right on all cases by themselves.
         slow: how many were right, and not faster when they were validated.
+        watched: what was seen of those that were watched for races, by number.
         racing: which let threads race, as far as a processor sees that.
     """
 
@@ -191,6 +192,7 @@ class _Finals:
     faulty: set[Change] = field(default_factory=set)
     cleared: set[Change] = field(default_factory=set)
     slow: int = 0
+    watched: dict[int, Objection | None] = field(default_factory=dict)
     racing: Racing = field(init=False)
 
     def __post_init__(self) -> None:
@@ -234,11 +236,16 @@ class _Finals:
         self, promising: Sequence[tuple[Finalist, Candidate]]
     ) -> list[tuple[Finalist, Candidate]]:
         """Those against which nothing stands that is seen in seconds; first those of which in
-        seconds it is seen as well whether their threads race."""
+        seconds it is seen as well whether their threads race. The best are watched for that
+        meanwhile: most often nothing stands against them."""
         some = [one for _, one in promising]
         checks = self.run.tools.certification
-        objections, soon = both(
-            partial(checks.screened, some), partial(checks.races.on_small_cases, some)
+        objections, (soon, _) = both(
+            partial(checks.screened, some),
+            lambda: both(
+                partial(checks.races.on_small_cases, some),
+                partial(self._watch, promising[:TOGETHER]),
+            ),
         )
         for (finalist, _), objection in zip(promising, objections, strict=True):
             if objection:
@@ -246,12 +253,20 @@ class _Finals:
         left = [at for at, said in enumerate(objections) if said is None]
         return [promising[at] for at in sorted(left, key=lambda at: not soon[at])]
 
+    def _watch(self, some: Sequence[tuple[Finalist, Candidate]]) -> list[Objection | None]:
+        """What stands against some where they are watched for races, each once."""
+        new = [(finalist, one) for finalist, one in some if finalist[0] not in self.watched]
+        found = self.run.tools.certification.races.here([one for _, one in new])
+        self.watched.update(
+            (finalist[0], said) for (finalist, _), said in zip(new, found, strict=True)
+        )
+        return [self.watched[finalist[0]] for finalist, _ in some]
+
     def _first(self, some: Sequence[tuple[Finalist, Candidate]]) -> Winner | None:
         """The first that holds; several are watched for races at a time."""
         for begin in range(0, len(some), TOGETHER):
             group = some[begin : begin + TOGETHER]
-            objections = self.run.tools.certification.races.here([one for _, one in group])
-            for (finalist, one), objection in zip(group, objections, strict=True):
+            for (finalist, one), objection in zip(group, self._watch(group), strict=True):
                 if self.over:
                     return None
                 if objection:

@@ -5,7 +5,8 @@ case that a guard is gone which only other inputs need: the answers are right, m
 variant is faster. A search that breeds of such a one soon has it in all of its best. So what is
 faster than all that is believed is held back until the host back end has watched it, on the train
 cases that it has, and has asked what it does with something else in the place of each input: a
-second of a processor or two, where the GPU's own tools take several, and the GPU. The fastest one
+second of a processor or two, where the GPU's own tools take several, and the GPU. Where a processor
+takes too long, as with what an application gave a GPU to do, the GPU is asked that. The fastest one
 is looked at first; once it is believed, those that are slower come out as well. So is what is right
 by one edit, of which much else will be made, as far as there is time. All else comes out at once,
 and what has the machine code of what was looked at, as a seventh to a half of what is right by one
@@ -27,7 +28,7 @@ from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import JobThreads, at_once
 from gi_cuda.evaluate.batches.passes import REFERENCE, Record, Trial
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
@@ -71,17 +72,21 @@ class SecondOpinion:
         inner: evaluates.
         subject: whose variants it evaluates.
         elsewhere: looks.
+        asking: asks on the GPU itself; None where nobody does.
     """
 
     inner: FitnessEvaluator[Trial]
     subject: Subject
     elsewhere: Elsewhere
+    asking: Asking | None = None
     _best: float = math.inf
     _looks: tuple[_Look, ...] | None = None
     _held: dict[int, _Held] = field(default_factory=dict)
     _codes: dict[bytes, str] = field(default_factory=dict)
     _begun: dict[int, bool] = field(default_factory=dict)  # whether it was ahead of all
     _turn: Lock = field(default_factory=Lock)
+    _asked: bool | None = None  # whether the GPU is asked, if that is decided
+    _known: bool = False  # whether it answers for the reference, and in no time
 
     def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, Trial]:
         """As the evaluator does."""
@@ -140,13 +145,16 @@ class SecondOpinion:
                 yield from self._told(ident, seen)
         if self._looks is None and time.monotonic() > opened:
             self._looks = ()
+        if self._looks == () and self.asking is not None and self._asked is None:
+            self._asked, self._looks = True, (self._ask,)
         if self._looks == ():
             yield from self._let_go(list(self._held))
         self._begin(threads)
 
     def _begin(self, threads: JobThreads[int, str]) -> None:
-        """Have those looked at that are next: the fastest, then what waits longest."""
-        while len(self._begun) < _together():
+        """Have those looked at that are next: the fastest, then what waits longest. None is before
+        it is known how: who finds that out may take minutes."""
+        while self._looks is not None and len(self._begun) < _together():
             left = [ident for ident in self._held if ident not in self._begun]
             ahead = [ident for ident in left if self._is_ahead(self._held[ident][1])]
             others = sum(not was_ahead for was_ahead in self._begun.values())
@@ -176,16 +184,25 @@ class SecondOpinion:
 
     def _seen(self, ident: int) -> str:
         """What is seen of one; "" where it is nothing, or nobody can look."""
-        with self._turn:  # the others wait until that is known
-            if self._looks is None:
-                quick = self._quick()
-                self._looks = quick if self._looks is None else self._looks
+        if ident == REFERENCE:
+            quick = self._quick()
+            self._looks = quick if self._looks is None else self._looks
+            return ""
         held = self._held.get(ident)
         if not self._looks or held is None or held[0].genotype is None:
             return ""
         one = candidate(self.subject, held[0].genotype)
         found = at_once([partial(look, one) for look in self._looks])
         return next((looked.seen for looked in found if looked.seen), "")
+
+    def _ask(self, one: Candidate) -> Looked:
+        """What the GPU is seen to answer; the first who asks finds out whether it can be asked."""
+        assert self.asking is not None, "there is somebody to ask"
+        with self._turn:
+            if not self._known:
+                self._known = True
+                self._asked = _is_quick(self.asking.ask, unmodified(self.subject))
+        return self.asking.ask(one) if self._asked else Looked()
 
     def _quick(self) -> tuple[_Look, ...]:
         """How the reference can be looked at in no time."""
@@ -226,7 +243,7 @@ class SecondOpinion:
 def _objected(evaluation: Evaluation, seen: str) -> Evaluation:
     """A record that is not believed, for what was seen."""
     wrong = replace(evaluation, penalty=1.0, verdict=None, ratio=None, low=None, high=None)
-    return replace(wrong, samples=(), message=f"on a processor it is wrong: {seen}")
+    return replace(wrong, samples=(), message=f"looked at more closely it is wrong: {seen}")
 
 
 def _rank(evaluation: Evaluation) -> float:

@@ -187,7 +187,7 @@ class Run:
         believed: FitnessEvaluator[Any] = evaluator
         # At the end of a generation all would wait for what is held back.
         if self.tools.watcher is not None and self.plan.settings.cohorts > 1:
-            believed = SecondOpinion(evaluator, self.subject, self.tools.watcher)
+            believed = SecondOpinion(evaluator, self.subject, self.tools.watcher, self.tools.asking)
         return Evolution(
             store=self.store,
             evaluator=believed,

@@ -28,8 +28,8 @@ from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, nobody_knows
-from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobody_knows
+from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
@@ -48,6 +48,7 @@ class Tools:
         certification: the checks of winners.
         watcher: looks on a processor at what a search on a GPU would breed of; None where there is
             no such thing, or no processor to spare.
+        asking: asks on the GPU instead, where a processor takes too long.
     """
 
     subject: Subject
@@ -59,6 +60,7 @@ class Tools:
     session: Session
     certification: Certification
     watcher: Elsewhere | None = None
+    asking: Asking | None = None
 
     @property
     def reference(self) -> Path:
@@ -172,14 +174,17 @@ def open_tools(
             unset = UnsetLocals(subject, compiler, pool, place, session.cases)
             blind = BlindOracle(subject.target, pool, session.cases)
             checks = Certification(blind, inputs, unset, other, races)
-            watcher = None
+            watcher = asking = None
             if beside is not None and cores() >= second_opinion.FEWEST:
                 place, role = folder / "build" / "second", CaseRole.TRAIN
                 limit = second_opinion.LIMIT
                 watcher = replace(beside, folder=place, role=role, limit=limit, opened=opened)
-            yield Tools(
-                subject, backend, compiler, uncached, pool, folder, session, checks, watcher
-            )
+                alone = replace(session, cases=subject.cases(role))
+                own = backend.compiler(subject, jobs)  # the search's is busy
+                place = folder / "build" / "asked"
+                asking = Asking(subject, own, alone, place, 1, None, opened, all_unsettled)
+            given = subject, backend, compiler, uncached, pool, folder, session, checks
+            yield Tools(*given, watcher, asking)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

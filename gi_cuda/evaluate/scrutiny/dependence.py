@@ -93,6 +93,11 @@ _Told: TypeAlias = tuple[str, Substituted | None]
 _NOTHING: Final[_Told] = ("", None)
 
 
+def all_unsettled(some: Sequence[Substituted]) -> frozenset[str]:
+    """All inputs of some substitutions, where nobody finds out which are settled."""
+    return frozenset(name for name, _ in some)
+
+
 def nobody_knows(some: Sequence[Substituted]) -> frozenset[str]:
     """No input of some substitutions."""
     return frozenset()

@@ -8,7 +8,7 @@ matter of it. What a candidate does with other inputs, a processor says without 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,7 +29,7 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, Patience
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, Patience, nobody_knows
 from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
 from gi_cuda.genome import Space
@@ -43,6 +43,9 @@ _ASKED: Final = 4
 """Workers, at most, that answer with other inputs: each of them once, and there are some ten."""
 
 
+_FIRST: Final = 1
+"""So many things are tried on a processor in the place of each input."""
+
 _PATIENCE: Final = Patience(limit=1.0, goes_on=False)
 """With what answers beside a search: what hangs there with each of some ten inputs kept one from
 its best for a minute. The reference answers all of them in three seconds."""
@@ -55,18 +58,54 @@ class _There:
     Attributes:
         session: what a process needs to run its cases, on which the reference passes.
         reference: how that runs them.
-        compiler: of that back end.
         watch: looks for races in it.
+        asking: asks what it does with other inputs.
     """
 
     session: Session
     reference: Program
-    compiler: Compiler
     watch: RaceWatch
+    asking: Asking
 
     def candidate(self, one: Candidate) -> Candidate:
         """The same there."""
         return as_candidate(self.watch.subject, one.text, one.configuration)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Asks what candidates do with other inputs (see :class:`.Dependence`), beside a search.
+
+    Attributes:
+        session: what its workers need to run the cases.
+        folder: for binaries.
+        workers: that answer.
+        each: so many things are tried in the place of each input; None: all.
+        opened: closes the workers.
+        unsettled: as :class:`.Dependence` is told.
+    """
+
+    subject: Subject
+    compiler: Compiler
+    session: Session
+    folder: Path
+    workers: int
+    each: int | None
+    opened: ExitStack = field(repr=False, compare=False)
+    unsettled: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
+    _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
+
+    def ask(self, one: Candidate) -> Looked:
+        """What a candidate does that the reference does not: the first thing that is seen."""
+        # Its workers answer one after the other, and are there for longer than who asks first.
+        with self._turn, everything().held():
+            return Looked(self._dependence.objection(one))
+
+    @cached_property
+    def _dependence(self) -> Dependence:
+        pool = self.opened.enter_context(Pool[int](self.session, Crew(self.workers)))
+        given = self.subject, self.compiler, pool, self.folder, self.session.cases
+        return Dependence(*given, self.unsettled, self.each, _PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -88,7 +127,6 @@ class Elsewhere:
     limit: float = LIMIT
     opened: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
-    _asking: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def look(self, one: Candidate) -> Looked:
         """What is seen of a candidate that the reference does not do as well: its races."""
@@ -97,24 +135,9 @@ class Elsewhere:
 
     def ask(self, one: Candidate) -> Looked:
         """What a candidate does with other inputs that the reference does not: the first thing that
-        is tried in the place of each (see :class:`.Dependence`)."""
+        is tried in the place of each."""
         there, why = self._there
-        if there is None:
-            return Looked(why=why)
-        # Its workers answer one after the other, and are there for longer than who asks first.
-        with self._asking, everything().held():
-            return Looked(self._dependence.objection(there.candidate(one)))
-
-    @cached_property
-    def _dependence(self) -> Dependence:
-        """What asks, where that can be done."""
-        there, _ = self._there
-        assert there is not None, "somebody asks where nobody can"
-        crew = Crew(max(1, min(_ASKED, cores() // 4)))
-        pool = self.opened.enter_context(Pool[int](there.session, crew))
-        folder, cases = self.folder / "inputs", there.session.cases
-        subject = there.watch.subject
-        return Dependence(subject, there.compiler, pool, folder, cases, each=1, patience=_PATIENCE)
+        return Looked(why=why) if there is None else there.asking.ask(there.candidate(one))
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates."""
@@ -157,4 +180,6 @@ class Elsewhere:
             return None, f"the reference fails on the {name} back end"
         folder = self.folder / "watched"
         watch = RaceWatch(subject, session, compiler, folder, cases, limit=self.limit)
-        return _There(session, reference, compiler, watch), ""
+        workers, place = max(1, min(_ASKED, cores() // 4)), self.folder / "inputs"
+        asking = Asking(subject, compiler, session, place, workers, _FIRST, self.opened)
+        return _There(session, reference, watch, asking), ""

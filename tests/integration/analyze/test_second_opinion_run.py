@@ -34,7 +34,7 @@ def test_what_races_is_wrong(
     with create_run(races, tmp_path / "run", Plan("adaptive", settings, 1, 1, 2)) as run:
         evolve(run)
         told = run.store.evaluations().values()
-        seen = [one for one in told if one.message.startswith("on a processor it is wrong")]
+        seen = [one for one in told if one.message.startswith("looked at more closely it is wrong")]
         assert seen
         assert all(one.outcome is Outcome.WRONG for one in seen)
         assert len(told) == 16

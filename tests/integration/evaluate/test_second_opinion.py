@@ -12,16 +12,18 @@ import pytest
 
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.batches.passes import Record, Trial
 from gi_cuda.evaluate.candidates import as_candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny import dependence
-from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.evaluate.second_opinion import LONGEST, SecondOpinion
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
+from gi_cuda.runs.tools import open_tools
 from gi_cuda.spec import CaseRole, Target
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS
@@ -82,14 +84,16 @@ def opinions(
     ratios: Mapping[str, float],
     later: Sequence[str] = (),
     codes: Mapping[str, bytes] | None = None,
+    asking: Asking | None = None,
 ) -> dict[str, Evaluation]:
     """What becomes of genotypes, in the order in which it is told.
 
     Args:
         later: those of them that are bred once others are evaluated.
         codes: their machine code, where it matters.
+        asking: who is asked where nobody can look elsewhere.
     """
-    second = SecondOpinion(Said(subject, ratios, codes or {}), subject, elsewhere)
+    second = SecondOpinion(Said(subject, ratios, codes or {}), subject, elsewhere, asking)
     names = dict(enumerate(ratios, 1))
     numbers = {name: number for number, name in names.items()}
     late = list(later)
@@ -110,7 +114,7 @@ def test_the_fastest_is_wrong_where_it_races(subject: Subject, elsewhere: Elsewh
     told = opinions(subject, elsewhere, {RACING: 0.2, CLEAN: 0.5, f"CHEAT=6 {CLEAN}": 0.9})
     assert told[RACING].outcome is Outcome.WRONG
     assert not told[RACING].right
-    assert "on a processor it is wrong: race of threads of" in told[RACING].message
+    assert "looked at more closely it is wrong: race of threads of" in told[RACING].message
     assert told[CLEAN].outcome is Outcome.FASTER
     # It is slower than one that is believed, so nobody looks at it.
     assert told[f"CHEAT=6 {CLEAN}"].outcome is Outcome.FASTER
@@ -137,10 +141,8 @@ def test_the_fastest_is_wrong_where_only_another_input_tells(tmp_path: Path) -> 
     with ExitStack() as opened:
         elsewhere = Elsewhere(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
         told = opinions(subject, elsewhere, {left_out: 0.5, harmless: 0.9})
-    said = (
-        "on a processor it is wrong: its answers are the same with zeros in place of the input kind"
-    )
-    assert told[left_out].message.startswith(said)
+    said = "its answers are the same with zeros in place of the input kind"
+    assert told[left_out].message.startswith(f"looked at more closely it is wrong: {said}")
     assert told[left_out].outcome is Outcome.WRONG
     assert told[harmless].outcome is Outcome.FASTER
 
@@ -233,6 +235,29 @@ def test_where_it_takes_too_long_to_know_whether_somebody_can_all_is_believed(
     monkeypatch.setattr("gi_cuda.evaluate.second_opinion.OPENING", -1.0)
     told = opinions(subject, elsewhere, {RACING: 0.2, "CHEAT=6": 0.1})
     assert all(one.right for one in told.values())
+
+
+@pytest.mark.usefixtures("toolkit")
+@pytest.mark.parametrize("opening", [15.0, -1.0])
+def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opening: float
+) -> None:
+    """Here that is the processor, of a subject whose other cases nobody can look at."""
+    monkeypatch.setattr("gi_cuda.evaluate.second_opinion.OPENING", opening)
+    subject = load_subject(TARGETS / "inputs", "host", edits="full")
+    nowhere = replace(subject, backend="cuda", target=_without_host_cases(subject))
+    ratios = {"LEFT_OUT=1": 0.5, "LEFT_OUT=8": 0.9}
+    with ExitStack() as opened, open_tools(subject, tmp_path, workers=1, jobs=2) as tools:
+        (binary,) = compile_reference(subject, tools.compiler, [subject.reference], tmp_path / "r")
+        program = unmodified(subject).program(binary, tools.train())
+        record_reference(subject, tools.pool, program, tools.reference)
+        asking = Asking(subject, tools.compiler, tools.session, tmp_path / "a", 1, None, opened)
+        elsewhere = Elsewhere(nowhere, tmp_path / "b", 2, CaseRole.TRAIN, 10.0, opened)
+        told = opinions(subject, elsewhere, ratios, asking=asking)
+    assert told["LEFT_OUT=1"].message.startswith(
+        "looked at more closely it is wrong: its answers are the same with zeros in place of"
+    )
+    assert told["LEFT_OUT=8"].outcome is Outcome.FASTER
 
 
 def _without_host_cases(subject: Subject) -> Target:

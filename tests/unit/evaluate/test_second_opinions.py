@@ -26,7 +26,7 @@ def test_half_of_those_that_look_are_for_what_is_ahead_of_all(
     nothing: Any = None
     second, begun = SecondOpinion(nothing, nothing, nothing), list[int]()
     threads: Any = type("Threads", (), {"submit": staticmethod(begun.append)})
-    second._best = 0.8
+    second._best, second._looks = 0.8, (nothing,)
     second._held |= {ident: (nothing, right(1.0)) for ident in range(10)}
     second._begin(threads)
     assert begun == list(range(others))

@@ -48,6 +48,9 @@ once."""
 LONGEST: Final = 3.0
 """Seconds in which the reference has to be looked at; what takes longer is not done."""
 
+ASKING: Final = 10.0
+"""The same on the GPU, where a compiler takes most of it."""
+
 LIMIT: Final = 5.0
 """Seconds that one may be watched; what takes longer than that is not what the reference is."""
 
@@ -201,7 +204,7 @@ class SecondOpinion:
         with self._turn:
             if not self._known:
                 self._known = True
-                self._asked = _is_quick(self.asking.ask, unmodified(self.subject))
+                self._asked = _is_quick(self.asking.ask, unmodified(self.subject), ASKING)
         return self.asking.ask(one) if self._asked else Looked()
 
     def _quick(self) -> tuple[_Look, ...]:
@@ -251,11 +254,11 @@ def _rank(evaluation: Evaluation) -> float:
     return evaluation.rank if evaluation.selectable and evaluation.rank is not None else math.inf
 
 
-def _is_quick(look: _Look, whole: Candidate) -> bool:
-    """Whether nothing is seen of the reference, and in no time."""
+def _is_quick(look: _Look, whole: Candidate, longest: float = LONGEST) -> bool:
+    """Whether nothing is seen of the reference, in so many seconds."""
     look(whole)  # what is done once for all
     begun = time.monotonic()
-    return look(whole) == Looked() and time.monotonic() - begun < LONGEST
+    return look(whole) == Looked() and time.monotonic() - begun < longest
 
 
 def _together() -> int:

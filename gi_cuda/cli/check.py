@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import (
+    BACKEND_VARIABLE,
     Backend,
     Bnf,
     Devices,
@@ -162,7 +164,7 @@ def _as_checked(
     backend: str, level: str, bnf: Path | None, scope: Path | None, devices: str
 ) -> Iterator[str | Path]:
     """The options by which a search takes just what was checked."""
-    if backend != AUTO:
+    if backend != os.environ.get(BACKEND_VARIABLE, AUTO):
         yield from ("--backend", backend)
     if level != "source":
         yield from ("--level", level)

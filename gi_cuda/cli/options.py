@@ -54,6 +54,10 @@ def choice(
     )
 
 
+BACKEND_VARIABLE = "GI_CUDA_BACKEND"
+"""Of the environment: the back end where ``--backend`` is not given."""
+
+
 def chosen_backend(asked: str) -> str:
     """The back end that ``--backend`` stands for; where the processor stands in for a GPU that
     nobody ruled out, say so on standard error, and why."""
@@ -79,7 +83,7 @@ Backend: TypeAlias = Annotated[
         (AUTO, *BACKENDS),
         "Where variants are compiled and executed; auto: on a GPU, if one can be used.",
         "back end",
-        "GI_CUDA_BACKEND",
+        BACKEND_VARIABLE,
     ),
 ]
 Bnf: TypeAlias = Annotated[

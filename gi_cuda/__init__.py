@@ -11,7 +11,7 @@ __all__ = ["BACKENDS", "StoredRun", "__version__", "evolve", "open_run"]
 __version__ = "0.1.0"
 
 BACKENDS = ("host", "cuda")
-"""What variants run on: the processor, or a GPU of NVIDIA's."""
+"""The back ends: that of the processor, and that of NVIDIA's GPUs."""
 
 AUTO = "auto"
 """Stands for the back end of a GPU where one can be used, else for the processor's."""

@@ -254,7 +254,7 @@ class _Finals:
         return [promising[at] for at in sorted(left, key=lambda at: not soon[at])]
 
     def _watch(self, some: Sequence[tuple[Finalist, Candidate]]) -> list[Objection | None]:
-        """What stands against some where they are watched for races, each once."""
+        """Watch some for races, each once; return what stands against each."""
         new = [(finalist, one) for finalist, one in some if finalist[0] not in self.watched]
         found = self.run.tools.certification.races.here([one for _, one in new])
         self.watched.update(

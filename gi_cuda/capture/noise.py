@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 
 ACCURACY = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-10}
-"""What rounding in another order may change at least, as a share of a value and of the largest:
+"""The least that rounding in another order may change, as a share of a value and of the largest:
 where large numbers cancel out in a sum, a small one is left with the error of these. With a tenth
 of that, no other order of 1024 sums of 8192 terms was right in all of them."""
 

@@ -55,7 +55,7 @@ def choice(
 
 
 BACKEND_VARIABLE = "GI_CUDA_BACKEND"
-"""Of the environment: the back end where ``--backend`` is not given."""
+"""The variable of the environment that names the back end where ``--backend`` is not given."""
 
 
 def chosen_backend(asked: str) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
@@ -26,6 +26,7 @@ from typing import Final, TypeAlias
 
 from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import JobThreads, at_once
+from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.batches.passes import REFERENCE, Record, Trial
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
@@ -88,8 +89,8 @@ class SecondOpinion:
     _codes: dict[bytes, str] = field(default_factory=dict)
     _begun: dict[int, bool] = field(default_factory=dict)  # whether it was ahead of all
     _turn: Lock = field(default_factory=Lock)
-    _asked: bool | None = None  # whether the GPU is asked, if that is decided
-    _known: bool = False  # whether it answers for the reference, and in no time
+    _asks: bool = False  # whether the GPU is asked instead
+    _answers: bool | None = None  # whether it does so for the reference in no time; None: not tried
 
     def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, Trial]:
         """As the evaluator does."""
@@ -148,8 +149,8 @@ class SecondOpinion:
                 yield from self._told(ident, seen)
         if self._looks is None and time.monotonic() > opened:
             self._looks = ()
-        if self._looks == () and self.asking is not None and self._asked is None:
-            self._asked, self._looks = True, (self._ask,)
+        if self._looks == () and self.asking is not None and not self._asks:
+            self._asks, self._looks = True, (self._ask,)
         if self._looks == ():
             yield from self._let_go(list(self._held))
         self._begin(threads)
@@ -199,13 +200,16 @@ class SecondOpinion:
         return next((looked.seen for looked in found if looked.seen), "")
 
     def _ask(self, one: Candidate) -> Looked:
-        """What the GPU is seen to answer; the first who asks finds out whether it can be asked."""
+        """Ask on the GPU; the first who asks finds out whether it can be asked. Nothing is seen
+        where there is no room for one process more."""
         assert self.asking is not None, "there is somebody to ask"
-        with self._turn:
-            if not self._known:
-                self._known = True
-                self._asked = _is_quick(self.asking.ask, unmodified(self.subject), ASKING)
-        return self.asking.ask(one) if self._asked else Looked()
+        with self._turn, suppress(UserError, MachineError):
+            if self._answers is None:
+                self._answers = False
+                self._answers = _is_quick(self.asking.ask, unmodified(self.subject), ASKING)
+            if self._answers:
+                return self.asking.ask(one)
+        return Looked()
 
     def _quick(self) -> tuple[_Look, ...]:
         """How the reference can be looked at in no time."""
@@ -255,7 +259,7 @@ def _rank(evaluation: Evaluation) -> float:
 
 
 def _is_quick(look: _Look, whole: Candidate, longest: float = LONGEST) -> bool:
-    """Whether nothing is seen of the reference, in so many seconds."""
+    """Tell whether nothing is seen of the reference, in so many seconds."""
     look(whole)  # what is done once for all
     begun = time.monotonic()
     return look(whole) == Looked() and time.monotonic() - begun < longest

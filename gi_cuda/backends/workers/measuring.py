@@ -163,7 +163,7 @@ def _warming(mine: Sequence[Repetition]) -> list[TimedRun]:
 def pairs_of(
     cases: Sequence[Sequence[Repetition]], done: Iterator[Timed]
 ) -> Iterator[list[tuple[Sample, bool]]]:
-    """What each repetition gave, from what became of those runs."""
+    """Return the samples of each repetition, from what became of those runs."""
     for mine in cases:
         for _ in _warming(mine):
             next(done)

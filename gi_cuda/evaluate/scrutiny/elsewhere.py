@@ -96,7 +96,7 @@ class Asking:
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def ask(self, one: Candidate) -> Looked:
-        """What a candidate does that the reference does not: the first thing that is seen."""
+        """Return the first thing that a candidate does and the reference does not."""
         # Its workers answer one after the other, and are there for longer than who asks first.
         with self._turn, everything().held():
             return Looked(self._dependence.objection(one))

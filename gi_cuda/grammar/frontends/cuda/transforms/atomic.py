@@ -118,8 +118,8 @@ def _place(code: Code, function: Function, loop: Node, call: Node) -> _Place | N
     element = without_casts(address)
     if element.type == "pointer_expression":
         element = element.named_children[-1]
-    while element.type == "field_expression" and (of := element.child_by_field_name("argument")):
-        element = of
+    while element.type == "field_expression" and (inner := element.child_by_field_name("argument")):
+        element = inner
     if not is_invariant(code, function, loop, changes(code, loop), element):
         return None
     roots = {

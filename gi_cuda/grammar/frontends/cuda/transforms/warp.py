@@ -97,7 +97,7 @@ class Warp(Family):
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Which threads share a row.
+    """The threads that share a row.
 
     Attributes:
         lanes: how many.
@@ -109,7 +109,7 @@ class _Layout:
 
     @property
     def whole(self) -> bool:
-        """Whether they are a warp."""
+        """Tell whether they are a warp."""
         return self.lanes == _WARP
 
     @property

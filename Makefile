@@ -15,7 +15,7 @@ demo test test-all bench: export PYTHONDONTWRITEBYTECODE =
 
 demo: $(VENV)/.run
 	$(BIN)/gi-cuda check targets/bwt_exact
-	$(BIN)/gi-cuda evolve targets/bwt_exact --run $(RUN) --force --preset barracuda --population 100 --generations 20 --time 100
+	$(BIN)/gi-cuda evolve targets/bwt_exact --run $(RUN) --force --preset barracuda --population 100 --generations 20 --time 85
 	$(BIN)/gi-cuda show $(RUN)
 	$(BIN)/gi-cuda minimize $(RUN)
 	$(BIN)/gi-cuda patch $(RUN) --force --output $(RUN)/bwt_exact.patch

@@ -45,6 +45,10 @@ SCREENED = max(1, min(FINALISTS, cores() // 3))
 TOGETHER = max(1, min(3, cores() // 4))
 """So many are watched for races at a time: each keeps a few processors busy, for seconds."""
 
+AHEAD = cores() >= 8
+"""With so many processors, some are spared for what may turn out not to be needed: the reference
+and the best are watched for races before it is known whether anything is right."""
+
 AMONG = 1000
 """So many of the best are looked at for those."""
 
@@ -112,7 +116,7 @@ def select_winner(run: Run) -> Winner | None:
     was stored before is then forgotten, and what spoke against the first of them is kept.
     """
     final = _Finals(run)
-    if run.store.best(1):
+    if AHEAD and run.store.best(1):
         meanwhile(run.tools.certification.watch_reference)
     entered = finalists(run, final.racing)
     winner = None
@@ -244,7 +248,7 @@ class _Finals:
             partial(checks.screened, some),
             lambda: both(
                 partial(checks.races.on_small_cases, some),
-                partial(self._watch, promising[:TOGETHER]),
+                partial(self._watch, promising[:TOGETHER] if AHEAD else ()),
             ),
         )
         for (finalist, _), objection in zip(promising, objections, strict=True):

@@ -11,13 +11,12 @@ __all__ = ["BACKENDS", "StoredRun", "__version__", "evolve", "open_run"]
 __version__ = "0.1.0"
 
 BACKENDS = ("host", "cuda")
-"""The back ends: that of the processor, and that of NVIDIA's GPUs."""
+"""The names of all back ends. Each has a folder of its name in :mod:`gi_cuda.backends`, with a
+module ``backend``, and is the key of ``[build]`` in a target.toml for the options of its
+compiler."""
 
 AUTO = "auto"
-"""Stands for the back end of a GPU where one can be used, else for the processor's."""
-"""The names of all back ends; the first is the default. Each has a folder of its name in
-:mod:`gi_cuda.backends`, with a module ``backend``, and is the key of ``[build]`` in a target.toml
-for the options of its compiler."""
+"""The default: the back end of a GPU where one can be used, else that of the processor."""
 
 
 def __getattr__(name: str) -> Any:

@@ -125,7 +125,7 @@ def open_run(path: str | Path) -> StoredRun:
     return StoredRun(Path(path))
 
 
-# Each parameter is what an option of the command line is.
+# Each parameter is an option of the command line; ``seconds`` alone differs from its own.
 def evolve(
     target: str | Path,
     run: str | Path | None = None,
@@ -145,13 +145,15 @@ def evolve(
 
     Args:
         target: its folder, or its ``target.toml``.
+        backend: ``host``, ``cuda``, or ``auto``: ``cuda`` where a GPU can be used.
         run: folder for the run; by default ``runs/<target>-<number>``.
         level: what evolves: ``source`` or ``ptx``.
         start: a run on the same source whose winner to start from, as ``--from`` names it; by
             default the reference.
         settings: the numbers of the search; by default the preset's own.
         edits: what may change, as ``--edits`` names it; by default what the preset changes.
-        seconds: to search; then it stops cleanly, and validates what it has.
+        seconds: to search; then it stops cleanly, and validates what it has. Baseline and
+            validation come on top, unlike with ``--time``.
         untested: make changes that no case tests, too.
         progress: called after every evaluation and every generation. What it raises ends the
             search, and ``gi-cuda resume`` goes on with it.

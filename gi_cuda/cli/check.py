@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,6 @@ from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import (
-    BACKEND_VARIABLE,
     Backend,
     Bnf,
     Devices,
@@ -34,6 +32,7 @@ from gi_cuda.cli.options import (
     cache_unless,
     chosen_backend,
     cores,
+    default_backend,
     devices_of,
 )
 from gi_cuda.errors import UserError
@@ -164,7 +163,7 @@ def _as_checked(
     backend: str, level: str, bnf: Path | None, scope: Path | None, devices: str
 ) -> Iterator[str | Path]:
     """The options by which a search takes just what was checked."""
-    if backend != os.environ.get(BACKEND_VARIABLE, AUTO):
+    if backend != default_backend():
         yield from ("--backend", backend)
     if level != "source":
         yield from ("--level", level)

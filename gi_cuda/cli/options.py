@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -54,8 +55,13 @@ def choice(
     )
 
 
-BACKEND_VARIABLE = "GI_CUDA_BACKEND"
+_VARIABLE = "GI_CUDA_BACKEND"
 """The variable of the environment that names the back end where ``--backend`` is not given."""
+
+
+def default_backend() -> str:
+    """The value of ``--backend`` where it is not given."""
+    return os.environ.get(_VARIABLE, AUTO)
 
 
 def chosen_backend(asked: str) -> str:
@@ -83,7 +89,7 @@ Backend: TypeAlias = Annotated[
         (AUTO, *BACKENDS),
         "Where variants are compiled and executed; auto: on a GPU, if one can be used.",
         "back end",
-        BACKEND_VARIABLE,
+        _VARIABLE,
     ),
 ]
 Bnf: TypeAlias = Annotated[

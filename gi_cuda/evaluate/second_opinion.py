@@ -111,7 +111,8 @@ class SecondOpinion:
             return new
 
         with (
-            JobThreads(self._seen, _together()) as threads,
+            # One more, which may take minutes to find out how the reference can be looked at.
+            JobThreads(self._seen, _together() + 1) as threads,
             closing(self.inner.evaluate(batch, stop, added)) as records,
         ):
             opened = time.monotonic() + OPENING

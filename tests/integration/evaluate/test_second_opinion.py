@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.batches.passes import Record, Trial
-from gi_cuda.evaluate.candidates import as_candidate, candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, as_candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny import dependence
 from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.races import Looked
@@ -238,12 +239,25 @@ def test_where_it_takes_too_long_to_know_whether_somebody_can_all_is_believed(
 
 
 @pytest.mark.usefixtures("toolkit")
-@pytest.mark.parametrize("opening", [15.0, -1.0])
+@pytest.mark.parametrize("slow", [False, True])
 def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opening: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: bool
 ) -> None:
-    """Here that is the processor, of a subject whose other cases nobody can look at."""
-    monkeypatch.setattr("gi_cuda.evaluate.second_opinion.OPENING", opening)
+    """Here that is the processor, of a subject whose other cases nobody can look at, or not before
+    the device has answered."""
+    answered = Event()
+    if slow:
+        monkeypatch.setattr("gi_cuda.evaluate.second_opinion.OPENING", 0.0)
+        monkeypatch.setattr(Elsewhere, "look", lambda *_: looked_once(answered))
+        ask = Asking.ask
+
+        def answer(asking: Asking, one: Candidate) -> Looked:
+            found = ask(asking, one)
+            if found.seen:
+                answered.set()
+            return found
+
+        monkeypatch.setattr(Asking, "ask", answer)
     subject = load_subject(TARGETS / "inputs", "host", edits="full")
     nowhere = replace(subject, backend="cuda", target=_without_host_cases(subject))
     ratios = {"LEFT_OUT=1": 0.5, "LEFT_OUT=8": 0.9}
@@ -258,6 +272,12 @@ def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
         "looked at more closely it is wrong: its answers are the same with zeros in place of"
     )
     assert told["LEFT_OUT=8"].outcome is Outcome.FASTER
+
+
+def looked_once(answered: Event) -> Looked:
+    """What is seen elsewhere, once something else happened."""
+    assert answered.wait(60), "who looks elsewhere keeps the device from being asked"
+    return Looked("late")
 
 
 def _without_host_cases(subject: Subject) -> Target:

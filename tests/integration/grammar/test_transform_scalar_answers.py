@@ -1,4 +1,4 @@
-"""What loops keep in registers: answers are those of the original, on the host back end."""
+"""Loops that keep memory in registers give the answers of the original, on the host back end."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class CaseRunner:
         self._folder = folder
         self._untimed = frozenset(case.name for case in target.cases if not case.timed)
         self._stored: dict[tuple[str, int], Reference] = {}
-        self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
+        self._plans: dict[tuple[str, tuple[tuple[str, Value], ...]], CasePlan] = {}
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
         self._paces: tuple[Pace, ...] = ()
         self._opinions: OrderedDict[tuple[str, int, bytes], Judgement] = OrderedDict()
@@ -164,7 +164,7 @@ class CaseRunner:
         Raises:
             LaunchRefused: an expression has no value, or gives a geometry that CUDA forbids.
         """
-        values = tuple(program.configuration.values())
+        values = tuple(program.configuration.items())  # 8 of one thing is not 8 of another
         plans = []
         for name in program.cases:
             key = (name, values)

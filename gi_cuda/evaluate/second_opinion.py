@@ -7,10 +7,10 @@ faster than all that is believed is held back until the host back end has watche
 cases that it has, and has asked what it does with something else in the place of each input: a
 second of a processor or two, where the GPU's own tools take several, and the GPU. Where a processor
 takes too long, as with what an application gave a GPU to do, the GPU is asked that. The fastest one
-is looked at first; once it is believed, those that are slower come out as well. So is what is right
-by one edit, of which much else will be made, as far as there is time. All else comes out at once,
-and what has the machine code of what was looked at, as a seventh to a half of what is right by one
-edit has.
+is looked at first; once it is believed, those that are slower come out as well. So is, on a
+processor, what is right by one edit, of which much else will be made, as far as there is time. All
+else comes out at once, and what has the machine code of what was looked at, as a seventh to a half
+of what is right by one edit has.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ASKING: Final = 10.0
 LIMIT: Final = 5.0
 """Seconds that one may be watched; what takes longer than that is not what the reference is."""
 
-OPENING: Final = 15.0
+OPENING: Final = 6.0
 """Seconds after which nobody is held back any more where it is not known yet how the reference can
 be looked at."""
 
@@ -180,7 +180,7 @@ class SecondOpinion:
         if self._looks == () or not evaluation.right or trial.genotype is None:
             return False
         return self._is_ahead(evaluation) or (
-            len(trial.edits) == 1 and len(self._held) < WAITING * _of_others()
+            not self._asks and len(trial.edits) == 1 and len(self._held) < WAITING * _of_others()
         )
 
     def _is_ahead(self, evaluation: Evaluation) -> bool:

@@ -182,7 +182,8 @@ def open_tools(
                 alone = replace(session, cases=subject.cases(role))
                 own = backend.compiler(subject, jobs)  # the search's is busy
                 place = folder / "build" / "asked"
-                asking = Asking(subject, own, alone, place, 1, None, opened, all_unsettled)
+                asked = subject, own, alone, place, 1, None, opened, all_unsettled
+                asking = Asking(*asked, in_one_turn=True)
             given = subject, backend, compiler, uncached, pool, folder, session, checks
             yield Tools(*given, watcher, asking)
         finally:

@@ -12,9 +12,11 @@ operator is reached by the types of its operands. What is not understood stays.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from gi_cuda.backends.compile.declarations import (
+    TYPE_KEYS,
     WORD,
     ScopeDeclaration,
     Tokens,
@@ -63,18 +65,21 @@ def expanded(names: Iterable[str], macros: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def pruned(text: str, names: Iterable[str]) -> str:
+def pruned(text: str, names: Iterable[str], opened: frozenset[str] | None = None) -> str:
     """A preprocessed text without what no name leads to; line markers and pragmas stay.
 
     Args:
         text: declarations. Where brackets do not match, it is left as it is.
         names: what is said by those who use it.
+        opened: namespaces of which declarations may stay, and what says one of them; None: all. In
+            a library one name leads to most of the others, and to some there is always one: what
+            declares ``operator new`` says ``std``. Whether too much is gone then has to be tried.
     """
     tokens = read_once(text)
     if tokens is None:
         return text
     parts, at = [], 0
-    for item in _unreached(tokens, names):
+    for item in _unreached(tokens, names, opened):
         first, last = tokens.starts[item.begin], tokens.ends[item.end - 1]
         parts += [text[at:first], *tokens.directives_in(first, last)]
         at = last
@@ -92,19 +97,24 @@ def _narrowed(gap: re.Match[str]) -> str:
     return "\n# 1 " + " ".join([file, *(flag for flag in flags.split() if flag in "34")]) + "\n"
 
 
-def _unreached(tokens: Tokens, names: Iterable[str]) -> list[ScopeDeclaration]:
+def _unreached(
+    tokens: Tokens, names: Iterable[str], opened: frozenset[str] | None
+) -> list[ScopeDeclaration]:
     """The declarations that no name leads to, in order."""
     waiting: list[str] = []
     by_name: dict[str, list[int]] = {}
     items = list(declarations(tokens))
+    keys_of_all = [keys_of(tokens, item) for item in items]
+    left_out = set() if opened is None else _closed(tokens, items, keys_of_all, opened)
     kept = [False] * len(items)
     at = 0
-    for number, item in enumerate(items):
-        keys = keys_of(tokens, item)
+    for number, (item, keys) in enumerate(zip(items, keys_of_all, strict=True)):
         last = tokens.ends[item.end - 1]
         if tokens.unknown_in(at, last):
             keys = set()
         at = last
+        if number in left_out:
+            continue
         if not keys:
             kept[number] = True
             waiting += tokens.names(item.begin, item.end)
@@ -123,3 +133,29 @@ def _unreached(tokens: Tokens, names: Iterable[str]) -> list[ScopeDeclaration]:
                 kept[number] = True
                 waiting += tokens.names(items[number].begin, items[number].end)
     return [item for item, stays in zip(items, kept, strict=True) if not stays]
+
+
+def _closed(
+    tokens: Tokens,
+    items: Sequence[ScopeDeclaration],
+    keys: Sequence[set[str]],
+    opened: frozenset[str],
+) -> set[int]:
+    """The numbers of the declarations in namespaces that are not open, of those that say one of
+    these, and of those that say what is declared by such a one alone, or defined."""
+    closed = {item.scope.partition("::")[0] for item in items} - opened - {""}
+    found, lost, known = set[int](), set[str](), set[str]()
+    for number, (item, mine) in enumerate(zip(items, keys, strict=True)):
+        if item.scope.partition("::")[0] in closed:
+            found.add(number)
+            continue
+        words = tokens.words[item.begin : item.end]
+        said = {one for one, behind in pairwise(words) if behind == "::"}
+        if words[:2] == ["using", "namespace"]:
+            said.add(words[-2])
+        if closed & said or not lost.isdisjoint(words):
+            found.add(number)
+            lost |= mine if TYPE_KEYS & set(item.words) and "{" in item.words else mine - known
+        else:
+            known |= mine
+    return found

@@ -45,6 +45,7 @@ class DeviceLock:
         self._shared: int | None = None
         self._going = mmap.mmap(-1, _SLOTS * _TIME.size)
         self._slots: dict[int, int] = {}
+        self._inside = False
 
     def take(self) -> None:
         """Wait for the turn. It cannot be had twice: who has it already has it still."""
@@ -76,11 +77,16 @@ class DeviceLock:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """The device is this process's inside."""
+        """The device is this process's inside; a turn within a turn is the same one."""
+        if self._inside:
+            yield
+            return
         self.take()
+        self._inside = True
         try:
             yield
         finally:
+            self._inside = False
             self.give()
 
     def leave(self, slot: int) -> None:

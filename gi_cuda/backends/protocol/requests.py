@@ -128,6 +128,14 @@ class AgreesWith:
 
 
 @dataclass(frozen=True, slots=True)
+class InOneTurn:
+    """Answer several requests and let nobody else use the device in between; the answer is theirs,
+    in order. A worker that does not survive one of them answers none."""
+
+    requests: tuple[DependsOn | AgreesWith, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SpoilOutputs:
     """Ask the oracle about the reference's recorded outputs, some of whose values are replaced. The
     answer is a :class:`Spoilt`."""
@@ -294,6 +302,7 @@ Request = (
     | LeaveOut
     | DependsOn
     | AgreesWith
+    | InOneTurn
     | Explore
     | SpoilOutputs
     | TellInputs

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xxhash
@@ -131,6 +132,7 @@ class CaseRunner:
         self._opinions: OrderedDict[tuple[str, int, bytes], Judgement] = OrderedDict()
         self._kept: OrderedDict[tuple[str, bytes], Outputs] = OrderedDict()
         self._histories: dict[str, _CaseHistory] = {}
+        self.expected: dict[object, Any] = {}  # see :func:`.substituting.agrees_with`
 
     def stored(self, case: str, draw: int = 0) -> Reference:
         """What a case's outputs in one draw are judged against: the reference's recorded runs."""

@@ -20,6 +20,14 @@ from gi_cuda.spec.oracles import Outputs
 _AT_LEAST, _LONGER = 0.5, 20
 """Seconds that a launch with something else may take, and how many times what it takes without."""
 
+_WIDER = 10.0
+"""How many times its tolerance an oracle allows with something else: what was said for the case's
+own numbers may be too little for others, as for a sum of which a few terms are most. A sum of 8192
+terms in another order, which is closer to the exact one, was off by 1.5 times the tolerance."""
+
+_KEPT = 64 * 2**20
+"""Bytes of the reference's answers that are remembered."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
@@ -61,6 +69,34 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     one = _changed(runner, request.program, request, mine[at])
     right = _changed(runner, request.reference, request, theirs[at])
     runner.device.make_room(right.given)
+    expected = _expected(runner, request, right)
+    if expected is None:
+        return None
+    found = _answers(runner, request.program, one.plan, expected.limit, one.contents)
+    if request.substitute.to_overflow:
+        wrong = _why_overflown(found, expected.runs[0])
+    else:
+        wrong = _why_wrong(runner, right, found, expected.runs)
+    return f"{one.plan.case}: {wrong}" if wrong else ""
+
+
+def _expected(runner: CaseRunner, request: AgreesWith, right: _Changed) -> _Expected | None:
+    """The reference's answers, or None as :func:`agrees_with` says; remembered, since many variants
+    are held against them."""
+    reference = request.reference
+    values = tuple(reference.configuration.items())
+    key = reference.binary.path, values, right.plan.case, request.input, request.substitute
+    if key not in runner.expected:
+        known = [run for one in runner.expected.values() if one for run in one.runs]
+        if sum(array.nbytes for run in known for array in run.outputs.values()) > _KEPT:
+            runner.expected.clear()
+        runner.expected[key] = _fit(runner, request, right)
+    found: _Expected | None = runner.expected[key]
+    return found
+
+
+def _fit(runner: CaseRunner, request: AgreesWith, right: _Changed) -> _Expected | None:
+    """The reference's answers, where they are fit to compare with."""
     given = _answers(runner, request.reference, right.given, request.limit)
     limit = min(request.limit, _AT_LEAST + _LONGER * given.seconds)
     again, *runs = (
@@ -74,12 +110,7 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
         return None  # a source that is made for some sizes reads what nothing has set
     if request.input in whole and _is_ordered(runner, request.reference, right, given, runs):
         return None  # and with others its threads write where others do
-    found = _answers(runner, request.program, one.plan, limit, one.contents)
-    if request.substitute.to_overflow:
-        wrong = _why_overflown(found, runs[0])
-    else:
-        wrong = _why_wrong(runner, right, found, runs)
-    return f"{one.plan.case}: {wrong}" if wrong else ""
+    return _Expected(limit, tuple(runs))
 
 
 def _why_overflown(found: _Answers, right: _Answers) -> str:
@@ -139,7 +170,7 @@ def _why_wrong(
         return f"wrote where it must not: {', '.join(found.damaged)}"
     if _same(found, runs[0]):
         return ""
-    oracle = runner.target.oracle
+    oracle = runner.target.oracle.wider(_WIDER)
     verdict = oracle.judge(
         case.data.values, found.outputs, oracle.reference([run.outputs for run in runs])
     )
@@ -174,6 +205,19 @@ class _Answers:
     seconds: float
     outputs: Outputs
     damaged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """Answers of the reference with something else in the place of an input.
+
+    Attributes:
+        limit: seconds in which variants answer as well.
+        runs: as many as the oracle needs.
+    """
+
+    limit: float
+    runs: tuple[_Answers, ...]
 
 
 def _same(one: _Answers, other: _Answers) -> bool:

@@ -18,6 +18,7 @@ from gi_cuda.backends.protocol.requests import (
     DependsOn,
     Explore,
     GetReady,
+    InOneTurn,
     LeaveOut,
     Measure,
     Record,
@@ -159,6 +160,9 @@ def serve(context: WorkerContext, connection: Connection, slot: WorkerSlot) -> N
 
 
 def _answer(runner: CaseRunner, words: int, request: object) -> object:
+    if isinstance(request, InOneTurn):
+        with runner.device.turn():
+            return [_answer(runner, words, one) for one in request.requests]
     try:
         return _HANDLERS[type(request)](runner, request)
     except LaunchRefused as error:

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Request
+from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, InOneTurn
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
@@ -35,10 +35,13 @@ class Patience:
     Attributes:
         limit: seconds after which one with something else counts as hung.
         goes_on: whether a candidate is still asked about other inputs then.
+        in_one_turn: whether all is asked at once: beside a search each turn at the device has to be
+            waited for. What does not end is then asked one after the other, as else.
     """
 
     limit: float = 10.0
     goes_on: bool = True
+    in_one_turn: bool = False
 
 
 def inputs(target: Target) -> dict[str, tuple[Substitute, ...]]:
@@ -219,7 +222,7 @@ class Dependence:
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
             asked = _agreeing(otherwise or program, program, pairs, self.patience)
-            answers = _answers(self.pool, asked)
+            answers = _answers(self.pool, asked, self.patience.in_one_turn)
             for pair, answer in zip(pairs, answers, strict=True):
                 if isinstance(answer, Lost):
                     del left[pair[0]]
@@ -276,7 +279,7 @@ class _Original:
         """Which input a program's answers do not change with where the original's do."""
         pairs = [one for one in self.decisive.items() if only in (None, one)]
         asked = _depending(program, pairs, self.patience)
-        answers = _answers(self.pool, asked, goes_on=self.patience.goes_on)
+        answers = _answers(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
         for pair, answer in zip(pairs, answers, strict=True):
             if answer is False:
                 return (
@@ -291,7 +294,7 @@ class _Original:
             return _NOTHING
         pairs = [one for one, fit in self.tried().items() if fit and only in (None, one)]
         asked = _agreeing(program, self.program, pairs, self.patience)
-        answers = _answers(self.pool, asked, goes_on=self.patience.goes_on)
+        answers = _answers(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
         for pair, wrong in zip(pairs, answers, strict=True):
             if isinstance(wrong, str) and wrong:
                 return f"with {pair[1]} in place of the input {pair[0]} it is wrong: {wrong}", pair
@@ -306,7 +309,8 @@ class _Original:
         left = list(self.tried())
         while pairs := dict(reversed(left)).items():
             # One of each input at a time: of most the first one shows it.
-            answers = _answers(self.pool, _depending(self.program, pairs, self.patience))
+            asked = _depending(self.program, pairs, self.patience)
+            answers = _answers(self.pool, asked, self.patience.in_one_turn)
             found |= {name: v for (name, v), yes in zip(pairs, answers, strict=True) if yes is True}
             left = [pair for pair in left if pair not in pairs and pair[0] not in found]
         return found
@@ -314,28 +318,36 @@ class _Original:
 
 def _depending(
     program: Program, pairs: Collection[Substituted], patience: Patience
-) -> list[Request]:
+) -> list[DependsOn | AgreesWith]:
     return [DependsOn(program, *pair, patience.limit) for pair in pairs]
 
 
 def _agreeing(
     program: Program, reference: Program, pairs: Collection[Substituted], patience: Patience
-) -> list[Request]:
+) -> list[DependsOn | AgreesWith]:
     return [AgreesWith(program, reference, *pair, patience.limit) for pair in pairs]
 
 
 def _answers(
-    pool: Pool[int], requests: Sequence[Request], *, goes_on: bool = True
+    pool: Pool[int],
+    requests: Sequence[DependsOn | AgreesWith],
+    in_one_turn: bool,
+    goes_on: bool = True,
 ) -> list[bool | str | Lost | None]:
     """What workers that are there answer, in order: as :class:`DependsOn` and :class:`AgreesWith`
     say, or that a launch does not end.
 
     Args:
+        in_one_turn: whether one worker is to answer all of them at once.
         goes_on: whether others are asked then; if not, theirs are None.
     """
+    if in_one_turn:
+        ((_, told),) = pool.map([(0, InOneTurn(tuple(requests)))])
+        if isinstance(told, list):
+            return told
     answers: dict[int, Any] = {}
-    with closing(pool.map(enumerate(requests))) as told:
-        for at, answer in told:
+    with closing(pool.map(enumerate(requests))) as found:
+        for at, answer in found:
             answers[at] = answer
             if isinstance(answer, Lost) and not goes_on:
                 break

@@ -83,6 +83,7 @@ class Asking:
         each: so many things are tried in the place of each input; None: all.
         opened: closes the workers.
         unsettled: as :class:`.Dependence` is told.
+        in_one_turn: whether all is asked at once, where a search keeps the device.
     """
 
     subject: Subject
@@ -93,6 +94,7 @@ class Asking:
     each: int | None
     opened: ExitStack = field(repr=False, compare=False)
     unsettled: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
+    in_one_turn: bool = False
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def ask(self, one: Candidate) -> Looked:
@@ -105,7 +107,8 @@ class Asking:
     def _dependence(self) -> Dependence:
         pool = self.opened.enter_context(Pool[int](self.session, Crew(self.workers)))
         given = self.subject, self.compiler, pool, self.folder, self.session.cases
-        return Dependence(*given, self.unsettled, self.each, _PATIENCE)
+        patience = replace(_PATIENCE, in_one_turn=self.in_one_turn)
+        return Dependence(*given, self.unsettled, self.each, patience)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,10 @@ class OutputCheck(Table, ABC):
         """
         return self
 
+    def wider(self, times: float) -> Self:
+        """The check with so many times the tolerance, where it has one."""
+        return self
+
     def prepare(self, runs: Sequence[Outputs]) -> Any:
         """What outputs are judged against, from those of reference runs: the first one's."""
         return runs[0]

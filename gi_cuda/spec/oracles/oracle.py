@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,10 @@ class Oracle:
         first = runs[0]
         prepared = tuple(check.prepare(runs) for check in self.checks)
         return Reference(first, prepared, _undefined(runs))
+
+    def wider(self, times: float) -> Oracle:
+        """The oracle with so many times the tolerance."""
+        return replace(self, checks=tuple(check.wider(times) for check in self.checks))
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Reference) -> Judgement:
         """Judge the outputs of one launch.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from gi_cuda.spec.oracles.base import Judgement, Outputs, ValueCheck
 from gi_cuda.spec.oracles.compare import Array, Mask, beyond, differing
@@ -29,6 +29,9 @@ class Tolerance(ValueCheck):
     buffers: tuple[str, ...] = ()
     item: key.Count | None = None
     members: dict[key.Name, key.Place] = field(default_factory=dict)
+
+    def wider(self, times: float) -> Self:
+        return replace(self, absolute=times * self.absolute, relative=times * self.relative)
 
     def wrong(self, got: Array, reference: Array) -> Mask:
         if self.item and got.dtype.kind in "iu":

@@ -16,14 +16,14 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import Finished
-from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.prune import identifiers, pruned
 from gi_cuda.backends.compile.shards import attribute
 from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.compile import nvcc as room
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.compile.reached import headers_in_reach
-from gi_cuda.backends.cuda.compile.staged import ShardSetup, compile_to_ptx, same_code
+from gi_cuda.backends.cuda.compile.staged import ShardSetup, code_of, compile_to_ptx, is_same
 from gi_cuda.backends.cuda.compile.texts import shard_text
 from gi_cuda.backends.cuda.ptx.module import named_by, pieces
 from gi_cuda.backends.cuda.toolkit import Toolkit
@@ -395,11 +395,58 @@ def test_other_code_is_noticed(odd: Odd) -> None:
     slower = replace(whole, front=whole.front.replace("x / 2", "x / 4"))
     less = replace(whole, front=whole.front.replace("float half_of(float", "float of(float"))
 
-    def same(other: ShardSetup, text: str = text) -> bool | None:
-        return same_code(whole, other, phenotype, text, room.COMPILE_LIMIT)
+    code = code_of(whole, text, room.COMPILE_LIMIT)
+    assert code is not None
 
-    assert same(whole) is True
-    assert same(slower) is False
-    assert same(less) is False
-    assert same(odd.part) is False
-    assert same(odd.part, "nonsense") is None
+    def same(other: ShardSetup) -> bool:
+        made = code_of(other, text, room.COMPILE_LIMIT)
+        return made is not None and is_same(code, made, phenotype.ident)
+
+    assert same(whole)
+    assert not same(slower)
+    assert not same(less)
+    assert not same(odd.part)
+    assert code_of(whole, "nonsense", room.COMPILE_LIMIT) is None
+
+
+ALONE = """\
+#include <algorithm>
+#include <chrono>
+#include <vector>
+__global__ void k(float *data, int size) { if (size > 1) data[0] = data[1] + size; }
+"""
+WITH_STD = ALONE.replace("+ size", "+ std::is_floating_point_v<float>")
+FLOAT = ALONE.replace("data[1] +", "abs(data[1]) +")
+
+
+@pytest.mark.parametrize(("text", "most"), [(ALONE, 0.05), (WITH_STD, 0.5), (FLOAT, 0.5)])
+def test_libraries_that_variants_do_not_name_are_left_out(
+    toolkit: Toolkit, text: str, most: float, tmp_path: Path
+) -> None:
+    """By names alone `data` leads to half of the standard library. It stays where one needs it, as
+    for an ``abs`` that is not that of whole numbers."""
+    compiler = compiler_of(toolkit, text, tmp_path)
+    built = build_batch(compiler, [Variant(i, text, {}) for i in range(room.WORTH)], tmp_path)
+    assert all(isinstance(one, CudaBinary) for one in built.values())
+    whole, reached = compiler.prepared(()), compiler._reached[()]
+    assert whole is not None
+    assert reached is not None
+    assert len(reached.front) < most * len(whole.front)
+    assert ("_Tp" in reached.front) == (text != ALONE)
+
+
+def test_what_says_something_that_is_left_out_goes_as_well() -> None:
+    text = """
+namespace lib { struct Base {}; int low(int); }
+struct Own;
+int abs(int);
+using lib::low;
+struct Own : lib::Base { int x; };
+Own operator+(Own a, Own b);
+int high(int a) { return low(a); }
+int twice(int a) { return 2 * a; }
+"""
+    said = identifiers("abs high twice Own")
+    left = "namespace lib { } struct Own; int abs(int); int twice(int a) { return 2 * a; }"
+    assert pruned(text, said, frozenset()).split() == left.split()
+    assert pruned(text, said, frozenset({"lib"})).split() == pruned(text, said).split()

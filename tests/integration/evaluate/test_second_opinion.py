@@ -162,9 +162,9 @@ def test_what_never_ends_on_a_processor_is_soon_given_up(
     limits, lost = list[float](), list[int]()
     answers = dependence._answers
 
-    def watched(pool: Pool[int], requests: Sequence[Any], **how: bool) -> list[Any]:
+    def watched(pool: Pool[int], requests: Sequence[Any], *how: bool) -> list[Any]:
         limits.extend(one.limit for one in requests)
-        found = answers(pool, requests, **how)
+        found = answers(pool, requests, *how)
         lost.append(sum(isinstance(one, Lost) for one in found))
         return found
 
@@ -265,7 +265,8 @@ def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
         (binary,) = compile_reference(subject, tools.compiler, [subject.reference], tmp_path / "r")
         program = unmodified(subject).program(binary, tools.train())
         record_reference(subject, tools.pool, program, tools.reference)
-        asking = Asking(subject, tools.compiler, tools.session, tmp_path / "a", 1, None, opened)
+        given = subject, tools.compiler, tools.session, tmp_path / "a", 1, None, opened
+        asking = Asking(*given, in_one_turn=True)
         elsewhere = Elsewhere(nowhere, tmp_path / "b", 2, CaseRole.TRAIN, 10.0, opened)
         told = opinions(subject, elsewhere, ratios, asking=asking)
     assert told["LEFT_OUT=1"].message.startswith(

@@ -6,13 +6,14 @@ variants are compiled with all of it and with the part.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gi_cuda.backends.compile.cache import cached_text
 from gi_cuda.backends.compile.identity import digest
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
-from gi_cuda.backends.cuda.compile.staged import ShardSetup, same_code
+from gi_cuda.backends.cuda.compile.staged import ShardSetup, code_of, is_same
 from gi_cuda.backends.cuda.compile.texts import COUNTER, shard_text
 from gi_cuda.backends.protocol.variants import Phenotype
 
@@ -22,6 +23,8 @@ compiles is enough."""
 
 _KEPT = 32
 """Parts of headers that are kept on disk."""
+
+_NAMESPACE = re.compile(r"\bnamespace\s+(\w+)")
 
 
 def headers_in_reach(
@@ -47,25 +50,36 @@ def headers_in_reach(
     # nothing, and would make of each group a case of its own.
     headers = f"{whole.front}\n{whole.macros}"
     names |= {name for name in said if name in headers} - {f"v{first.ident}"}
+    said = frozenset[str]().union(*(identifiers(one.text) for one in group))
+    own = {f"v{one.ident}" for one in group}
+    opened = said.intersection(_NAMESPACE.findall(whole.front)) - own
 
     def found() -> str | None:
-        return _tried(whole, names, group, namespaces)
+        return _tried(whole, names, opened, group, namespaces)
 
     if identity is None:
         return found()
-    return cached_text("reach", digest([identity, *sorted(names)]).hex(), found, _KEPT)
+    told: list[str | bytes] = [identity, *sorted(names), "", *sorted(opened)]
+    return cached_text("reach", digest(told).hex(), found, _KEPT)
 
 
 def _tried(
     whole: ShardSetup,
     names: frozenset[str],
+    opened: frozenset[str],
     group: Sequence[Phenotype],
     namespaces: Sequence[str],
 ) -> str | None:
-    part = whole.within_reach_of(names)
-    for phenotype in group[:_TRIED]:
-        text = shard_text("", [phenotype], namespaces, part.forward)
-        same = same_code(whole, part, phenotype, text, COMPILE_LIMIT)
-        if same is not None:
-            return part.front if same else ""
-    return None
+    # All have the same declarations at the begin.
+    texts = {one.ident: shard_text("", [one], namespaces, whole.forward) for one in group[:_TRIED]}
+    made = ((ident, code_of(whole, text, COMPILE_LIMIT)) for ident, text in texts.items())
+    found = next(((ident, code) for ident, code in made if code is not None), None)
+    if found is None:
+        return None
+    ident, code = found
+    for spaces in (opened, None):
+        part = whole.within_reach_of(names, spaces)
+        less = code_of(part, texts[ident], COMPILE_LIMIT)
+        if less is not None and is_same(code, less, ident):
+            return part.front
+    return ""

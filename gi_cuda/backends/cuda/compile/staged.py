@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import xxhash
@@ -14,9 +14,10 @@ from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import expanded, identifiers, pruned
 from gi_cuda.backends.compile.redeclared import separated
-from gi_cuda.backends.cuda.compile.stages import Stages, find_stages
+from gi_cuda.backends.cuda.compile.stages import Stage, Stages, find_stages
 from gi_cuda.backends.cuda.ptx.confining import write_confined
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, named_by, pieces
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.variants import Built, Phenotype
 
 
@@ -55,10 +56,13 @@ class ShardSetup:
         folder.mkdir(parents=True, exist_ok=True)
         write_text(self.place(folder), self.front)
 
-    def within_reach_of(self, names: Iterable[str]) -> ShardSetup:
-        """This shard with only what variants that say these names can reach of the prelude."""
+    def within_reach_of(
+        self, names: Iterable[str], opened: frozenset[str] | None = None
+    ) -> ShardSetup:
+        """This shard with only what variants that say these names can reach of the prelude; see
+        :func:`.pruned`."""
         said = expanded(identifiers(self.forward).union(names), self.macros)
-        return replace(self, front=pruned(self.front, said))
+        return replace(self, front=pruned(self.front, said, opened))
 
     def preprocess(self, text: str, limit: float) -> Finished:
         """Preprocess what follows the prelude. Only the prelude's macros matter for that."""
@@ -93,15 +97,20 @@ def prepare(
     if stages is None:
         return None
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
-        source, result = Path(scratch) / "front.cu", Path(scratch) / "front.ii"
+        source = Path(scratch) / "front.cu"
         write_text(source, front)
-        found = []
-        for stage in (stages.preprocess, stages.preprocess.and_also("-dM")):
+
+        def preprocessed(stage: Stage, name: str) -> str | None:
+            result = Path(scratch) / name
             command = stage.command(source, result)
-            if not run(command, limit=limit, environment=stages.environment).ok:
-                return None
-            found.append(read_text(result))
-    text, macros = found
+            finished = run(command, limit=limit, environment=stages.environment)
+            return read_text(result) if finished.ok else None
+
+        ways = {"front.ii": stages.preprocess, "macros.ii": stages.preprocess.and_also("-dM")}
+        jobs = [partial(preprocessed, stage, name) for name, stage in ways.items()]
+        text, macros = at_once(jobs)
+    if text is None or macros is None:
+        return None
     headers, forward = separated(text, defined)
     return ShardSetup(stages, headers, macros, forward)
 
@@ -180,26 +189,23 @@ def compile_to_ptx(
     return run(command, limit=limit, environment=environment)
 
 
-def same_code(
-    whole: ShardSetup, part: ShardSetup, phenotype: Phenotype, text: str, limit: float
-) -> bool | None:
-    """Whether a variant has the same PTX with either prelude; None where it does not compile.
-
-    Functions and variables of headers that only the whole one leaves in the module do not count.
+def code_of(prepared: ShardSetup, text: str, limit: float) -> frozenset[str] | None:
+    """The functions and variables of a variant's PTX; None where it does not compile.
 
     Args:
         text: the variant as it follows the prelude.
     """
-    made: list[frozenset[str]] = []
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         ptx = Path(scratch) / "shard.ptx"
-        for prepared in (whole, part):
-            prepared.put(ptx.parent)
-            if not compile_to_ptx(prepared, text, ptx, limit).ok:
-                return False if made else None
-            made.append(pieces(read_text(ptx)))
-    own = named_by(phenotype.ident)
-    return made[1] <= made[0] and not any(map(own.search, made[0] - made[1]))
+        prepared.put(ptx.parent)
+        made = compile_to_ptx(prepared, text, ptx, limit)
+        return pieces(read_text(ptx)) if made.ok else None
+
+
+def is_same(whole: frozenset[str], part: frozenset[str], ident: int) -> bool:
+    """Whether a variant's code is the same with a part of the prelude. Functions and variables of
+    headers that only the whole one leaves in the module do not count."""
+    return part <= whole and not any(map(named_by(ident).search, whole - part))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,14 @@ class JobThreads(Generic[Job, Result]):
     Args:
         work: does a job.
         threads: how many work at a time.
+        patience: seconds, at most, that leaving takes; who works longer is left alone, and ends
+            with this process at the latest.
     """
 
-    def __init__(self, work: Callable[[Job], Result], threads: int) -> None:
-        self._work = work
+    def __init__(
+        self, work: Callable[[Job], Result], threads: int, patience: float = 2 * GOING
+    ) -> None:
+        self._work, self._patience = work, patience
         self._jobs: SimpleQueue[tuple[Job] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[Job, Result] | BaseException] = SimpleQueue()
         self._leash = Leash(leash())
@@ -59,7 +63,7 @@ class JobThreads(Generic[Job, Result]):
         for _ in self._threads:
             self._jobs.put(None)
         self._leash.cut()
-        join(self._threads)
+        join(self._threads, self._patience)
 
     def submit(self, job: Job) -> None:
         """Have a job done when a thread is free."""
@@ -153,10 +157,10 @@ def _taken(done: SimpleQueue[Result | BaseException]) -> Result:
     return one
 
 
-def join(threads: Iterable[Thread]) -> None:
-    """Wait for threads whose processes were ended. They compute for moments only; one that does
-    not end all the same is left alone, and ends with this process."""
-    deadline = time.monotonic() + 2 * GOING
+def join(threads: Iterable[Thread], patience: float = 2 * GOING) -> None:
+    """Wait, so many seconds at most, for threads whose processes were ended. They compute for
+    moments only; one that does not end all the same is left alone, and ends with this process."""
+    deadline = time.monotonic() + patience
     for thread in threads:
         if thread.ident is not None:
             thread.join(max(0.0, deadline - time.monotonic()))

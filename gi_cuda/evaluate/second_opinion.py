@@ -59,8 +59,9 @@ OPENING: Final = 6.0
 """Seconds after which nobody is held back any more where it is not known yet how the reference can
 be looked at."""
 
-PATIENCE: Final = 4.0
-"""Seconds for which those that are still looked at are waited for once the search is to end."""
+PATIENCE: Final = 2.0
+"""Seconds for which those that are still looked at are waited for once the search is to end, and
+then again for who looks."""
 
 _Held: TypeAlias = tuple[Trial, Evaluation]
 """An individual that is held back."""
@@ -112,7 +113,7 @@ class SecondOpinion:
 
         with (
             # One more, which may take minutes to find out how the reference can be looked at.
-            JobThreads(self._seen, _together() + 1) as threads,
+            JobThreads(self._seen, _together() + 1, PATIENCE) as threads,
             closing(self.inner.evaluate(batch, stop, added)) as records,
         ):
             opened = time.monotonic() + OPENING

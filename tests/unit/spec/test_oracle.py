@@ -359,3 +359,13 @@ def test_an_oracle_can_be_sent_to_another_process(tmp_path: Path) -> None:
         copy, data = pickle.loads(pickle.dumps((oracle, reference)))
         assert copy == oracle
         assert copy.penalty({}, right(), data) == 0
+
+
+def test_of_a_wider_oracle_only_tolerances_are_wider() -> None:
+    checks = Exact(("whole",)), Tolerance(1.0, 0.0, buffers=("real",))
+    wider = Oracle(checks).wider(10)
+    runs = {"whole": np.array([1]), "real": np.array([1.0])}
+    reference = wider.reference([runs])
+    for found, right in (((1, 10.5), True), ((1, 11.5), False), ((2, 1.0), False)):
+        outputs = {"whole": np.array([found[0]]), "real": np.array([found[1]])}
+        assert wider.judge({}, outputs, reference).acceptable == right

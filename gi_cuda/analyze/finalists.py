@@ -18,10 +18,11 @@ from gi_cuda.analyze.repair import (
     shared,
     wrong_alone,
 )
+from gi_cuda.analyze.validate.looks import look_at_held_out
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import both, meanwhile
-from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.evaluate.untested import untested_changes
 from gi_cuda.genome import Change, Edit, Genotype, canonical, changes_of
@@ -312,10 +313,11 @@ class _Finals:
 
     def _validated(self, ident: int, one: Candidate) -> Validation | None:
         """What a candidate measures as, where it holds."""
-        noise, measured = self.run.validate([unmodified(self.run.subject), one])
+        looked = look_at_held_out(self.run, [one])
+        (measured,) = looked.found
         if measured.message:
             self.refusals[ident] = measured.message
-        elif noise.overall and is_faster(measured.overall, noise.overall):
+        elif is_faster(measured.overall, looked.noise, self.run.baseline.floor):
             return replace(measured, watched=self.run.tools.certification.races.watched(one))
         else:
             self.slow += 1

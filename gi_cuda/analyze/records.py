@@ -19,7 +19,7 @@ from gi_cuda.analyze.winner import (
     stored_winner,
     what_it_takes,
 )
-from gi_cuda.backends.table import backend_named
+from gi_cuda.backends.table import ALL, backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.genome import canonical
 from gi_cuda.grammar import Untested
@@ -342,6 +342,10 @@ def commands(
     words += ["--backend", store.get("backend"), "--edits", store.get("edits", "paper")]
     if (level := store.get("level", "source")) != "source":
         words += ["--level", level]
+    if (seconds := store.get("time")) is not None:
+        words += ["--time", f"{seconds:g}"]
+    if plan.devices != ALL:
+        words += ["--devices", ",".join(map(str, plan.devices))]
     for option, file in zip(("--bnf", "--scope"), store.get("grammar_files"), strict=False):
         words += [option, place(file)]
     for idea in stored_ideas(store):

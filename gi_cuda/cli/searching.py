@@ -17,9 +17,11 @@ from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.records import winner_record
 from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_refusal, what_it_takes
 from gi_cuda.backends.job_threads import meanwhile
+from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.clusters import Evaluating, Place
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.next_steps import command_line, say_next_of_run
+from gi_cuda.cli.options import read_time
 from gi_cuda.cli.stopping import STATUS, heeded
 from gi_cuda.errors import DeviceLost, MachineError, WorkerFault
 from gi_cuda.report.progress import Score, display
@@ -32,8 +34,30 @@ from gi_cuda.search.loop import End
 
 TimeLimit: TypeAlias = Annotated[
     float | None,
-    typer.Option("--time", min=0, help="Seconds in all: baseline, search and validation."),
+    typer.Option(
+        "--time",
+        parser=read_time,
+        metavar="TIME",
+        help="Time in all for baseline, search and validation, e.g. 40s, 10m, 1h.",
+        show_default="5m on a CPU, 10m on a GPU; none with --generations",
+    ),
 ]
+
+USUAL = {False: 300.0, True: 600.0}
+"""Seconds of a search of which nothing says how long it is, on a CPU and on a GPU."""
+
+
+def time_for(seconds: float | None, generations: int | None, backend: str) -> float | None:
+    """Return the seconds that a command may take; None where generations end the search.
+
+    Args:
+        seconds: as given; None: not given.
+        generations: as given; None: not given.
+    """
+    if seconds is not None or generations is not None:
+        return seconds
+    return USUAL[backend_named(backend).gpu]
+
 
 VALIDATIONS = 5.0
 """Validating takes so many times as long as the baseline, as a rule: 2 to 14 on an H200 with 16

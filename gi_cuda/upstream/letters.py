@@ -17,6 +17,8 @@ from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
 from gi_cuda.evaluate.checks.other_kernels import told
 from gi_cuda.results.application import ApplicationResult
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.results.verdict import is_faster
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole, cases_for
 from gi_cuda.subject.diffs import blob, by_path, work_tree
@@ -67,7 +69,7 @@ def _letter(run: Run, submission: Submission, part: ValidatedPatch) -> Letter:
     worth = [""] * len(changes)
     if winner.minimized:
         worth = [
-            f"gain {one.gain}" if one.gain and not one.without else "fails without it"
+            gain_words(one.gain) if one.gain and not one.without else "fails without it"
             for one in winner.minimized.minimization.kept
         ]
     return Letter(
@@ -83,6 +85,11 @@ def _letter(run: Run, submission: Submission, part: ValidatedPatch) -> Letter:
         tuple(f"{path}: git blob {blob(text)}" for path, text in _before(run, part).items()),
         _known_of_application(run, part),
     )
+
+
+def gain_words(gain: SpeedUp) -> str:
+    """Return what a change is worth; it is said where that may be nothing."""
+    return f"gain {gain}" + ("" if is_faster(gain) else " (may be none: includes 1)")
 
 
 def _known_of_application(run: Run, part: ValidatedPatch) -> tuple[str, ...]:
@@ -153,6 +160,7 @@ def _provenance(run: Run, sender: str | None) -> Provenance:
         _commands(run),
         sender or _author(target.source),
         datetime.now().astimezone(),
+        commit_words(target.source.parent),
     )
 
 
@@ -171,13 +179,26 @@ def _commands(run: Run) -> tuple[str, ...]:
     return " \\\n    ".join(map(shlex.join, lines)), *others
 
 
+def commit_words(folder: Path) -> str:
+    """Return the commit that a folder's work tree is at, and whether files in the folder differ
+    from it; "" where it is in no repository."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    changed = commit and _git(folder, "status", "--porcelain", "--untracked-files=no", ".")
+    return f"{commit}, with changes that are not committed" if changed else commit
+
+
+def _git(folder: Path, *words: str) -> str:
+    """Return what git says; "" where it fails or is not there."""
+    git = shutil.which("git")
+    if git is None:
+        return ""
+    command = [git, "-C", str(folder), *words]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
 def _author(source: Path) -> str:
     """Who commits in the source's repository, as git knows them; else this tool."""
-    git = shutil.which("git")
-    said = []
-    for key in ("user.name", "user.email"):
-        words = [git, "-C", str(source.parent), "config", "--get", key] if git else ["false"]
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-        said.append(done.stdout.strip())
-    name, address = said
+    keys = ("user.name", "user.email")
+    name, address = (_git(source.parent, "config", "--get", key) for key in keys)
     return f"{name} <{address}>" if name and address else "gi-cuda <gi-cuda@localhost>"

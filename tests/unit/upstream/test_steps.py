@@ -153,7 +153,7 @@ def test_a_series_of_mails_applies_and_says_what_was_measured(
         "Ada Lovelâce <ada@example.com>",
         "2026-01-02T03:04:05",
         "kernel.cu: 1.25 times as fast",
-        "all cases               1.250 [1.200, 1.300]",
+        "all cases                       1.250 [1.200, 1.300]",
         "wide: n = 7",
         "BLOCK=128\n    macro BLOCK: 64 becomes 128; gain 1.1 [1.0, 1.2]",
         "<_kernel.cu_27>\n    deletes a statement\n",

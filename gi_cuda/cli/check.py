@@ -49,6 +49,7 @@ from gi_cuda.evaluate.checks.other_kernels import unseen_kernels
 from gi_cuda.evaluate.checks.target_files import (
     Hashes,
     left_to_fill_in,
+    no_tolerance,
     read_files,
     too_long,
     unsteady,
@@ -138,6 +139,7 @@ def command(
         *partly_defined(subject.target, baseline.undefined),
         *partly_written(subject.target, baseline.unwritten),
         *too_long(subject.target, baseline.seconds),
+        *no_tolerance(subject.target),
         *left_to_fill_in(read_files(subject.target)),
     ]
     if json:

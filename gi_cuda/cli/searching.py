@@ -15,6 +15,7 @@ import typer
 
 from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.records import winner_record
+from gi_cuda.analyze.shortfall import stored_shortfall
 from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_refusal, what_it_takes
 from gi_cuda.backends.job_threads import meanwhile
 from gi_cuda.backends.table import backend_named
@@ -30,6 +31,7 @@ from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.runs.run import Run, with_new_workers
 from gi_cuda.runs.stored import DATABASE
+from gi_cuda.search import DEFAULT
 from gi_cuda.search.loop import End
 
 TimeLimit: TypeAlias = Annotated[
@@ -157,7 +159,8 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
     print_winner(console, winner_record(winner, run.subject) if winner else None, on)
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
-        print_next_steps(console, faster, stored_refusal(run.store), list(_next_steps(run)))
+        short, refusal = stored_shortfall(run.store), stored_refusal(run.store)
+        print_next_steps(console, faster, refusal, list(next_steps(run)), short)
     if seconds is not None:
         validated = clock.monotonic() - searched
         said = (
@@ -203,19 +206,19 @@ def _validated(run: Run, limit: float | None) -> Winner | None:
         raise typer.Exit(1) from None
 
 
-def _next_steps(run: Run) -> Iterator[str]:
+def next_steps(run: Run) -> Iterator[str]:
     """What may find more than this search did."""
     subject, settings = run.subject, run.plan.settings
     yield f"more generations: {how_to_go_on(run.store, run.folder)}"
-    code = run.preset.variation.code
+    again, code = command_line("evolve", subject.target.folder), run.preset.variation.code
     if not code:
-        yield "evolve the code as well: another --preset"
+        yield f"evolve the code as well: {again} --preset {DEFAULT}"
     elif not subject.compiled and subject.edits in ("paper", "transforms"):
-        yield "more kinds of changes: --edits all"
+        yield f"more kinds of changes: {again} --edits all"
     if not subject.target.parameters and not subject.compiled:
         yield "parameters, such as the size of a block: [[parameter]] in target.toml"
     if code and settings.cohorts == 1:
-        yield f"a larger population: --population {4 * settings.population}"
+        yield f"a larger population: {again} --population {4 * settings.population}"
 
 
 def _so_far(run: Run) -> tuple[tuple[int, Evaluation] | None, float]:

@@ -163,7 +163,7 @@ def _in_the_making(folder: Path, *, overwrite: bool) -> Iterator[Path]:
                 _check_room(folder, overwrite=overwrite)
                 stack.enter_context(locked(folder))
                 shutil.rmtree(put_aside(folder), ignore_errors=True)
-            _make(parent, folder)
+            _make(making, folder)
             lock = stack.enter_context(locked(making, folder))
             stack.enter_context(afterwards(REMOVE, making, holding=[lock]))
             _clear(making)
@@ -223,14 +223,14 @@ def _clear(folder: Path) -> None:
             left.unlink()
 
 
-def _make(parent: Path, folder: Path) -> None:
+def _make(making: Path, folder: Path) -> None:
     try:
-        parent.mkdir(parents=True, exist_ok=True)
+        making.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"the run's folder cannot be made: {error.strerror}",
-            where=str(folder.parent),
-            hint="name another place with --run",
+            f"cannot create the run folder: {error.strerror}",
+            where=str(folder),
+            hint="choose another one with --run",
         ) from None
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from gi_cuda.errors import UserError
+from gi_cuda.errors import UserError, no_run
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Generation, Individual, Phases, Tally
 from gi_cuda.results.verdict import Verdict
@@ -57,7 +57,7 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         if not create and not path.is_file():
-            raise UserError("no run is stored here", where=str(path.parent))
+            raise no_run(path.parent)
         self._path = path
         self._file: os.stat_result | None = None
         with complaints(path):

@@ -49,6 +49,13 @@ def test_each_verb_has_a_line_that_80_columns_hold() -> None:
             assert about in said
 
 
+def test_help_is_a_verb_too() -> None:
+    for words, same in ((["help"], ["--help"]), (["help", "show"], ["show", "--help"])):
+        asked, done = (CliRunner().invoke(app, one) for one in (words, same))
+        assert asked.exit_code == 0
+        assert asked.output == done.output
+
+
 def test_a_mistyped_verb_gets_a_suggestion() -> None:
     done = CliRunner().invoke(app, ["shwo", "runs/one"])
     assert done.exit_code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -76,11 +77,24 @@ _MODULES = {"try": "try_out"}
 """Those of other names, since Python has the verb's own."""
 
 
-def _plain_flags(params: list[Any]) -> list[Any]:
-    """Parameters for the help, flags without a type: some versions of typer say one."""
+_WORDS = (("path", "PATH"), ("int", "NUMBER"), ("float", "NUMBER"), ("", "TEXT"))
+"""Types of options by the begin of the name that typer gives them, and the word for the help."""
+
+
+def _for_help(params: list[Any]) -> list[Any]:
+    """Return parameters as the help is to show them: types as words, none for flags, and square
+    brackets as they are, which rich takes for markup."""
     for one in params:
         if getattr(one, "is_flag", False):
             one.metavar = ""
+        elif one.metavar is None:
+            described = getattr(one, "type_descriptor", None)  # else typer has click's types
+            shown = described.annotation.__name__ if described else one.type.name
+            one.metavar = next(word for begin, word in _WORDS if shown.lower().startswith(begin))
+        if one.param_type_name == "argument":
+            one.display_type_rich = lambda ctx: None  # its name says what it is
+        if text := getattr(one, "help", None):
+            one.help = re.sub(r"(?<!\\)\[", r"\\[", text)
     return params
 
 
@@ -103,7 +117,7 @@ class _Verb(TyperCommand):
             raise UserError(f"it takes one {word} at a time", where=where) from None
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+        return _for_help(super().get_params(ctx))
 
 
 class _Unloaded(TyperCommand):
@@ -141,7 +155,7 @@ class _Verbs(TyperGroup):
                 )
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+        return _for_help(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)

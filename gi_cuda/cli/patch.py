@@ -99,8 +99,8 @@ def command(  # typer makes an option of each parameter
     """Write the winner as a patch of the original file, after building and verifying just that
     file: no loop guards, changed configuration values as the source's own defaults.
 
-    Of a run on PTX, write the winner's whole PTX. Exit status 1, and nothing written, where the
-    interval of its speed-up includes 1."""
+    Of a run on PTX, write the winner's whole PTX.
+    Exit status 1, and nothing is written, where the file is not certainly faster."""
     follow(run, target)
     if output is not None:
         check_new(output, force=force)

@@ -39,6 +39,18 @@ def left_to_fill_in(texts: Mapping[Path, str]) -> Iterator[Finding]:
             )
 
 
+_CONFIRM = re.compile(r"(?<!marked )(?<![\"'`])\bconfirm\b")
+"""The mark of what ``init`` assumed; neither the role of a case nor what explains the mark."""
+
+
+def left_to_confirm(texts: Mapping[Path, str]) -> Iterator[str]:
+    """Lines that are marked ``confirm``, each with its place."""
+    for path, text in texts.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if _CONFIRM.search(line):
+                yield f"{path}:{number}: {line.strip()}"
+
+
 def no_tolerance(target: Target) -> Iterator[Finding]:
     """Outputs of floating-point numbers for which a tolerance of 0 is set."""
     floats = [one.name for one in target.buffers if one.role.judged and one.dtype.kind == "f"]

@@ -21,6 +21,7 @@ from gi_cuda.evaluate.checks.buffers import (
 from gi_cuda.evaluate.checks.finding import Finding, listed, refuse
 from gi_cuda.evaluate.checks.inputs import never_varied
 from gi_cuda.evaluate.checks.target_files import (
+    left_to_confirm,
     left_to_fill_in,
     no_tolerance,
     too_long,
@@ -54,6 +55,13 @@ def test_a_tolerance_of_zero_for_floats(scale: Subject) -> None:
     (one,) = told("float32")
     assert "the tolerance of out is 0: it rejects any reordering of float operations" in one
     assert told("float32", relative=1e-5) == told("int32") == []
+
+
+def test_what_is_still_marked_is_listed_with_its_lines() -> None:
+    text = '# what it could not know is marked confirm.\n\n"p": 0.5,  # confirm\nrole = "confirm"\n'
+    assert list(left_to_confirm({Path("t/target.toml"): text})) == [
+        't/target.toml:3: "p": 0.5,  # confirm'
+    ]
 
 
 def test_outputs_that_nobody_writes(scale: Subject) -> None:

@@ -168,6 +168,10 @@ class Store:
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return json.loads(row["value"]) if row else default
 
+    def has(self, key: str) -> bool:
+        """Return whether a fact was stored, be it None."""
+        return self._db.execute("SELECT 1 FROM meta WHERE key = ?", (key,)).fetchone() is not None
+
     def load(self, key: str, kind: type[T]) -> T | None:
         """A fact stored as ``asdict`` gave it, as the dataclass it was; None if absent."""
         return None if self.get(key) is None else self.require(key, kind)

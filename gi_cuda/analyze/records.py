@@ -146,6 +146,7 @@ class RunRecord:
         gi_cuda: the version that wrote this record.
         run, target: their folders.
         backend, device, versions: what it was measured with.
+        commit: of the repository that the source was in; "" where it was in none.
         gpu: whether that is a GPU; times of a CPU say nothing of one.
         level: what evolves, ``source`` or ``ptx``.
         edits: the set of rule types.
@@ -169,6 +170,7 @@ class RunRecord:
     backend: str
     device: str
     versions: Mapping[str, str]
+    commit: str
     gpu: bool
     level: str
     edits: str
@@ -205,6 +207,7 @@ def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -
         store.get("backend"),
         store.get("device"),
         store.get("versions", {}),
+        store.get("commit", ""),
         backend_named(store.get("backend")).gpu,
         store.get("level", "source"),
         store.get("edits", "paper"),

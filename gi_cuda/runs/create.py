@@ -28,6 +28,7 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Started, Subject
+from gi_cuda.subject.scratch import commit_words
 
 
 def default_folder(target_name: str, root: Path = Path("runs")) -> Path:
@@ -250,4 +251,5 @@ def _facts(
         "baseline": baseline,
         "device": backend.device(),
         "versions": backend.versions(),
+        "commit": commit_words(subject.target.source.parent),
     }

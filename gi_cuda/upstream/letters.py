@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,6 +20,7 @@ from gi_cuda.results.verdict import is_faster
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole, cases_for
 from gi_cuda.subject.diffs import blob, by_path, work_tree
+from gi_cuda.subject.scratch import commit_words, git_says
 from gi_cuda.upstream.mail import Letter, Provenance, WorthChange, mail
 from gi_cuda.upstream.submission import Submission, ValidatedPatch
 
@@ -160,7 +159,7 @@ def _provenance(run: Run, sender: str | None) -> Provenance:
         _commands(run),
         sender or _author(target.source),
         datetime.now().astimezone(),
-        commit_words(target.source.parent),
+        run.store.get("commit") or commit_words(target.source.parent),
     )
 
 
@@ -179,26 +178,8 @@ def _commands(run: Run) -> tuple[str, ...]:
     return " \\\n    ".join(map(shlex.join, lines)), *others
 
 
-def commit_words(folder: Path) -> str:
-    """Return the commit that a folder's work tree is at, and whether files in the folder differ
-    from it; "" where it is in no repository."""
-    commit = _git(folder, "rev-parse", "HEAD")
-    changed = commit and _git(folder, "status", "--porcelain", "--untracked-files=no", ".")
-    return f"{commit}, with changes that are not committed" if changed else commit
-
-
-def _git(folder: Path, *words: str) -> str:
-    """Return what git says; "" where it fails or is not there."""
-    git = shutil.which("git")
-    if git is None:
-        return ""
-    command = [git, "-C", str(folder), *words]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""
-
-
 def _author(source: Path) -> str:
     """Who commits in the source's repository, as git knows them; else this tool."""
     keys = ("user.name", "user.email")
-    name, address = (_git(source.parent, "config", "--get", key) for key in keys)
+    name, address = (git_says(source.parent, "config", "--get", key) for key in keys)
     return f"{name} <{address}>" if name and address else "gi-cuda <gi-cuda@localhost>"

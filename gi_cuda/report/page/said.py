@@ -213,6 +213,8 @@ def _facts(run: WholeRun) -> Iterator[tuple[str, str]]:
     yield "target", record.target
     yield "device", f"{record.device} ({record.backend} back end)"
     yield from record.versions.items()
+    if record.commit:
+        yield "commit of the source", record.commit
     yield "evolves", f"{record.level}, {record.edits} edits"
     if record.started is not None:
         yield "started from", str(record.started)

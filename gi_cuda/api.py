@@ -22,7 +22,7 @@ from gi_cuda.analyze.records import (
     readable_subject,
     run_record,
 )
-from gi_cuda.analyze.winner import predecessor
+from gi_cuda.analyze.winner import find_individual, predecessor
 from gi_cuda.backends import cores, set_one_thread
 from gi_cuda.backends.compile.code_cache import open_cache
 from gi_cuda.backends.table import open_backend, resolved
@@ -104,9 +104,7 @@ class StoredRun:
             UserError: there is no such individual, or the target is not there as it was.
         """
         with open_store(self.folder) as store:
-            found = store.individual(individual)
-            if found is None:
-                raise UserError(f"the run has no individual {individual}", where=str(self.folder))
+            found = find_individual(store, self.folder, individual)
             subject, why = readable_subject(store, self.folder)
             if subject is None:
                 raise UserError(why, where=str(self.folder))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -33,6 +35,75 @@ class MachineError(UserError):
 
 class NoRoom(UserError):
     """A device has no memory left for who opens it, beside what others hold there now."""
+
+
+RUN_FILE = "run.db"
+"""The file that makes a folder a run."""
+
+TARGET_FILE = "target.toml"
+"""The file that makes a folder a target."""
+
+SOURCES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl")
+"""Suffixes of files that may define a kernel."""
+
+_NAMED = 6
+"""Folders that a hint names at most."""
+
+
+def folders_with(file: str, *roots: Path) -> list[str]:
+    """Return the folders that hold a file: the roots, and those directly in them."""
+    found = [one for root in roots for one in (root / file, *sorted(root.glob(f"*/{file}")))]
+    return list(dict.fromkeys(str(one.parent) for one in found if one.is_file()))
+
+
+def offered(what: str, folders: Sequence[str], else_: str) -> str:
+    """Return a hint that names what there is, or says how to make one.
+
+    Args:
+        what: the plural noun.
+        else_: what to do where there is none.
+    """
+    more = f" and {len(folders) - _NAMED} more" if len(folders) > _NAMED else ""
+    return f"the {what} here: {', '.join(folders[:_NAMED])}{more}" if folders else else_
+
+
+def targets_here(root: Path = Path()) -> str:
+    """Return a hint that names the targets below a folder."""
+    found = folders_with(TARGET_FILE, root, root / "targets")
+    return offered("targets", found, "gi-cuda init FILE.cu makes a target of a source")
+
+
+def runs_here(root: Path = Path()) -> str:
+    """Return a hint that names the runs below a folder."""
+    found = folders_with(RUN_FILE, root, root / "runs")
+    return offered("runs", found, "gi-cuda evolve TARGET makes a run")
+
+
+def no_run(path: Path) -> UserError:
+    """Return what to say of a path that is no run: what it is, or which runs there are."""
+    what, hint = "no run is stored here", runs_here()
+    if (path / TARGET_FILE).is_file() or path.name == TARGET_FILE:
+        what, hint = f"{what}: it is a target", f"to make a run of it: gi-cuda evolve {path}"
+    elif path.suffix in SOURCES:
+        what, hint = f"{what}: it is a source", f"to make a target of it: gi-cuda init {path}"
+    elif inside := folders_with(RUN_FILE, path):
+        hint = offered("runs", inside, "")
+    return UserError(what, where=str(path), hint=hint)
+
+
+def no_target(file: Path) -> UserError:
+    """Return what to say of a ``target.toml`` that is not there: what the path is, or which targets
+    there are."""
+    folder = file.parent if file.name == TARGET_FILE else file
+    what, hint = "there is no target here", targets_here()
+    if (folder / RUN_FILE).is_file():
+        what, hint = f"{what}: it is a run", f"to search further: gi-cuda resume {folder}"
+    elif file.suffix in SOURCES and file.is_file():
+        what = "this is a CUDA source, and a target is needed"
+        hint = f"to make a target of it: gi-cuda init {file}"
+    elif inside := folders_with(TARGET_FILE, folder):
+        hint = offered("targets", inside, "")
+    return UserError(what, where=str(folder / TARGET_FILE if folder.is_dir() else file), hint=hint)
 
 
 _ROOM = "make room, and go on"

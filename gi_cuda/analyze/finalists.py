@@ -18,14 +18,17 @@ from gi_cuda.analyze.repair import (
     shared,
     wrong_alone,
 )
+from gi_cuda.analyze.shortfall import keep_shortfall
+from gi_cuda.analyze.validate.looks import look_at_held_out
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import both, meanwhile
-from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.evaluate.untested import untested_changes
 from gi_cuda.genome import Change, Edit, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
+from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import is_faster
 from gi_cuda.runs.run import Run
 
@@ -130,6 +133,7 @@ def select_winner(run: Run) -> Winner | None:
     finally:  # its time may be up
         keep_refusal(run.store, "" if winner else final.refusal)
     keep_winner(run.store, winner)
+    keep_shortfall(run, None if winner else final.short)
     return winner
 
 
@@ -185,6 +189,7 @@ class _Finals:
         faulty: changes that are wrong by themselves, or to which a check objects.
         cleared: changes that are right on all cases by themselves.
         slow: how many were right, and not faster when they were validated.
+        short: the first that was right and not faster, and what it measured as.
         watched: what was seen of those that were watched for races, by number.
         racing: which let threads race, as far as a processor sees that.
     """
@@ -196,6 +201,7 @@ class _Finals:
     faulty: set[Change] = field(default_factory=set)
     cleared: set[Change] = field(default_factory=set)
     slow: int = 0
+    short: tuple[int, SpeedUp] | None = None
     watched: dict[int, Objection | None] = field(default_factory=dict)
     racing: Racing = field(init=False)
 
@@ -228,6 +234,7 @@ class _Finals:
                 promising.append((finalist, one))
             else:
                 self.tried.append(finalist)
+                self._fell_short(finalist[0], seen.overall)
         before = len(self.rejected_by)
         for begin in range(0, len(promising), SCREENED):
             if self.over or len(self.rejected_by) - before >= ENOUGH:
@@ -312,11 +319,17 @@ class _Finals:
 
     def _validated(self, ident: int, one: Candidate) -> Validation | None:
         """What a candidate measures as, where it holds."""
-        noise, measured = self.run.validate([unmodified(self.run.subject), one])
+        looked = look_at_held_out(self.run, [one])
+        (measured,) = looked.found
         if measured.message:
             self.refusals[ident] = measured.message
-        elif noise.overall and is_faster(measured.overall, noise.overall):
+        elif is_faster(measured.overall, looked.noise, self.run.baseline.floor):
             return replace(measured, watched=self.run.tools.certification.races.watched(one))
         else:
             self.slow += 1
+            self._fell_short(ident, measured.overall)
         return None
+
+    def _fell_short(self, ident: int, held_out: SpeedUp | None) -> None:
+        if held_out is not None and self.short is None:
+            self.short = ident, held_out

@@ -26,6 +26,7 @@ class Standing:
         winner: the winner's speed-up on the held-out cases, if there is one.
         best: that of the best individual on the train cases, if one is faster.
         busy: whether a process works on it.
+        validated: whether the best was validated, so that one without a winner has none that holds.
     """
 
     target: str
@@ -36,13 +37,17 @@ class Standing:
     winner: SpeedUp | None
     best: SpeedUp | None
     busy: bool
+    validated: bool
 
     @property
     def state(self) -> str:
-        """In a word."""
+        """Return in a few words what it does, and whether its best holds."""
         if self.busy:
             return "at work"
-        return "done" if self.done >= self.planned else "stopped"
+        state = "done" if self.done >= self.planned else "stopped"
+        if self.winner is None and self.best is not None:
+            state += ", none held on the held-out cases" if self.validated else ", not validated"
+        return state
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,7 @@ def _standing(store: Store, folder: Path) -> Standing:
         winner.validation.overall if winner else None,
         next(_best(store), None),
         at_work(folder),
+        store.has("champion"),
     )
 
 

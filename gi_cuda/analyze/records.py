@@ -19,7 +19,7 @@ from gi_cuda.analyze.winner import (
     stored_winner,
     what_it_takes,
 )
-from gi_cuda.backends.table import backend_named
+from gi_cuda.backends.table import ALL, backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.genome import canonical
 from gi_cuda.grammar import Untested
@@ -146,6 +146,7 @@ class RunRecord:
         gi_cuda: the version that wrote this record.
         run, target: their folders.
         backend, device, versions: what it was measured with.
+        commit: of the repository that the source was in; "" where it was in none.
         gpu: whether that is a GPU; times of a CPU say nothing of one.
         level: what evolves, ``source`` or ``ptx``.
         edits: the set of rule types.
@@ -169,6 +170,7 @@ class RunRecord:
     backend: str
     device: str
     versions: Mapping[str, str]
+    commit: str
     gpu: bool
     level: str
     edits: str
@@ -205,6 +207,7 @@ def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -
         store.get("backend"),
         store.get("device"),
         store.get("versions", {}),
+        store.get("commit", ""),
         backend_named(store.get("backend")).gpu,
         store.get("level", "source"),
         store.get("edits", "paper"),
@@ -342,6 +345,10 @@ def commands(
     words += ["--backend", store.get("backend"), "--edits", store.get("edits", "paper")]
     if (level := store.get("level", "source")) != "source":
         words += ["--level", level]
+    if (seconds := store.get("time")) is not None:
+        words += ["--time", f"{seconds:g}"]
+    if plan.devices != ALL:
+        words += ["--devices", ",".join(map(str, plan.devices))]
     for option, file in zip(("--bnf", "--scope"), store.get("grammar_files"), strict=False):
         words += [option, place(file)]
     for idea in stored_ideas(store):

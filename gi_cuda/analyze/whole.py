@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gi_cuda.analyze.explain.explanation import Explanation, kind_of, stored_explanations
+from gi_cuda.analyze.explain.explanation import (
+    Explanation,
+    kind_of,
+    sentences,
+    stored_explanations,
+)
 from gi_cuda.analyze.history import History, tell, words
 from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.milestones import Search, search_of
@@ -18,7 +24,9 @@ from gi_cuda.analyze.records import (
     readable_subject,
     run_record,
 )
+from gi_cuda.analyze.shortfall import Shortfall, stored_shortfall
 from gi_cuda.analyze.winner import ChosenIndividual, choose_individual, stored_dependencies
+from gi_cuda.errors import UserError
 from gi_cuda.runs.stored import open_store
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
@@ -66,9 +74,11 @@ class WholeRun:
         individuals: all, in order.
         diffs: of the most interesting ones, by number.
         rules: place and text of every rule, by name.
+        sentences: what each change of an individual does, by its notation.
         changes: the winner's.
         interactions: of these; None where ``interactions`` was not asked.
         history: how the search came to the winner.
+        short: the best that was tried on the held-out cases, where none holds.
         unreadable: why the target cannot be read, so that diffs, rules and changes are missing; ""
             where it can.
     """
@@ -80,9 +90,11 @@ class WholeRun:
     individuals: tuple[IndividualRecord, ...]
     diffs: Mapping[int, str]
     rules: Mapping[str, tuple[str, str]]
+    sentences: Mapping[str, str]
     changes: tuple[ChangeTold, ...]
     interactions: Interactions | None
     history: History
+    short: Shortfall | None
     unreadable: str
 
     @property
@@ -103,6 +115,8 @@ def whole_run(folder: Path, drawn: int = DRAWN) -> WholeRun:
     with open_store(folder) as store:
         subject, why = readable_subject(store, folder)
         record = run_record(store, folder, BEST, subject)
+        last = max((n for n, one in enumerate(record.generations, 1) if one.outcomes), default=0)
+        record = replace(record, generations=record.generations[:last])
         individuals, evaluations = store.individuals(), store.evaluations()
         winner = record.winner
         chosen = None
@@ -111,7 +125,9 @@ def whole_run(folder: Path, drawn: int = DRAWN) -> WholeRun:
         named = None
         if winner is not None:
             named = (winner.individual, words(winner.genotype))
-        history = tell(store.generations(), individuals, evaluations, named)
+        begun = {one.generation for one in record.generations}
+        bred = [one for one in individuals if one.generation in begun]
+        history = tell(store.generations()[:last], bred, evaluations, named)
         first = [one.ident for one in history.family]
         first += [one.ident for one, _ in store.best(DRAWN)]
         wanted = list(dict.fromkeys([*first, *(one.ident for one in individuals)]))
@@ -124,9 +140,11 @@ def whole_run(folder: Path, drawn: int = DRAWN) -> WholeRun:
             tuple(individual_record(one, evaluations.get(one.ident)) for one in individuals),
             _diffs(subject, by_number, wanted[:drawn]) if subject else {},
             _rules(subject) if subject else {},
+            _sentences(subject, by_number.values()) if subject else {},
             _changes(store, subject, chosen) if subject and chosen else (),
             stored_dependencies(store, chosen) if chosen else None,
             history,
+            stored_shortfall(store),
             why,
         )
 
@@ -135,6 +153,16 @@ def _diffs(
     subject: Subject, genotypes: Mapping[int, str], wanted: Sequence[int]
 ) -> Mapping[int, str]:
     return {ident: subject.diff(subject.read(genotypes[ident])) for ident in wanted}
+
+
+def _sentences(subject: Subject, genotypes: Iterable[str]) -> Mapping[str, str]:
+    """What each change that genotypes name does; without those that mean something only beside
+    others."""
+    found: dict[str, str] = {}
+    for word in dict.fromkeys(word for one in genotypes for word in words(one)):
+        with suppress(UserError):
+            found |= sentences(subject, subject.read(word))
+    return found
 
 
 def _rules(subject: Subject) -> Mapping[str, tuple[str, str]]:

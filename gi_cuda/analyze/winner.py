@@ -213,12 +213,24 @@ def _find(store: Store, folder: Path, individual: int | None) -> Individual:
                 f" (--individual N; for compare {folder}:N)",
             )
         individual = winner.ident
+    return find_individual(store, folder, individual)
+
+
+def find_individual(store: Store, folder: Path, individual: int) -> Individual:
+    """Return an individual by its number.
+
+    Args:
+        folder: the run's, for messages.
+
+    Raises:
+        UserError: there is none of that number.
+    """
     found = store.individual(individual)
     if found is None:
         raise UserError(
-            f"the run has no individual {individual}",
+            f"the run has no individual {individual}: it has 1 to {store.next_ident() - 1}",
             where=str(folder),
-            hint=f"gi-cuda show {folder} lists the best",
+            hint=f"to list the best: gi-cuda show {folder}",
         )
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -19,7 +20,14 @@ from gi_cuda.backends import set_one_thread
 from gi_cuda.backends.leftovers import own_temporary_folder
 from gi_cuda.cli.console import console, state
 from gi_cuda.cli.stopping import STATUS, ending_in_time
-from gi_cuda.errors import DeviceLost, UserError, WorkerFault, machine_error
+from gi_cuda.errors import (
+    DeviceLost,
+    UserError,
+    WorkerFault,
+    machine_error,
+    runs_here,
+    targets_here,
+)
 from gi_cuda.report.tables import say
 
 _VERBS = {
@@ -57,23 +65,59 @@ _VERBS = {
 """What a user may want, with its verbs in the order in which they are needed and a line about each;
 each verb is a module of this package."""
 
+_ARGUMENTS = {
+    "TARGET": ("target", targets_here),
+    "RUN": ("run", runs_here),
+}
+"""Arguments by their metavar: what they are, and a hint that names those there are."""
+
+_UsageError: type[Any] = typer.BadParameter.__bases__[0]
+
 _MODULES = {"try": "try_out"}
 """Those of other names, since Python has the verb's own."""
 
 
-def _plain_flags(params: list[Any]) -> list[Any]:
-    """Parameters for the help, flags without a type: some versions of typer say one."""
+_WORDS = (("path", "PATH"), ("int", "NUMBER"), ("float", "NUMBER"), ("", "TEXT"))
+"""Types of options by the begin of the name that typer gives them, and the word for the help."""
+
+
+def _for_help(params: list[Any]) -> list[Any]:
+    """Return parameters as the help is to show them: types as words, none for flags, and square
+    brackets as they are, which rich takes for markup."""
     for one in params:
         if getattr(one, "is_flag", False):
             one.metavar = ""
+        elif one.metavar is None:
+            described = getattr(one, "type_descriptor", None)  # else typer has click's types
+            shown = described.annotation.__name__ if described else one.type.name
+            one.metavar = next(word for begin, word in _WORDS if shown.lower().startswith(begin))
+        if one.param_type_name == "argument":
+            one.display_type_rich = lambda ctx: None  # its name says what it is
+        if text := getattr(one, "help", None):
+            one.help = re.sub(r"(?<!\\)\[", r"\\[", text)
     return params
 
 
 class _Verb(TyperCommand):
-    """One verb."""
+    """One verb. A target or run that is not named, or one too many, ends in one message."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().parse_args(ctx, args)
+        except _UsageError as error:
+            missing = hasattr(error, "param_type")  # typer may have click's classes or its own
+            params = [error.param] if missing else self.params
+            what = next((w for one in params if (w := _ARGUMENTS.get(one.metavar or ""))), None)
+            if what is None or not (missing or "unexpected extra argument" in error.message):
+                raise
+            word, here = what
+            where = f"{ctx.info_name} {word.upper()}"
+            if missing:
+                raise UserError(f"no {word} is named", where=where, hint=here()) from None
+            raise UserError(f"it takes one {word} at a time", where=where) from None
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+        return _for_help(super().get_params(ctx))
 
 
 class _Unloaded(TyperCommand):
@@ -89,7 +133,18 @@ class _Unloaded(TyperCommand):
 
 
 class _Verbs(TyperGroup):
-    """All verbs, none of them loaded."""
+    """All verbs, none of them loaded; ``help VERB`` is ``VERB --help``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0].endswith((".cu", ".cuh")):
+            hint = f"to make a target of it: gi-cuda init {args[0]}"
+            raise UserError("a command comes before a file", where=args[0], hint=hint)
+        return super().resolve_command(ctx, args)
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -100,7 +155,7 @@ class _Verbs(TyperGroup):
                 )
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+        return _for_help(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)

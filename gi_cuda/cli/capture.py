@@ -14,7 +14,7 @@ from gi_cuda.capture.uses import chosen
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
-from gi_cuda.cli.options import CompileCommands, Headers, Macros
+from gi_cuda.cli.options import CompileCommands, Headers, Macros, read_time
 from gi_cuda.init import check_free, from_options, write_folder
 from gi_cuda.report.capture import captured_lines, kernels_table, worth_most
 from gi_cuda.report.progress import Steps
@@ -74,7 +74,14 @@ def command(
         str, typer.Option("--limit", help="Device memory that is kept at most.", metavar="SIZE")
     ] = "4G",
     time: Annotated[
-        float, typer.Option("--time", min=1, help="Seconds that the application may take.")
+        float,
+        typer.Option(
+            "--time",
+            parser=read_time,
+            metavar="TIME",
+            help="Time that the application may take, e.g. 10m.",
+            show_default="1h",
+        ),
     ] = 3600.0,
     include: Headers = None,
     define: Macros = None,

@@ -48,7 +48,9 @@ from gi_cuda.evaluate.checks.orders import one_order
 from gi_cuda.evaluate.checks.other_kernels import unseen_kernels
 from gi_cuda.evaluate.checks.target_files import (
     Hashes,
+    left_to_confirm,
     left_to_fill_in,
+    no_tolerance,
     read_files,
     too_long,
     unsteady,
@@ -65,9 +67,9 @@ from gi_cuda.evaluate.checks.values import (
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding
 from gi_cuda.report.as_json import CheckedTarget
-from gi_cuda.report.check import baseline_table, print_warnings, values_table
+from gi_cuda.report.check import baseline_table, print_warnings, values_table, where_words
 from gi_cuda.report.progress import Steps
-from gi_cuda.report.tables import print_table, say
+from gi_cuda.report.tables import counted, print_table, say, say_whole
 from gi_cuda.results.verdict import is_too_noisy
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import Given
@@ -91,6 +93,7 @@ def command(
     variant broken on purpose is caught; run each value of each parameter by itself; leave out each
     kernel and spoil each output; print the noise floor, and warn of what is doubtful."""
     asked, backend = backend, chosen_backend(backend)
+    say(console, where_words(backend))
     with scratch_folder() as folder, Steps(console) as tell:
         tell("reading the target and its source")
         subject = open_subject(target, backend, level, bnf=bnf, scope=scope)
@@ -138,6 +141,7 @@ def command(
         *partly_defined(subject.target, baseline.undefined),
         *partly_written(subject.target, baseline.unwritten),
         *too_long(subject.target, baseline.seconds),
+        *no_tolerance(subject.target),
         *left_to_fill_in(read_files(subject.target)),
     ]
     if json:
@@ -153,6 +157,10 @@ def command(
             where=str(subject.target.file),
             hint="stop other work on it, or make the cases larger so that launches take longer",
         )
+    if marked := list(left_to_confirm(read_files(subject.target))):
+        say(console, f"{counted(len(marked), 'value')} assumed and marked `confirm`:")
+        for line in marked:
+            say_whole(console, f"  {line}")
     say(console, f"{subject.target.name}: ready to evolve")
     say_next(
         command_line("evolve", target, *_as_checked(asked, level, bnf, scope, devices)), "search"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import isdir
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import check_figures, check_new, say_written, scratch_folder, write_new
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import Backend, Force, Json, NoCache, cache_unless, cores
-from gi_cuda.errors import UserError
+from gi_cuda.errors import UserError, no_run
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.grammar import LARGEST_SET
 from gi_cuda.report.compare import comma_separated, print_comparison, record
@@ -140,6 +141,8 @@ def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, 
         return target, resolved(backend)[0]
     runs = [run for word in words if (run := as_run(word)) is not None]
     if not runs:
+        if folder := next(filter(isdir, words), None):
+            raise no_run(Path(folder))
         raise UserError(
             "no contestant is a run, so the target is not known",
             where="--target",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -35,7 +36,14 @@ from gi_cuda.cli.options import (
     cores,
     devices_of,
 )
-from gi_cuda.cli.searching import Allowance, TimeLimit, saying_how_to_go_on, search
+from gi_cuda.cli.searching import (
+    VALIDATING,
+    Allowance,
+    TimeLimit,
+    saying_how_to_go_on,
+    search,
+    time_for,
+)
 from gi_cuda.evaluate.levels import check_level, open_subject
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import counted, say
@@ -117,8 +125,10 @@ def command(
 ) -> None:
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
     cases."""
-    allowed = Allowance(time)
+    begun_at = clock.monotonic()
     backend = chosen_backend(backend)
+    time = time_for(time, generations, backend)
+    allowed = Allowance(time, begun_at)
     chosen = find_preset(preset, "--preset")
     check_level(level, backend)
     aim = Objective(objective)
@@ -148,6 +158,7 @@ def command(
                 ask_for_ideas(made, ask)
                 made = open_run(folder, cache)
             opened = stack.enter_context(made)
+            opened.store.put(time=time)
         for line in _beginning(opened, time):
             say(console, line)
         search(opened, allowed, where)
@@ -160,7 +171,9 @@ def _beginning(run: Run, seconds: float | None) -> Iterator[str]:
         f"evolving {run.subject.target.name} in {run.folder}: reference"
         f" {baseline.seconds * 1e3:.3f} ms, noise floor {baseline.floor:.2%}"
     )
-    limit = "--time SECONDS would end it sooner" if seconds is None else f"{seconds:g} s in all"
+    limit = "--time would end it sooner"
+    if seconds is not None:
+        limit = f"{seconds:g} s in all (--time), and up to {VALIDATING:g} s more to validate"
     yield (
         f"on {device_words(backend, run.store.get('device'))}, preset {plan.preset}:"
         f" {counted(plan.settings.generations, 'generation')} of"

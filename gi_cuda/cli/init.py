@@ -15,7 +15,7 @@ from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import CompileCommands, Headers, Macros, cache_unless, cores
-from gi_cuda.errors import UserError
+from gi_cuda.errors import SOURCES, UserError
 from gi_cuda.init import (
     Compilation,
     Proposal,
@@ -102,7 +102,12 @@ def command(
     wish = _Wish(built.source, built.compilation, tuple(host or ()))
     missing = "" if no_trial else no_compiler()
     named = tuple(kernel or ())
-    found = wish.untried(named, missing) if no_trial or missing else wish.tried(named)
+    try:
+        found = wish.untried(named, missing) if no_trial or missing else wish.tried(named)
+    except UserError as error:
+        if source.suffix in SOURCES or error.where != str(source):
+            raise
+        raise UserError("not a CUDA source (.cu, .cuh)", where=str(source)) from None
     proposal, chosen, tried = found.proposal, found.chosen, found.tried
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
@@ -110,7 +115,10 @@ def command(
     for line in [*built.lines(), *chosen, *report(proposal, folder, texts), *tried]:
         say(console, line)
     on = f" --backend {backends_on_gpus(gpu=True)[0]}" if proposal.headers.toolkit else ""
-    say_next(f"{command_line('check', folder)}{on}", "is it sound?")
+    say_next(
+        f"{command_line('check', folder)}{on}",
+        "is it sound?" if found.passes else "mend that; then check it",
+    )
 
 
 def _copy(example: str, output: Path | None, beside: Mapping[str, object]) -> None:
@@ -129,11 +137,12 @@ def _copy(example: str, output: Path | None, beside: Mapping[str, object]) -> No
 
 @dataclass(frozen=True, slots=True)
 class _Proposed:
-    """What is written, and what is said of it: how it was chosen, and how its trial ended."""
+    """A proposal, and what is said of it: how it was chosen, and how its trial ended."""
 
     proposal: Proposal
     chosen: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
+    passes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +181,14 @@ class _Wish:
             trials = ProposalTrials(folder, cores(), cache_unless(False), tell)
             if kernels:
                 outcome = trials.of(self.named(kernels))
-                chosen = tuple(said_of_several(outcome.proposal))
-                return _Proposed(outcome.proposal, chosen, tuple(outcome.lines()))
-            choice, outcome = trials.best(self._ranked(), self.propose)
-        return _Proposed(choice.proposal, tuple(choice.lines()), tuple(outcome.lines()))
+                proposal = outcome.proposal
+                chosen = tuple(said_of_several(proposal))
+            else:
+                choice, outcome = trials.best(self._ranked(), self.propose)
+                proposal, chosen = choice.proposal, tuple(choice.lines())
+        if error := outcome.syntax_error:
+            raise UserError(error.what, where=error.where, hint="mend it; nothing is written")
+        return _Proposed(proposal, chosen, tuple(outcome.lines()), outcome.passes)
 
     def _ranked(self) -> tuple[Ranked, ...]:
         return rank_kernels(self.source, self.compilation, self.hosts)

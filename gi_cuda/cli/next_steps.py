@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from gi_cuda.analyze.next_step import next_step
+from gi_cuda.analyze.winner import how_to_go_on
 from gi_cuda.cli.console import console
 from gi_cuda.report.tables import say_whole
 from gi_cuda.runs.stored import open_store
@@ -32,6 +33,12 @@ def say_next_aside(command: str, why: str) -> None:
 def say_next_of_run(store: Store, folder: Path) -> None:
     """Name the command that comes next for a run."""
     say_next(*next_step(store, folder))
+
+
+def search_further(folder: Path) -> tuple[str, str]:
+    """Return the command that searches further in a run, and its purpose."""
+    with open_store(folder) as store:
+        return how_to_go_on(store, folder), "search further"
 
 
 def say_next_after(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -53,6 +54,23 @@ def choice(
         callback=checked,
         autocompletion=lambda: list(choices),
     )
+
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def read_time(text: str | float) -> float:
+    """Return the seconds that a time such as ``90``, ``40s``, ``10m`` or ``1.5h`` stands for.
+
+    Raises:
+        UserError: it is no such time.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", str(text).strip())
+    if match is None:
+        raise UserError(
+            f"{text} is not a time", where="--time", hint="e.g. 90 (seconds), 40s, 10m or 1h"
+        )
+    return float(match[1]) * _UNITS[match[2]]
 
 
 _VARIABLE = "GI_CUDA_BACKEND"

@@ -8,15 +8,16 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from gi_cuda.analyze.winner import choose_individual
+from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.application import judged_by_application
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_new, say_written, write_new
-from gi_cuda.cli.next_steps import command_line, say_next, say_next_aside
+from gi_cuda.cli.next_steps import command_line, say_next, say_next_aside, search_further
 from gi_cuda.cli.options import (
     AsFound,
     Force,
@@ -32,6 +33,7 @@ from gi_cuda.cli.options import (
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
 from gi_cuda.results.application import ApplicationResult
+from gi_cuda.results.evaluation import Validation
 from gi_cuda.runs.run import open_run
 from gi_cuda.subject import Subject
 from gi_cuda.subject.diffs import patch_root
@@ -97,7 +99,8 @@ def command(  # typer makes an option of each parameter
     """Write the winner as a patch of the original file, after building and verifying just that
     file: no loop guards, changed configuration values as the source's own defaults.
 
-    Of a run on PTX, write the winner's whole PTX."""
+    Of a run on PTX, write the winner's whole PTX.
+    Exit status 1, and nothing is written, where the file is not certainly faster."""
     follow(run, target)
     if output is not None:
         check_new(output, force=force)
@@ -127,6 +130,9 @@ def command(  # typer makes an option of each parameter
             with console.status("building and validating the patched file"):
                 submission = submit(opened, winner, parts, check=check)
             ready = _Ready(opened.source, submission, draft(opened, submission, sender), check)
+        worth = module.validation if format == "ptx" else submission.parts[-1].validation
+    if not worth.faster and not force:
+        _give_up(worth, subject, run)
     if format != "ptx":
         texts, said = ready.finished(format, application=application)
     if output is None:
@@ -134,11 +140,24 @@ def command(  # typer makes an option of each parameter
     else:
         _write_patches(files, texts, said, force=force)
     tell = say_next_aside if output is None else say_next
-    tell(*_next(run, subject, format, files))
+    tell(*_next(run, subject, worth, format, files))
 
 
-def _next(run: Path, subject: Subject, format: str, files: list[Path]) -> tuple[str, str]:
-    """The command that comes next, and what for."""
+def _give_up(worth: Validation, subject: Subject, run: Path) -> NoReturn:
+    """End where a patch is not certainly faster: exit status 1, nothing written."""
+    on = "" if backend_named(subject.backend).gpu else " on a CPU"
+    line = f"not faster{on}: speed-up {worth.overall} includes 1; do not apply. Nothing is written"
+    print(f"gi-cuda: {line} (--force writes it)", file=sys.stderr)
+    say_next_aside(*search_further(run))
+    raise typer.Exit(1)
+
+
+def _next(
+    run: Path, subject: Subject, worth: Validation, format: str, files: list[Path]
+) -> tuple[str, str]:
+    """Return the command that comes next, and its purpose."""
+    if not worth.faster:
+        return search_further(run)
     if format == "ptx":
         line = command_line("compare", run, *files, "--backend", subject.backend)
         return line, "side by side with others"
@@ -149,6 +168,13 @@ def _next(run: Path, subject: Subject, format: str, files: list[Path]) -> tuple[
             else ["-o", "faster.patch"]
         )
         return command_line("patch", run, *words), "write it to a file"
+    if not backend_named(subject.backend).gpu:
+        # Diffs of a series apply in turn, which `compare` does not do.
+        what = [run] if len(files) > 1 else files
+        line = command_line(
+            "compare", *what, "--target", subject.target.folder, "--backend", "cuda"
+        )
+        return line, "measure it on a GPU; its speed on a CPU says nothing of that"
     root = os.path.relpath(patch_root(subject.grammar.source, subject.target.source))
     patches = [os.path.relpath(file, root) for file in files]
     there = [] if root == os.curdir else ["-C", root]

@@ -28,14 +28,14 @@ def command(
 
     check_new(output, force=force)
     different = list({one.resolve(): one for one in runs}.values())
+    several = len(different) > 1
     with working("reading " + ", ".join(map(str, different))):
-        if len(different) == 1:
-            text = page(whole_run(different[0]))
-        else:
-            text = page_of_several([whole_run(one, drawn=0) for one in different])
+        read = [whole_run(one, **({"drawn": 0} if several else {})) for one in different]
+        text = page_of_several(read) if several else page(read[0])
     write_new(output, text, force=force)
     say_written([output])
-    if len(different) == 1:
-        say_next_after(different[0])
-    else:
+    lost = [one for one, it in zip(different, read, strict=True) if it.record.winner is None]
+    if several and not lost:
         say_next(command_line("compare", *different), "measure their winners side by side")
+    else:  # `compare` measures winners
+        say_next_after((lost or different)[0])

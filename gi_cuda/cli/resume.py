@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from gi_cuda.cli.clusters import ClusterCompiles, OnCluster, evaluating
 from gi_cuda.cli.console import console
 from gi_cuda.cli.ideas import Ask, Ideas, ask_for_ideas, with_files
 from gi_cuda.cli.options import LARGEST, MovedTarget, NoCache, RunPath, cache_unless, follow
-from gi_cuda.cli.searching import Allowance, TimeLimit, saying_how_to_go_on, search
+from gi_cuda.cli.searching import Allowance, TimeLimit, saying_how_to_go_on, search, time_for
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
 from gi_cuda.runs.lock import locked
@@ -34,9 +35,10 @@ def command(
     no_cache: NoCache = False,
 ) -> None:
     """Go on with a run where it was stopped or killed; nothing finished is done again."""
-    allowed = Allowance(time)
+    begun = clock.monotonic()
     follow(run, target)
     with open_store(run) as store:
+        allowed = Allowance(time_for(time, generations, store.get("backend")), begun)
         aim = stored_plan(store).objective
         if ideas:
             with locked(run):

@@ -31,7 +31,7 @@ def command(
         )
     print_table(console, runs_table(runs))
     last = runs[-1]
-    if isinstance(last.standing, Standing) and last.standing.state == "stopped":
+    if isinstance(last.standing, Standing) and last.standing.state.startswith("stopped"):
         say_next(command_line("resume", last.folder), "go on with the last one")
     else:
         say_next(command_line("show", last.folder), "what the last one found")

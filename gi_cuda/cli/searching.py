@@ -15,11 +15,14 @@ import typer
 
 from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.records import winner_record
+from gi_cuda.analyze.shortfall import stored_shortfall
 from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_refusal, what_it_takes
 from gi_cuda.backends.job_threads import meanwhile
+from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.clusters import Evaluating, Place
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.next_steps import command_line, say_next_of_run
+from gi_cuda.cli.options import read_time
 from gi_cuda.cli.stopping import STATUS, heeded
 from gi_cuda.errors import DeviceLost, MachineError, WorkerFault
 from gi_cuda.report.progress import Score, display
@@ -28,12 +31,35 @@ from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.runs.run import Run, with_new_workers
 from gi_cuda.runs.stored import DATABASE
+from gi_cuda.search import DEFAULT
 from gi_cuda.search.loop import End
 
 TimeLimit: TypeAlias = Annotated[
     float | None,
-    typer.Option("--time", min=0, help="Seconds in all: baseline, search and validation."),
+    typer.Option(
+        "--time",
+        parser=read_time,
+        metavar="TIME",
+        help="Time in all for baseline, search and validation, e.g. 40s, 10m, 1h.",
+        show_default="5m on a CPU, 10m on a GPU; none with --generations",
+    ),
 ]
+
+USUAL = {False: 300.0, True: 600.0}
+"""Seconds of a search of which nothing says how long it is, on a CPU and on a GPU."""
+
+
+def time_for(seconds: float | None, generations: int | None, backend: str) -> float | None:
+    """Return the seconds that a command may take; None where generations end the search.
+
+    Args:
+        seconds: as given; None: not given.
+        generations: as given; None: not given.
+    """
+    if seconds is not None or generations is not None:
+        return seconds
+    return USUAL[backend_named(backend).gpu]
+
 
 VALIDATIONS = 5.0
 """Validating takes so many times as long as the baseline, as a rule: 2 to 14 on an H200 with 16
@@ -133,7 +159,8 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
     print_winner(console, winner_record(winner, run.subject) if winner else None, on)
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
-        print_next_steps(console, faster, stored_refusal(run.store), list(_next_steps(run)))
+        short, refusal = stored_shortfall(run.store), stored_refusal(run.store)
+        print_next_steps(console, faster, refusal, list(next_steps(run)), short)
     if seconds is not None:
         validated = clock.monotonic() - searched
         said = (
@@ -179,19 +206,19 @@ def _validated(run: Run, limit: float | None) -> Winner | None:
         raise typer.Exit(1) from None
 
 
-def _next_steps(run: Run) -> Iterator[str]:
+def next_steps(run: Run) -> Iterator[str]:
     """What may find more than this search did."""
     subject, settings = run.subject, run.plan.settings
     yield f"more generations: {how_to_go_on(run.store, run.folder)}"
-    code = run.preset.variation.code
+    again, code = command_line("evolve", subject.target.folder), run.preset.variation.code
     if not code:
-        yield "evolve the code as well: another --preset"
+        yield f"evolve the code as well: {again} --preset {DEFAULT}"
     elif not subject.compiled and subject.edits in ("paper", "transforms"):
-        yield "more kinds of changes: --edits all"
+        yield f"more kinds of changes: {again} --edits all"
     if not subject.target.parameters and not subject.compiled:
         yield "parameters, such as the size of a block: [[parameter]] in target.toml"
     if code and settings.cohorts == 1:
-        yield f"a larger population: --population {4 * settings.population}"
+        yield f"a larger population: {again} --population {4 * settings.population}"
 
 
 def _so_far(run: Run) -> tuple[tuple[int, Evaluation] | None, float]:

@@ -17,6 +17,7 @@ from gi_cuda.analyze.records import (
     readable_subject,
     run_record,
 )
+from gi_cuda.analyze.winner import find_individual
 from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.next_steps import say_next_of_run
 from gi_cuda.cli.options import LARGEST, MOST, Json, MovedTarget, RunPath, follow
@@ -128,9 +129,7 @@ def _generation(store: Store, run: Path, number: int) -> ShownGeneration:
 
 
 def _individual(store: Store, run: Path, ident: int) -> ShownIndividual:
-    one = store.individual(ident)
-    if one is None:
-        raise UserError(f"the run has no individual {ident}", where="--individual")
+    one = find_individual(store, run, ident)
     evaluation = store.evaluations(one.generation).get(ident)
     subject, why = readable_subject(store, run)
     print_individuals(console, [(one, evaluation)], _effective(subject))

@@ -93,7 +93,9 @@ class KindsEvaluator(EvaluatedElsewhere):
                 if number in news:
                     found[kind] = news[number]
         return [
-            validated_on_all_kinds(self.objective, dict(zip(self.kinds, one, strict=True)))
+            validated_on_all_kinds(
+                self.objective, dict(zip(self.kinds, one, strict=True)), look.confidence
+            )
             for one in zip(*(found[kind] for kind in self.kinds), strict=True)
         ]
 

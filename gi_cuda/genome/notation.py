@@ -104,7 +104,7 @@ class _Reader:
         try:
             self.grammar.rule(step.place)
         except KeyError:
-            hint = _suggest(step.place, (rule.name for rule in self.grammar.rules))
+            hint = _rules_like(step.place, (rule.name for rule in self.grammar.rules))
             raise self._error(place, f"there is no rule {place}", hint) from None
         offered = self.grammar.operations(step.place)
         if step.operation not in offered:
@@ -123,7 +123,7 @@ class _Reader:
         try:
             self.grammar.text(step.donor)
         except KeyError:
-            hint = _suggest(step.donor, allowed)
+            hint = _rules_like(step.donor, allowed)
             raise self._error(donor, f"there is no rule {donor}", hint) from None
         raise self._error(
             donor,
@@ -176,6 +176,14 @@ def _parser() -> Lark:
 def _suggest(name: str, names: Iterable[str]) -> str | None:
     close = get_close_matches(name, names, n=3)
     return f"did you mean {' or '.join(close)}?" if close else None
+
+
+def _rules_like(name: str, rules: Iterable[str]) -> str:
+    """Return where rules are listed, with those of the same line, which may be meant."""
+    _, _, line = name.rpartition("_")
+    same = [f"<{one}>" for one in rules if one.rpartition("_")[2] == line]
+    here = f"in line {line} there are {listed(same)}; " if line.isdigit() and same else ""
+    return f"{here}to list all: gi-cuda convert TARGET --explain"
 
 
 def _forms(offered: Collection[Operation]) -> str:

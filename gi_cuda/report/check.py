@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gi_cuda.backends.protocol.requests import Compared
+from gi_cuda.backends.table import backend_named
 from gi_cuda.evaluate.baseline import Baseline, Caught
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.checks.values import TriedValue
@@ -57,6 +58,14 @@ def values_table(tried: Sequence[TriedValue], all_values: int) -> Table:
         ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
         rows.add_row(name, str(one.value), one.outcome, ratio)
     return rows
+
+
+def where_words(backend: str) -> str:
+    """Return what kernels run on, and what times from there are worth."""
+    chosen = backend_named(backend)
+    if not chosen.gpu:
+        return f"CPU emulation ({backend} back end): these times say nothing about a GPU"
+    return f"on a GPU ({backend} back end): {'; '.join(chosen.gpus())}"
 
 
 def print_warnings(console: Console, findings: Iterable[Finding]) -> None:

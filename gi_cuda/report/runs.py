@@ -18,24 +18,21 @@ def runs_table(runs: Sequence[Listed]) -> Table:
         "runs, the last one worked on below",
         *whole("run"),
         *("target", "when", "on", "gen"),
-        *whole("speed-up"),
+        *whole("train", "held-out"),
         "state",
-        caption="gen: generations; speed-up: on the held-out cases, or while there is no winner the"
-        " best on the train cases, with 95 % interval",
+        caption="gen: generations; train: speed-up of the best on the train cases; held-out: of the"
+        " winner on the held-out cases; both with 95 % interval",
     )
     for one in runs:
         when = f"{one.when:%Y-%m-%d %H:%M}"
         told = one.standing
-        cells = _cells(told) if isinstance(told, Standing) else ["", "", "", "", told]
+        cells = _cells(told) if isinstance(told, Standing) else ["", "", "", "", "", told]
         target, *others = map(Text, cells)
         rows.add_row(Text(str(one.folder)), target, when, *others)
     return rows
 
 
 def _cells(one: Standing) -> list[str]:
-    state = one.state
-    if one.winner is None and one.best is not None:
-        state += ", no winner yet"
-    best = one.winner or one.best or "none is faster"
+    best, winner = one.best or "none is faster", one.winner or ""
     on = one.device if backend_named(one.backend).gpu else f"{one.device}, a CPU"
-    return [one.target, on, f"{one.done} of {one.planned}", str(best), state]
+    return [one.target, on, f"{one.done} of {one.planned}", str(best), str(winner), one.state]

@@ -26,6 +26,12 @@ def print_acceptance(console: Console, result: Acceptance, unwatched: str) -> No
         for tool, findings in one.findings.items():
             for finding in findings:
                 say(console, f"{one.name}: {tool}: {finding}")
+    if result.failed:
+        say(
+            console,
+            f"{result.failed} candidates failed on these cases before, so intervals are wider, and"
+            " what seemed faster was measured twice",
+        )
     if unwatched:
         say(console, f"no sanitizers: {unwatched}")
     if result.application and not result.application.wrong:

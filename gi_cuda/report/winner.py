@@ -8,6 +8,7 @@ from rich.console import Console
 
 from gi_cuda.analyze.history import words
 from gi_cuda.analyze.records import WinnerRecord
+from gi_cuda.analyze.shortfall import Shortfall
 from gi_cuda.backends.table import backend_named
 from gi_cuda.report.tables import counted, say, say_whole
 
@@ -65,23 +66,29 @@ def several_words(names: Sequence[str], seconds: Sequence[float]) -> str:
     return f"the reference takes {times}; each variant is timed beside it on one of them"
 
 
-def print_next_steps(console: Console, faster: int, refusal: str, steps: Sequence[str]) -> None:
+def print_next_steps(
+    console: Console,
+    faster: int,
+    refusal: str,
+    steps: Sequence[str],
+    short: Shortfall | None = None,
+) -> None:
     """What a search without a winner had on the train cases, and what may help.
 
     Args:
         faster: individuals that were faster on the train cases.
         refusal: what speaks against the best of them; "" where nothing but its time.
         steps: what may be tried, each in words.
+        short: the best that is right and fell short on the held-out cases.
     """
     if faster and refusal:
         say(console, f"{faster} faster on the train cases, but none of the best is right:")
         say(console, f"  {refusal}")
     elif faster:
-        say(
-            console,
-            f"{faster} faster on the train cases, but none of the best held on the held-out ones:"
-            " do the two differ much in size?",
-        )
+        say(console, f"{faster} faster on the train cases, none of the best on the held-out ones")
+        if short:
+            say(console, f"  {short}")
+            say(console, f"  probable cause: {short.cause}")
     else:
         say(console, "none was certainly faster on the train cases either")
     say(console, "what may help:")

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gi_cuda.results.measurement import Measurement, Sample, Survival
-from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
+from gi_cuda.results.speed_up import REPEATED, Reading, SpeedUp, speed_up
 from gi_cuda.results.statistics import ratios
 from gi_cuda.results.verdict import (
     Verdict,
@@ -186,14 +186,18 @@ class Validation:
         return is_faster(self.overall)
 
 
-def validation(reading: Reading) -> Validation:
-    """What a reading on the held-out cases says."""
+def validation(reading: Reading, confidence: float = REPEATED) -> Validation:
+    """Return what a reading on the held-out cases says.
+
+    Args:
+        confidence: of the interval over all cases, which decides.
+    """
     if not reading.right:
         return Validation(False, reading.failure)
     cases = dict.fromkeys(sample.case for sample in reading.builds[0])
     by_case = {c: [[s for s in one if s.case == c] for one in reading.builds] for c in cases}
     return Validation(
         True,
-        overall=speed_up(reading.builds),
+        overall=speed_up(reading.builds, confidence),
         cases={case: speed_up(some) for case, some in by_case.items()},
     )

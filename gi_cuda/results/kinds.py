@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from gi_cuda.results.evaluation import Evaluation, Validation, measured, validation
 from gi_cuda.results.measurement import Measurement, Sample, Survival
-from gi_cuda.results.speed_up import Reading, SpeedUp
+from gi_cuda.results.speed_up import REPEATED, Reading, SpeedUp
 from gi_cuda.results.verdict import Verdict
 
 
@@ -81,7 +81,9 @@ def _worst(joint: Evaluation, found: Iterable[Evaluation]) -> Evaluation:
     )
 
 
-def validated_on_all_kinds(objective: Objective, found: Mapping[str, Reading]) -> Validation:
+def validated_on_all_kinds(
+    objective: Objective, found: Mapping[str, Reading], confidence: float = REPEATED
+) -> Validation:
     """What readings of one candidate on several kinds say, on the held-out cases.
 
     Its cases are those of each kind. ``geomean``: each build's ratios are put together as those of
@@ -90,17 +92,20 @@ def validated_on_all_kinds(objective: Objective, found: Mapping[str, Reading]) -
 
     Args:
         found: by kind.
+        confidence: of the interval over all cases.
     """
     for kind, one in found.items():
         if not one.right:
             return Validation(False, _on(kind, one.failure))
     builds = zip(*(one.builds for one in found.values()), strict=False)
     joint = validation(
-        Reading(tuple(_labelled(dict(zip(found, build, strict=True))) for build in builds))
+        Reading(tuple(_labelled(dict(zip(found, build, strict=True))) for build in builds)),
+        confidence,
     )
     if objective is not Objective.WORST:
         return joint
-    kinds = [one.overall for one in map(validation, found.values()) if one.overall is not None]
+    each = (validation(one, confidence).overall for one in found.values())
+    kinds = [one for one in each if one is not None]
     value, low, high = (min(ends) for ends in zip(*map(_ends, kinds), strict=True))
     return replace(joint, overall=SpeedUp(value, low, high))
 

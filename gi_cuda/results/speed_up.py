@@ -80,14 +80,17 @@ class Reading:
         return Reading((*self.builds, *other.builds), self.failure or other.failure)
 
 
-def speed_up(builds: Sequence[Sequence[Sample]]) -> SpeedUp:
+def speed_up(builds: Sequence[Sequence[Sample]], confidence: float = REPEATED) -> SpeedUp:
     """The speed-up that pairs of times show, over all builds and processes.
 
     The median of each one's median ratio; its interval says where that will lie if all of them are
     measured again.
+
+    Args:
+        confidence: of the interval.
     """
     values = [ratios(samples) for samples in builds]
-    low, high = repeat_interval(values, REPEATED)
+    low, high = repeat_interval(values, confidence)
     middle = float(medians(np.array([medians(one) for one in values])))
     return SpeedUp(1 / middle, 1 / high, 1 / low)
 

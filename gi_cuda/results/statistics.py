@@ -174,7 +174,8 @@ def repeat_interval(
         ordered = np.sort(values)
         return (float(ordered[rank - 1]), float(ordered[-rank]))
     logs = np.log(values)
+    ends = float(values.min()), float(values.max())  # a higher confidence is no narrower
     scatter = logs.std(ddof=1) * math.sqrt(_OF_TWO_MEDIANS / len(logs))
     half = _student(len(logs) - 1, confidence) * scatter
     middle = float(np.median(logs))
-    return (math.exp(middle - half), math.exp(middle + half))
+    return (min(ends[0], math.exp(middle - half)), max(ends[1], math.exp(middle + half)))

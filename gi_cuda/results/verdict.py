@@ -14,7 +14,7 @@ from enum import StrEnum
 import numpy as np
 
 from gi_cuda.results.measurement import LOADS, Sample
-from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.results.speed_up import REPEATED, SpeedUp
 from gi_cuda.results.statistics import median_interval, ratio_interval, ratios, repeat_interval
 
 
@@ -250,14 +250,29 @@ def is_too_noisy(floor: float, copy: Verdict) -> bool:
 # -- after the search ------------------------------------------------------------------------------
 
 
-def is_faster(overall: SpeedUp | None, noise: SpeedUp | None = None) -> bool:
-    """Whether a whole interval lies above 1, and above the noise.
+def confidence_after(failed: int) -> float:
+    """Return the confidence to ask of a candidate after others failed on the same held-out cases.
+
+    The more candidates are measured, the likelier one of them seems faster by chance. Look k may
+    be wrong with chance α/(k(k+1)), so that all looks together are with chance α, however many
+    there are (alpha spending: Lan and DeMets, Biometrika 70, 1983).
+
+    Args:
+        failed: candidates of this run that were right there and not faster.
+    """
+    return 1 - (1 - REPEATED) / ((failed + 1) * (failed + 2))
+
+
+def is_faster(overall: SpeedUp | None, noise: SpeedUp | None = None, floor: float = 0.0) -> bool:
+    """Return whether a whole interval lies above 1, above the noise and above the noise floor.
 
     Args:
         overall: of a variant on the held-out cases; None where it was not right.
         noise: what a copy of the reference measured as beside it.
+        floor: the noise floor of the run's baseline, as a fraction.
     """
-    return overall is not None and overall.low > max(1.0, noise.high if noise else 1.0)
+    bars = (1 / (1 - floor), noise.high if noise else 1.0)
+    return overall is not None and overall.low > max(bars)
 
 
 def is_slower(overall: SpeedUp, floor: float = LEAST_FLOOR) -> bool:
@@ -266,11 +281,14 @@ def is_slower(overall: SpeedUp, floor: float = LEAST_FLOOR) -> bool:
 
 
 def is_acceptable(
-    overall: SpeedUp | None, noise: SpeedUp, findings: Iterable[Collection[str]]
+    overall: SpeedUp | None,
+    noise: SpeedUp,
+    findings: Iterable[Collection[str]],
+    floor: float = 0.0,
 ) -> bool:
-    """Whether a candidate may go upstream: right, faster beyond the noise, and no sanitizer found
-    anything in it that the reference does not do."""
-    return is_faster(overall, noise) and not any(findings)
+    """Return whether a candidate may go upstream: right, faster beyond the noise, and no sanitizer
+    found anything in it that the reference does not do."""
+    return is_faster(overall, noise, floor) and not any(findings)
 
 
 def is_certainly_slower(one: SpeedUp | None, other: SpeedUp | None) -> bool:

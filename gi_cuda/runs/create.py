@@ -28,6 +28,7 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Started, Subject
+from gi_cuda.subject.scratch import commit_words
 
 
 def default_folder(target_name: str, root: Path = Path("runs")) -> Path:
@@ -163,7 +164,7 @@ def _in_the_making(folder: Path, *, overwrite: bool) -> Iterator[Path]:
                 _check_room(folder, overwrite=overwrite)
                 stack.enter_context(locked(folder))
                 shutil.rmtree(put_aside(folder), ignore_errors=True)
-            _make(parent, folder)
+            _make(making, folder)
             lock = stack.enter_context(locked(making, folder))
             stack.enter_context(afterwards(REMOVE, making, holding=[lock]))
             _clear(making)
@@ -223,14 +224,14 @@ def _clear(folder: Path) -> None:
             left.unlink()
 
 
-def _make(parent: Path, folder: Path) -> None:
+def _make(making: Path, folder: Path) -> None:
     try:
-        parent.mkdir(parents=True, exist_ok=True)
+        making.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"the run's folder cannot be made: {error.strerror}",
-            where=str(folder.parent),
-            hint="name another place with --run",
+            f"cannot create the run folder: {error.strerror}",
+            where=str(folder),
+            hint="choose another one with --run",
         ) from None
 
 
@@ -250,4 +251,5 @@ def _facts(
         "baseline": baseline,
         "device": backend.device(),
         "versions": backend.versions(),
+        "commit": commit_words(subject.target.source.parent),
     }

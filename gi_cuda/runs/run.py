@@ -31,7 +31,7 @@ from gi_cuda.evaluate.second_opinion import SecondOpinion
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation, validation
 from gi_cuda.results.generation import Phases
-from gi_cuda.results.speed_up import Reading
+from gi_cuda.results.speed_up import REPEATED, Reading
 from gi_cuda.runs.lock import locked
 from gi_cuda.runs.stored import (
     Plan,
@@ -80,11 +80,13 @@ class Look:
         name: of the folder for binaries.
         repeats: how often each is measured.
         fresh: whether each is so in processes that ran nothing before.
+        confidence: of the interval over all cases.
     """
 
     name: str
     repeats: Repeats
     fresh: bool
+    confidence: float = REPEATED
 
 
 VALIDATION = Look("validate", THOROUGH, fresh=True)
@@ -206,14 +208,18 @@ class Run:
         return replace(self, plan=plan)
 
     def validate(
-        self, candidates: list[Candidate], beside: Candidate | None = None
+        self,
+        candidates: Sequence[Candidate],
+        beside: Candidate | None = None,
+        confidence: float = REPEATED,
     ) -> list[Validation]:
         """Validate sources on the held-out cases, in processes that ran nothing before.
 
         Args:
             beside: what they are timed beside, if that is not the reference.
+            confidence: of the interval over all cases.
         """
-        return self._validations(candidates, VALIDATION, beside)
+        return self._validations(candidates, replace(VALIDATION, confidence=confidence), beside)
 
     def glance(self, candidates: list[Candidate]) -> list[Validation]:
         """The same of one build each, in processes that are there: enough to tell most apart."""
@@ -258,7 +264,7 @@ class Run:
     ) -> list[Validation]:
         here = self.read_held_out(candidates, look, beside)
         if self.others is None:
-            return [validation(reading) for reading in here]
+            return [validation(reading, look.confidence) for reading in here]
         return self.others.validations(here, candidates, look, beside)
 
     def measurer(

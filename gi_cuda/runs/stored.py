@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from gi_cuda.backends.table import ALL
-from gi_cuda.errors import UserError
+from gi_cuda.errors import RUN_FILE, UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import Untested
@@ -21,7 +22,7 @@ from gi_cuda.spec.load import FILE_NAME
 from gi_cuda.store import Store
 from gi_cuda.subject import Idea, Start, Subject
 
-DATABASE = "run.db"
+DATABASE = RUN_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,10 @@ def stored_subject(store: Store, folder: Path) -> Subject:
     ).having(stored_ideas(store))
     if not is_unchanged(subject.target, store.get("target_hash")):
         raise UserError(
-            "the target changed since this run began",
+            f"the target changed since this run began{_when(subject.target)}",
             where=_changed(subject.target, store.get("target_files", {})),
-            hint=f"put it back as it was, or start a new run; {folder} holds the old results",
+            hint="put the file back, or start a new run; to see the old results:"
+            f" gi-cuda show {folder}",
         )
     if subject.fingerprint != store.get("grammar_hash"):
         raise UserError(
@@ -91,6 +93,12 @@ def stored_ideas(store: Store) -> tuple[Idea, ...]:
 def keep_ideas(store: Store, subject: Subject) -> None:
     """Remember a subject's ideas, with the grammar that they make."""
     store.put(ideas=[asdict(one) for one in subject.ideas], grammar_hash=subject.fingerprint)
+
+
+def _when(target: Target) -> str:
+    """When a file of a target was written last, in words."""
+    times = [os.stat(file).st_mtime for file in file_hashes(target) if os.path.exists(file)]
+    return f" (written {datetime.fromtimestamp(max(times)):%Y-%m-%d %H:%M})" if times else ""
 
 
 def _changed(target: Target, before: Mapping[str, str]) -> str:

@@ -6,11 +6,11 @@ import re
 import tomllib
 from pathlib import Path
 
-from gi_cuda.errors import UserError
+from gi_cuda.errors import SOURCES, TARGET_FILE, UserError, no_target
 from gi_cuda.spec.locate import KeyLines
 from gi_cuda.spec.target import Target
 
-FILE_NAME = "target.toml"
+FILE_NAME = TARGET_FILE
 
 MARK = "FILL IN"
 """Stands wherever the user knows more than the source says."""
@@ -60,24 +60,14 @@ def keys_of(target: Target) -> KeyLines:
 _ENCODING = "utf-8-sig"
 """A byte order mark, which some editors put in front, is no part of the text."""
 
-_SOURCES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
-
 
 def _read(file: Path) -> str:
-    if file.suffix in _SOURCES and file.is_file():
-        raise UserError(
-            "this is a CUDA source, and a target is needed",
-            where=str(file),
-            hint=f"`gi-cuda init {file}` makes one of it",
-        )
+    if file.suffix in SOURCES and file.is_file():
+        raise no_target(file)
     try:
         return file.read_text(encoding=_ENCODING)
     except FileNotFoundError:
-        raise UserError(
-            "there is no target here",
-            where=str(file),
-            hint=f"name a folder that holds a {FILE_NAME}; gi-cuda init FILE.cu makes one",
-        ) from None
+        raise no_target(file) from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"the file cannot be read: {reason}", where=str(file)) from None

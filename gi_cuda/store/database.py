@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from gi_cuda.errors import UserError
+from gi_cuda.errors import UserError, no_run
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Generation, Individual, Phases, Tally
 from gi_cuda.results.verdict import Verdict
@@ -57,7 +57,7 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         if not create and not path.is_file():
-            raise UserError("no run is stored here", where=str(path.parent))
+            raise no_run(path.parent)
         self._path = path
         self._file: os.stat_result | None = None
         with complaints(path):
@@ -167,6 +167,10 @@ class Store:
         """A fact about the run."""
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return json.loads(row["value"]) if row else default
+
+    def has(self, key: str) -> bool:
+        """Return whether a fact was stored, be it None."""
+        return self._db.execute("SELECT 1 FROM meta WHERE key = ?", (key,)).fetchone() is not None
 
     def load(self, key: str, kind: type[T]) -> T | None:
         """A fact stored as ``asdict`` gave it, as the dataclass it was; None if absent."""

@@ -1,4 +1,4 @@
-"""A patch applied by git to a source, in a repository of its own."""
+"""What git says of a folder, and a patch that git applies in a repository of its own."""
 
 from __future__ import annotations
 
@@ -71,3 +71,21 @@ def _git(folder: Path, *words: str) -> None:
         raise UserError(
             f"`git {words[0]}` does not take the patch: {done.stderr.strip()}", where="--check"
         )
+
+
+def commit_words(folder: Path) -> str:
+    """Return the commit that a folder's work tree is at, and whether files in the folder differ
+    from it; "" where it is in no repository."""
+    commit = git_says(folder, "rev-parse", "HEAD")
+    changed = commit and git_says(folder, "status", "--porcelain", "--untracked-files=no", ".")
+    return f"{commit}, with changes that are not committed" if changed else commit
+
+
+def git_says(folder: Path, *words: str) -> str:
+    """Return what git says; "" where it fails or is not there."""
+    git = shutil.which("git")
+    if git is None:
+        return ""
+    command = [git, "-C", str(folder), *words]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""

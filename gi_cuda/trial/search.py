@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.cases import Second
 from gi_cuda.trial.changes import Mend
@@ -56,6 +58,13 @@ Attempt = Callable[[Proposal, float], Trouble | None]
 """What goes wrong with a proposal of which a case may take so many seconds."""
 
 
+_SYNTAX = re.compile(
+    r"does not compile: (expected ('[;,)}\]]' |[\w-]+ before '[;)}\]]'|'}' at end of)"
+    r"|missing terminating|stray '|unterminated )"
+)
+"""Errors that no header, macro or option mends, as g++ and clang word them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a proposal.
@@ -79,6 +88,12 @@ class Outcome:
     def passes(self) -> bool:
         """Whether a check would be content."""
         return self.trouble is None
+
+    @property
+    def syntax_error(self) -> UserError | None:
+        """What is wrong with the source itself, whatever it is compiled with; None: nothing."""
+        error = self.trouble.error if isinstance(self.trouble, Refused) else None
+        return error if error is not None and _SYNTAX.search(error.what) else None
 
     @property
     def failure(self) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,9 +15,12 @@ from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
 from gi_cuda.evaluate.checks.other_kernels import told
 from gi_cuda.results.application import ApplicationResult
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.results.verdict import is_faster
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole, cases_for
 from gi_cuda.subject.diffs import blob, by_path, work_tree
+from gi_cuda.subject.scratch import commit_words, git_says
 from gi_cuda.upstream.mail import Letter, Provenance, WorthChange, mail
 from gi_cuda.upstream.submission import Submission, ValidatedPatch
 
@@ -67,7 +68,7 @@ def _letter(run: Run, submission: Submission, part: ValidatedPatch) -> Letter:
     worth = [""] * len(changes)
     if winner.minimized:
         worth = [
-            f"gain {one.gain}" if one.gain and not one.without else "fails without it"
+            gain_words(one.gain) if one.gain and not one.without else "fails without it"
             for one in winner.minimized.minimization.kept
         ]
     return Letter(
@@ -83,6 +84,11 @@ def _letter(run: Run, submission: Submission, part: ValidatedPatch) -> Letter:
         tuple(f"{path}: git blob {blob(text)}" for path, text in _before(run, part).items()),
         _known_of_application(run, part),
     )
+
+
+def gain_words(gain: SpeedUp) -> str:
+    """Return what a change is worth; it is said where that may be nothing."""
+    return f"gain {gain}" + ("" if is_faster(gain) else " (may be none: includes 1)")
 
 
 def _known_of_application(run: Run, part: ValidatedPatch) -> tuple[str, ...]:
@@ -153,6 +159,7 @@ def _provenance(run: Run, sender: str | None) -> Provenance:
         _commands(run),
         sender or _author(target.source),
         datetime.now().astimezone(),
+        run.store.get("commit") or commit_words(target.source.parent),
     )
 
 
@@ -173,11 +180,6 @@ def _commands(run: Run) -> tuple[str, ...]:
 
 def _author(source: Path) -> str:
     """Who commits in the source's repository, as git knows them; else this tool."""
-    git = shutil.which("git")
-    said = []
-    for key in ("user.name", "user.email"):
-        words = [git, "-C", str(source.parent), "config", "--get", key] if git else ["false"]
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-        said.append(done.stdout.strip())
-    name, address = said
+    keys = ("user.name", "user.email")
+    name, address = (git_says(source.parent, "config", "--get", key) for key in keys)
     return f"{name} <{address}>" if name and address else "gi-cuda <gi-cuda@localhost>"

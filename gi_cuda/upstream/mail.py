@@ -26,6 +26,7 @@ class Provenance:
         backend, device: what it was measured on.
         versions: tools and their versions.
         cases: the held-out cases, each in words.
+        commit: of the repository that the source is in, in words; "" where it is in none.
         reproduce: commands that find and measure it again.
         author: name and address.
         date: when.
@@ -40,6 +41,7 @@ class Provenance:
     reproduce: tuple[str, ...]
     author: str
     date: datetime
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def mail(letter: Letter, origin: Provenance, number: int = 1, total: int = 1) ->
         f"From {'0' * 40} Mon Sep 17 00:00:00 2001",
         f"From: {formataddr((name, address))}",
         f"Date: {format_datetime(origin.date)}",
-        f"Subject: {_header(f'{series} {_subject(letter, origin)}')}",
+        f"Subject: {_header(f'{series} {_subject(letter, origin, last=number == total)}')}",
         "MIME-Version: 1.0",
         "Content-Type: text/plain; charset=UTF-8",
         "Content-Transfer-Encoding: 8bit",
@@ -103,11 +105,18 @@ def _header(text: str) -> str:
     return text if text.isascii() else Header(text, "utf-8", header_name="Subject").encode()
 
 
-def _subject(letter: Letter, origin: Provenance) -> str:
+def _subject(letter: Letter, origin: Provenance, *, last: bool) -> str:
+    """Return the mail's subject.
+
+    Args:
+        last: whether no patch of the series follows; one that prepares for others need not gain.
+    """
     overall = letter.validation.overall
     assert overall is not None
     if letter.validation.faster:
         return f"{origin.source}: {overall.value:.2f} times as fast on {origin.device}"
+    if last:
+        return f"{origin.source}: not faster on {origin.device}, do not apply"
     return f"{origin.source}: prepare for what follows"
 
 
@@ -124,7 +133,7 @@ def _body(letter: Letter, origin: Provenance) -> list[str]:
     table = [("all cases", str(validation.overall))]
     table += [(case, str(speed_up)) for case, speed_up in (validation.cases or {}).items()]
     if letter.noise:
-        table.append(("the file beside itself", letter.noise))
+        table.append(("noise (the file beside itself)", letter.noise))
     lines += _columns(table)
     if letter.application:
         lines += ["", "In the whole application, built and run before and after:", ""]
@@ -151,6 +160,7 @@ def _body(letter: Letter, origin: Provenance) -> list[str]:
         f"Back end: {origin.backend}",
         f"Device:   {origin.device}",
         f"Versions: {origin.versions}",
+        *([f"Commit:   {origin.commit}"] if origin.commit else []),
         "Cases:",
         *(f"  {case}" for case in origin.cases),
         *(["Against:", *(f"  {base}" for base in letter.bases)] if letter.bases else []),

@@ -29,10 +29,12 @@ class PtxModule:
 
     Attributes:
         text: all of it.
+        validation: of it on the held-out cases.
         said: what it is worth, and what must be known of it, line by line.
     """
 
     text: str
+    validation: Validation
     said: tuple[str, ...]
 
 
@@ -81,7 +83,7 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
         said.append(
             "its names are those of a namespace v0: on its own, nvcc makes other code of the source"
         )
-    return PtxModule(text, tuple(said))
+    return PtxModule(text, validation, tuple(said))
 
 
 def _head(

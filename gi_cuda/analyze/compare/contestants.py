@@ -15,7 +15,7 @@ from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.errors import UserError
+from gi_cuda.errors import UserError, no_run
 from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.levels import backends_for, compiled_subject
 from gi_cuda.genome import Genotype, changes_of
@@ -92,7 +92,7 @@ class Reader:
         if (run := as_run(word)) is not None:
             return self._of_run(word, *run)
         if isdir(word):
-            raise UserError("no run is stored here", where=word)
+            raise no_run(Path(word))
         if (imported := as_import(word)) is not None:
             candidate, genotype = self._importer.candidate(imported)
             return Contestant(word, imported.kind, str(genotype), candidate, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
+from gi_cuda.analyze.validate.looks import failed_looks, look_at_held_out
 from gi_cuda.analyze.winner import Minimized, Winner, keep_minimized, keep_winner
 from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
@@ -54,16 +55,20 @@ class Acceptance:
         watched: names of the sanitizers that were at work.
         application: what became of the application with the first that is right, faster and clean;
             None where it was not asked.
+        floor: the noise floor of the run, as a fraction.
+        failed: candidates that were right on the held-out cases and not faster before these.
     """
 
     noise: SpeedUp
     tried: tuple[TriedCandidate, ...]
     watched: tuple[str, ...]
     application: ApplicationResult | None = None
+    floor: float = 0.0
+    failed: int = 0
 
     def faster(self, tried: TriedCandidate) -> bool:
         """Whether a candidate is certainly faster, beyond the noise."""
-        return is_faster(tried.validation.overall, self.noise)
+        return is_faster(tried.validation.overall, self.noise, self.floor)
 
     @property
     def clean(self) -> TriedCandidate | None:
@@ -76,7 +81,8 @@ class Acceptance:
         return None if self.application and self.application.fault else self.clean
 
     def _accepts(self, one: TriedCandidate) -> bool:
-        return is_acceptable(one.validation.overall, self.noise, one.findings.values())
+        overall, findings = one.validation.overall, one.findings.values()
+        return is_acceptable(overall, self.noise, findings, self.floor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +104,16 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
     nothing before; then watch one after the other,
     for races and by sanitizers, until one is clean."""
     original, subject = unmodified(run.subject), run.subject
-    measured = run.validate([original, *(candidate(subject, one.genotype) for one in candidates)])
-    noise, *validations = measured
-    if noise.overall is None:
-        raise RuntimeError(f"a copy of the reference fails: {noise.message}")
+    failed = failed_looks(run)
+    noise, found, _ = look_at_held_out(
+        run, [candidate(subject, one.genotype) for one in candidates]
+    )
     tried = [
         TriedCandidate(one.name, one.ident, str(one.genotype), validation)
-        for one, validation in zip(candidates, validations, strict=True)
+        for one, validation in zip(candidates, found, strict=True)
     ]
     names = tuple(one.name for one in sanitizers)
-    result = Acceptance(noise.overall, tuple(tried), names)
+    result = Acceptance(noise, tuple(tried), names, None, run.baseline.floor, failed)
     known: dict[str, list[SanitizerFinding]] = {}
     for at, (entry, one) in enumerate(zip(candidates, tried, strict=True)):
         if result.faster(one):
@@ -116,14 +122,14 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
                 one, validation=run.tools.certification.certified(variant, one.validation)
             )
             tried[at] = one
-            result = Acceptance(noise.overall, tuple(tried), names)
+            result = replace(result, tried=tuple(tried))
         if result.faster(one):
             known = known or {s.name: _findings(run, original, s) for s in sanitizers}
             new = {
                 s.name: new_findings(_findings(run, variant, s), known[s.name]) for s in sanitizers
             }
             tried[at] = replace(one, findings={n: tuple(map(str, f)) for n, f in new.items()})
-            result = Acceptance(noise.overall, tuple(tried), names)
+            result = replace(result, tried=tuple(tried))
             if tried[at].clean:
                 break
     return result

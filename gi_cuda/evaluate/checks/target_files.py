@@ -9,6 +9,7 @@ from pathlib import Path
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.spec import Target
 from gi_cuda.spec.load import MARK, data_file
+from gi_cuda.spec.oracles.tolerance import Tolerance
 
 _MARKED = re.compile(rf"(?<!marked ){MARK}\b")
 """The mark where it stands for something: the file's head explains it."""
@@ -36,6 +37,33 @@ def left_to_fill_in(texts: Mapping[Path, str]) -> Iterator[Finding]:
                 f"{MARK} is left in line{'s' if len(lines) > 1 else ''} {shown}",
                 "what stands there was assumed: make sure of it, and take the mark away",
             )
+
+
+_CONFIRM = re.compile(r"(?<!marked )(?<![\"'`])\bconfirm\b")
+"""The mark of what ``init`` assumed; neither the role of a case nor what explains the mark."""
+
+
+def left_to_confirm(texts: Mapping[Path, str]) -> Iterator[str]:
+    """Lines that are marked ``confirm``, each with its place."""
+    for path, text in texts.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if _CONFIRM.search(line):
+                yield f"{path}:{number}: {line.strip()}"
+
+
+def no_tolerance(target: Target) -> Iterator[Finding]:
+    """Outputs of floating-point numbers for which a tolerance of 0 is set."""
+    floats = [one.name for one in target.buffers if one.role.judged and one.dtype.kind == "f"]
+    for check in target.oracle.checks:
+        if isinstance(check, Tolerance) and not (check.absolute or check.relative):
+            names = [one for one in floats if one in (check.buffers or floats)]
+            if names:
+                yield Finding(
+                    str(target.file),
+                    f"the tolerance of {listed(names)} is 0: it rejects any reordering of float"
+                    " operations",
+                    "set `relative` in [oracle] to what users of the results can bear, e.g. 1e-5",
+                )
 
 
 Hashes = Mapping[str, Mapping[str, str]]

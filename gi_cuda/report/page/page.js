@@ -135,13 +135,21 @@ function link(ident) {
 }
 
 function changeItem(run, change) {
-  const item = element("li");
+  const item = element("li"), sentence = run.sentences[change];
+  if (sentence) item.append(sentence, element("br"));
   item.append(element("code", change));
   for (const [, name] of change.matchAll(/<([^>]*)>/g)) {
     const rule = run.rules[name];
     if (rule && rule[1]) item.append(element("br"), `${rule[0]} `, element("code", rule[1]));
   }
   return item;
+}
+
+function inWords(run, at) {
+  const whole = element("details");
+  const words = run.genotype(at).map((one) => run.sentences[one] || one);
+  whole.append(element("summary", words.join("; ")), element("code", run.row(at).genotype));
+  return whole;
 }
 
 function diffOf(text) {
@@ -224,7 +232,7 @@ function table(run, choose) {
         const number = ["speed_up", "low", "high"].includes(name);
         const cell = element("td", number ? shown(value) : Array.isArray(value) ? value.join(", ") : value === null ? "" : value);
         if (typeof value === "number") cell.className = "n";
-        if (name === "genotype") cell.replaceChildren(element("div", value ?? ""));
+        if (name === "genotype" && value) cell.replaceChildren(inWords(run, at));
         line.append(cell);
       }
       line.onclick = () => choose(at);

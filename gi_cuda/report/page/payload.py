@@ -78,6 +78,7 @@ def contents(run: WholeRun, detail: Detail) -> dict[str, Any]:
         "messages": messages.all,
         "origins": origins.all,
         "rules": {name: rule for name, rule in run.rules.items() if name in named},
+        "sentences": {one: run.sentences[one] for one in changes.all if one in run.sentences},
         "diffs": dict(run.diffs),
         "digits": detail.digits,
         "columns": {

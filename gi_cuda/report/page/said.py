@@ -113,8 +113,11 @@ def _patch(run: WholeRun) -> Iterator[str]:
 def _bars(run: WholeRun) -> tuple[tuple[Bar, ...], Noise]:
     winner, floor = run.record.winner, run.record.noise_floor
     copy = run.record.acceptance.noise if run.record.acceptance and _tried(run) else None
-    noise = copy or SpeedUp(1.0, 1 / (1 + floor), 1 / (1 - floor))
-    words = f"a copy of the reference, {copy}" if copy else f"within {floor:.1%} of the reference"
+    low, high = 1 / (1 + floor), 1 / (1 - floor)
+    words = f"Noise floor: {floor:.1%}" + (f"; a copy of the reference: {copy}" if copy else "")
+    noise = (
+        SpeedUp(1.0, min(low, copy.low), max(high, copy.high)) if copy else SpeedUp(1, low, high)
+    )
     validation = winner.validation if winner else None
     named = dict(validation.cases or {}) if validation else {}
     if validation and validation.overall and len(named) != 1:
@@ -210,6 +213,8 @@ def _facts(run: WholeRun) -> Iterator[tuple[str, str]]:
     yield "target", record.target
     yield "device", f"{record.device} ({record.backend} back end)"
     yield from record.versions.items()
+    if record.commit:
+        yield "commit of the source", record.commit
     yield "evolves", f"{record.level}, {record.edits} edits"
     if record.started is not None:
         yield "started from", str(record.started)

@@ -77,7 +77,7 @@ class Mistake:
 
 MISTAKES = {
     "no target there": Mistake(
-        ("nowhere", "there is no target", "target.toml"), ("evolve", "nowhere")
+        ("nowhere: there is no target", "the targets here: t"), ("evolve", "nowhere")
     ),
     "malformed TOML": Mistake(
         ("t/target.toml:12: ", "not TOML"),
@@ -205,9 +205,57 @@ MISTAKES = {
     "folder that is no run to overwrite": Mistake(
         ("t: ", "not a run", "--force"), ("evolve", "t", "--run", "t", "--force")
     ),
-    "no run to resume": Mistake(("t: no run is stored here",), ("resume", "t")),
-    "no run to show": Mistake(("nowhere: no run is stored here",), ("show", "nowhere")),
-    "no run to patch": Mistake(("t: no run is stored here",), ("patch", "t")),
+    "no run to resume": Mistake(
+        ("t: no run is stored here: it is a target", "gi-cuda evolve t"), ("resume", "t")
+    ),
+    "no run to show": Mistake(
+        ("nowhere: no run is stored here", "gi-cuda evolve TARGET"), ("show", "nowhere")
+    ),
+    "a source for a run": Mistake(
+        ("t/kernel.cu: no run is stored here: it is a source", "gi-cuda init t/kernel.cu"),
+        ("patch", "t/kernel.cu"),
+    ),
+    "a target to compare": Mistake(
+        ("t: no run is stored here: it is a target", "gi-cuda evolve t"), ("compare", "t")
+    ),
+    "a target to report of": Mistake(("t: no run is stored here: it is",), ("report", "t")),
+    "no target named": Mistake(
+        ("evolve TARGET: no target is named", "the targets here: t"), ("evolve",)
+    ),
+    "no run named": Mistake(
+        ("show RUN: no run is named", "gi-cuda evolve TARGET makes a run"), ("show",)
+    ),
+    "two targets": Mistake(("evolve TARGET: it takes one target at a time",), ("evolve", "t", "u")),
+    "a folder of targets": Mistake(
+        ("target.toml: there is no target here", "the targets here: t"), ("check", ".")
+    ),
+    "a source without a command": Mistake(
+        ("t/kernel.cu: a command comes before a file", "gi-cuda init t/kernel.cu"),
+        ("t/kernel.cu",),
+    ),
+    "a time that is none": Mistake(
+        ("--time: 5x is not a time", "10m"), ("evolve", "t", "--time", "5x")
+    ),
+    "a run where nothing can be made": Mistake(
+        ("/proc/run: cannot create the run folder", "choose another one with --run"),
+        ("evolve", "t", "--run", "/proc/run"),
+        unsaid="--debug",
+    ),
+    "a rule that is none": Mistake(
+        ("genotype 1, column 1: there is no rule <_kernel.cu_999>", "convert TARGET --explain"),
+        ("try", "t", "<_kernel.cu_999>"),
+        unsaid="did you mean",
+    ),
+    "a kernel with a slip": Mistake(
+        ("t/bad.cu:2: the source does not compile", "nothing is written"),
+        ("init", "t/bad.cu"),
+        write("bad.cu", "__global__ void f(float *x, int n) {\n    if (n) x[0] = 2 * x[0]\n}\n"),
+    ),
+    "text for a source": Mistake(
+        ("t/notes.txt: not a CUDA source (.cu, .cuh)",),
+        ("init", "t/notes.txt"),
+        write("notes.txt", "precious"),
+    ),
     "database that is none": Mistake(
         ("t/run.db: not a run database",), ("show", "t"), write("run.db", "plain text\n" * 99)
     ),

@@ -47,7 +47,10 @@ def test_a_forced_run_is_a_new_one_and_clears_what_a_killed_process_left(ran: Pa
         (EVOLVE, ("run: there is a run already", "gi-cuda resume", "--force")),
         (("patch", "run", "--individual", "7"), ("no individual 7", "gi-cuda show")),
         (("patch", "run", "--output", "t/kernel.cu"), ("t/kernel.cu: the file exists", "--force")),
-        (("show", "run", "--individual", "7"), ("no individual 7",)),
+        (("show", "run", "--individual", "7"), ("no individual 7: it has 1 to 2",)),
+        (("evolve", "run"), ("there is no target here: it is a run", "gi-cuda resume run")),
+        (("patch", "none"), ("none: no run is stored here", "the runs here: run")),
+        (("minimize",), ("no run is named", "the runs here: run")),
         (
             ("history", "run", "--figures", "t/kernel.cu"),
             ("t/kernel.cu: cannot be written: Not a directory",),
@@ -77,6 +80,19 @@ def test_a_run_is_never_overwritten_and_never_asked_for_what_it_lacks(
     assert tree(ran) == before
 
 
+def test_after_a_report_of_runs_without_winners_they_are_searched_further(
+    ran: Path, tmp_path: Path
+) -> None:
+    """``compare`` would have no winner to measure."""
+    shutil.copytree(ran / "run", ran / "second")
+    try:
+        done = gi_cuda("report", "run", "second", "-o", tmp_path / "two.html", cwd=ran)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith("next: search further\n  gi-cuda resume run --generations 2\n")
+    finally:
+        shutil.rmtree(ran / "second")
+
+
 def test_a_folder_in_the_place_of_a_figure(ran: Path, tmp_path: Path) -> None:
     (tmp_path / "sizes.png").mkdir()
     done = gi_cuda("history", "run", "--figures", tmp_path, cwd=ran)
@@ -96,7 +112,8 @@ def test_a_target_that_changed_is_not_mixed_with_old_results(
     try:
         before = tree(ran)
         done = gi_cuda(verb, "run", cwd=ran)
-        is_refused(done, f"t/{file}: the target changed since this run began")
+        is_refused(done, f"t/{file}: the target changed since this run began (written 20")
+        assert "gi-cuda show run" in done.stderr
         assert tree(ran) == before
     finally:
         (ran / "t" / file).write_bytes(text)

@@ -7,19 +7,24 @@ import gzip
 import json
 import re
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from gi_cuda.analyze.shortfall import Shortfall
 from gi_cuda.analyze.whole import whole_run
 from gi_cuda.report.page import payload
 from gi_cuda.report.page.payload import DETAILS, contents
+from gi_cuda.report.page.said import said
+from gi_cuda.results.generation import Individual, Tally
+from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import DATABASE, open_store, stored_baseline, stored_subject
-from gi_cuda.store import Store
+from gi_cuda.store import Store, Tabued
 from tests.command import gi_cuda
-from tests.integration.runs.conftest import Finished
+from tests.integration.runs.conftest import WASTE, Finished
 from tests.integration.runs.synthetic import copy_without_individuals, grow
 
 
@@ -77,6 +82,37 @@ def test_every_number_is_that_of_show(run: Path, tmp_path: Path) -> None:
     for drawn, name in ((sure, "sure"), (best, "best")):
         wanted = [one[name] for one in record["generations"]]
         assert drawn == [None if one is None else round(one, 6) for one in wanted]
+
+
+def test_changes_are_sentences_and_the_noise_is_what_a_winner_must_beat(
+    run: Path, tmp_path: Path
+) -> None:
+    text, told = page_of(run, output=tmp_path / "page.html"), whole_run(run)
+    data, shown_noise = data_of(text), said(told).noise
+    assert data["sentences"][WASTE] == "deletes a statement"
+    assert told.record.winner is not None
+    (bar,) = said(told).bars
+    floor = told.record.noise_floor
+    # Both are on one track, whose scale the bar's interval gives.
+    scale = bar.span / (bar.speed_up.high - bar.speed_up.low)
+    bar_at = bar.low + (1 / (1 - floor) - bar.speed_up.low) * scale
+    assert shown_noise.left + shown_noise.width >= bar_at - 0.01
+    assert f"Noise floor: {floor:.1%}" in text
+
+
+def test_an_empty_last_generation_is_not_drawn_and_what_fell_short_leads(
+    run: Path, tmp_path: Path
+) -> None:
+    before = len(whole_run(run).record.generations)
+    with open_store(run) as store:
+        one = Individual(9999, before, WASTE, b"new", None, "random", ())
+        store.add_generation(before, Tally(1), [one], Tabued())
+        short = Shortfall(7, 1.44, SpeedUp(1.0, 0.99, 1.01), "its sizes")
+        store.put(champion=None, shortfall=asdict(short))
+    text = page_of(run, output=tmp_path / "page.html")
+    assert len(json.loads(_charts(text))["options"]["outcomes"]["xAxis"]["data"]) == before
+    assert "The best that was tried: individual 7: speed-up 1.440 on the train cases" in text
+    assert "Probable cause: its sizes" in text
 
 
 def _sums(steps: list[int]) -> list[int]:

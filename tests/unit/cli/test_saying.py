@@ -6,19 +6,29 @@ import io
 import re
 import sys
 import threading
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
+from gi_cuda.analyze.shortfall import Shortfall, padding_words
 from gi_cuda.cli import app
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, check_new
+from gi_cuda.cli.searching import next_steps
 from gi_cuda.evaluate.sampling import Trials
 from gi_cuda.genome import Genotype
 from gi_cuda.report import progress
 from gi_cuda.report.mutate import print_failures
 from gi_cuda.report.winner import device_words, print_next_steps
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.search.strategies.barracuda import SETTINGS
+from gi_cuda.store import Store
+from gi_cuda.subject import Subject
 
 
 class Listener(io.StringIO):
@@ -79,13 +89,33 @@ def test_a_place_is_tried_before_anything_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_may_find_more_is_a_command_that_can_be_typed(scale: Subject) -> None:
+    store = Store(Path(":memory:"), create=True)
+    plan = Plan("barracuda", SETTINGS.having(9, 1), 1, 1, 1)
+    store.put(plan=asdict(plan))
+    tools = SimpleNamespace(subject=replace(scale, edits="paper"))
+    run = Run(Path("runs/one"), plan, None, store, tools)  # type: ignore[arg-type]
+    said = list(next_steps(run))
+    assert said[0] == "more generations: gi-cuda resume runs/one"
+    again = f"gi-cuda evolve {scale.target.folder}"
+    assert said[1:] == [
+        f"more kinds of changes: {again} --edits all",
+        f"a larger population: {again} --population 36",
+    ]
+
+
 def test_a_search_without_a_winner_says_what_it_had(capsys: pytest.CaptureFixture[str]) -> None:
     print_next_steps(console, 0, "", ["more generations: gi-cuda resume r --generations 8"])
     said = capsys.readouterr().out
     assert "none was certainly faster on the train cases either" in said
     assert "  more generations: gi-cuda resume r --generations 8\n" in said
     print_next_steps(console, 3, "", [])
-    assert capsys.readouterr().out.startswith("3 faster on the train cases, but none of the best h")
+    assert capsys.readouterr().out.startswith("3 faster on the train cases, none of the best on ")
+    short = Shortfall(7, 1.44, SpeedUp(1, 0.99, 1.01), padding_words(0.69, 1.0))
+    print_next_steps(console, 3, "", [], short)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "speed-up 1.440 on the train cases, 1.000 [0.990, 1.010] on the held-out ones" in told
+    assert "0.69 times as many threads" in told
     print_next_steps(console, 3, "individual 7: wrong", [])
     assert "none of the best is right:\n  individual 7: wrong\n" in capsys.readouterr().out
     assert device_words("host", "Xeon") == "Xeon, a CPU (host back end)"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import gi_cuda.cli
@@ -47,6 +49,25 @@ def test_each_verb_has_a_line_that_80_columns_hold() -> None:
     for verbs in gi_cuda.cli._VERBS.values():
         for about in verbs.values():
             assert about in said
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_the_help_says_types_as_words_and_keeps_square_brackets(verb: str) -> None:
+    said = " ".join(CliRunner().invoke(app, [verb, "--help"], terminal_width=200).output.split())
+    assert not re.search(r"<(path|int|float|str)|INTEGER|\b(RANGE|FLOAT)\b", said)
+    module = import_module(f"gi_cuda.cli.{gi_cuda.cli._MODULES.get(verb, verb)}")
+    plain = typer.Typer()
+    plain.command()(module.command)
+    for one in typer.main.get_command(plain).params:
+        for words in re.findall(r"\[[\w.]+\]", getattr(one, "help", None) or ""):
+            assert words in said
+
+
+def test_help_is_a_verb_too() -> None:
+    for words, same in ((["help"], ["--help"]), (["help", "show"], ["show", "--help"])):
+        asked, done = (CliRunner().invoke(app, one) for one in (words, same))
+        assert asked.exit_code == 0
+        assert asked.output == done.output
 
 
 def test_a_mistyped_verb_gets_a_suggestion() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,17 @@ from gi_cuda.evaluate.checks.buffers import (
 )
 from gi_cuda.evaluate.checks.finding import Finding, listed, refuse
 from gi_cuda.evaluate.checks.inputs import never_varied
-from gi_cuda.evaluate.checks.target_files import left_to_fill_in, too_long, unsteady
+from gi_cuda.evaluate.checks.target_files import (
+    left_to_confirm,
+    left_to_fill_in,
+    no_tolerance,
+    too_long,
+    unsteady,
+)
 from gi_cuda.evaluate.checks.values import TriedValue, affordable, evenly, wrong_values
 from gi_cuda.spec import Given, given, load_case
+from gi_cuda.spec.numbers import NumberType
+from gi_cuda.spec.oracles.tolerance import Tolerance
 from gi_cuda.subject import Subject
 
 
@@ -34,6 +43,25 @@ def test_findings_are_refused_together() -> None:
     with pytest.raises(UserError) as caught:
         refuse([Finding("a:1", "bad", "mend it"), Finding("a:2", "worse")])
     assert str(caught.value) == "a:1: bad\n  mend it\na:2: worse"
+
+
+def test_a_tolerance_of_zero_for_floats(scale: Subject) -> None:
+    def told(kind: str, **tolerance: float) -> list[str]:
+        check = Tolerance(**tolerance)
+        out = [replace(one, type=NumberType(kind)) for one in scale.target.buffers]
+        oracle = replace(scale.target.oracle, checks=(check,))
+        return texts(no_tolerance(replace(scale.target, buffers=tuple(out), oracle=oracle)))
+
+    (one,) = told("float32")
+    assert "the tolerance of out is 0: it rejects any reordering of float operations" in one
+    assert told("float32", relative=1e-5) == told("int32") == []
+
+
+def test_what_is_still_marked_is_listed_with_its_lines() -> None:
+    text = '# what it could not know is marked confirm.\n\n"p": 0.5,  # confirm\nrole = "confirm"\n'
+    assert list(left_to_confirm({Path("t/target.toml"): text})) == [
+        't/target.toml:3: "p": 0.5,  # confirm'
+    ]
 
 
 def test_outputs_that_nobody_writes(scale: Subject) -> None:

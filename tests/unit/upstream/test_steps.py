@@ -20,6 +20,7 @@ from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.subject.diffs import blob, by_path, unified_diff
 from gi_cuda.subject.scratch import apply_in_scratch
+from gi_cuda.upstream.letters import gain_words
 from gi_cuda.upstream.mail import Letter, Provenance, WorthChange, mail
 from gi_cuda.upstream.steps import elsewhere, in_one, steps
 
@@ -153,7 +154,7 @@ def test_a_series_of_mails_applies_and_says_what_was_measured(
         "Ada Lovelâce <ada@example.com>",
         "2026-01-02T03:04:05",
         "kernel.cu: 1.25 times as fast",
-        "all cases               1.250 [1.200, 1.300]",
+        "all cases                       1.250 [1.200, 1.300]",
         "wide: n = 7",
         "BLOCK=128\n    macro BLOCK: 64 becomes 128; gain 1.1 [1.0, 1.2]",
         "<_kernel.cu_27>\n    deletes a statement\n",
@@ -179,6 +180,22 @@ def test_files_of_all_kinds(scale: Subject, text: str, mailed: bool, tmp_path: P
     folder.mkdir()
     applied = apply_in_scratch({"a/k.cu": text}, [patch], folder, mailed=mailed)
     assert applied == {"a/k.cu": after}
+
+
+def test_a_patch_that_gains_nothing_says_so_unless_others_follow(scale: Subject) -> None:
+    slow = replace(VALIDATION, overall=SpeedUp(1.0, 0.98, 1.02))
+    one = replace(letter(scale, unified_diff("a\n", "b\n", "k.cu")), validation=slow)
+    origin = replace(ORIGIN, commit="0123abc")
+    assert "Subject: [PATCH] kernel.cu: not faster on a processor, do not ap" in mail(one, origin)
+    assert "Subject: [PATCH 2/2] kernel.cu: not faster" in mail(one, origin, 2, 2)
+    assert "Subject: [PATCH 1/2] kernel.cu: prepare for what follows" in mail(one, origin, 1, 2)
+    assert "\nCommit:   0123abc\n" in mail(one, origin)
+    assert "noise (the file beside itself)  1.0 [0.9, 1.1]" in mail(one, origin)
+
+
+def test_a_gain_that_may_be_none_is_marked() -> None:
+    assert gain_words(SpeedUp(1.1, 1.05, 1.2)) == "gain 1.100 [1.050, 1.200]"
+    assert gain_words(SpeedUp(1.02, 0.98, 1.1)).endswith(" (may be none: includes 1)")
 
 
 def test_a_patch_names_the_file_that_it_is_against(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def different(found: Sequence[Finalist], count: int) -> list[Finalist]:
     return [found[at] for at in sorted([*chosen, *twins][:count])]
 
 
-def select_winner(run: Run) -> Winner | None:
+def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
     """Validate the best individuals beside a copy of the reference, and store the first of them
     that is correct and faster than that copy may seem.
 
@@ -117,13 +117,17 @@ def select_winner(run: Run) -> Winner | None:
     ones follow that have no change which is wrong by itself, among them what is right of those that
     failed; or else others that share less with these. None where none of them holds either; what
     was stored before is then forgotten, and what spoke against the first of them is kept.
+
+    Args:
+        final: takes what becomes known, for who may have no time for all of it.
     """
-    final = _Finals(run)
+    final = final or Finals(run)
     if AHEAD and run.store.best(1):
         meanwhile(run.tools.certification.watch_reference)
-    entered = finalists(run, final.racing)
     winner = None
     try:
+        final.glance(different(_best(run), FINALISTS))
+        entered = finalists(run, final.racing)
         for _ in range(ROUNDS):
             before = len(final.tried)
             winner = final.winner(entered)
@@ -137,7 +141,7 @@ def select_winner(run: Run) -> Winner | None:
     return winner
 
 
-def _next(run: Run, final: _Finals, last: Sequence[Finalist]) -> list[Finalist]:
+def _next(run: Run, final: Finals, last: Sequence[Finalist]) -> list[Finalist]:
     """Those that are validated after others failed.
 
     Args:
@@ -178,7 +182,7 @@ def without(
 
 
 @dataclass(slots=True)
-class _Finals:
+class Finals:
     """Individuals on the held-out cases, one after the other.
 
     Attributes:
@@ -190,6 +194,7 @@ class _Finals:
         cleared: changes that are right on all cases by themselves.
         slow: how many were right, and not faster when they were validated.
         short: the first that was right and not faster, and what it measured as.
+        glances: each that a short look was taken at, and what that said, by number.
         watched: what was seen of those that were watched for races, by number.
         racing: which let threads race, as far as a processor sees that.
     """
@@ -202,6 +207,7 @@ class _Finals:
     cleared: set[Change] = field(default_factory=set)
     slow: int = 0
     short: tuple[int, SpeedUp] | None = None
+    glances: dict[int, tuple[Genotype, Validation]] = field(default_factory=dict)
     watched: dict[int, Objection | None] = field(default_factory=dict)
     racing: Racing = field(init=False)
 
@@ -219,22 +225,44 @@ class _Finals:
         every = (*self.refusals.items(), *self.racing.said)
         return next((f"individual {ident}: {why}" for ident, why in every), "")
 
+    @property
+    def provisional(self) -> Winner | None:
+        """The fastest by a short look, among those that nothing is known against."""
+        refused = {*self.refusals, *(ident for ident, _ in self.racing.said)}
+        found = [
+            (seen.overall.low, ident)
+            for ident, (_, seen) in self.glances.items()
+            if seen.overall is not None and ident not in refused
+        ]
+        low, ident = max(found, default=(1.0, 0))
+        if low <= 1 + self.run.baseline.floor:
+            return None
+        genotype, seen = self.glances[ident]
+        effective = canonical(genotype, self.run.subject.order)
+        return Winner(ident, str(effective), replace(seen, provisional=True))
+
+    def glance(self, some: Sequence[Finalist]) -> list[Validation]:
+        """Take a short look at each of some on the held-out cases, once."""
+        new = [one for one in some if one[0] not in self.glances]
+        seen = self.run.glance([candidate(self.run.subject, genotype) for _, genotype in new])
+        for (ident, genotype), one in zip(new, seen, strict=True):
+            self.glances[ident] = genotype, one
+        return [self.glances[ident][1] for ident, _ in some]
+
     def winner(self, entered: Sequence[Finalist]) -> Winner | None:
         """The first that holds. Most are dismissed by a short look, and most of the others by one
         that takes seconds; no more are watched closely once several were rejected so: what these
         share can be found with few."""
-        candidates = [candidate(self.run.subject, genotype) for _, genotype in entered]
         promising: list[tuple[Finalist, Candidate]] = []
-        for finalist, one, seen in zip(
-            entered, candidates, self.run.glance(candidates), strict=True
-        ):
+        for finalist, seen in zip(entered, self.glance(entered), strict=True):
+            ident, genotype = finalist
             if seen.message:
-                self.refusals[finalist[0]] = seen.message
+                self.refusals[ident] = seen.message
             if seen.overall is not None and seen.overall.high > 1:
-                promising.append((finalist, one))
+                promising.append((finalist, candidate(self.run.subject, genotype)))
             else:
                 self.tried.append(finalist)
-                self._fell_short(finalist[0], seen.overall)
+                self._fell_short(ident, seen.overall)
         before = len(self.rejected_by)
         for begin in range(0, len(promising), SCREENED):
             if self.over or len(self.rejected_by) - before >= ENOUGH:

@@ -24,6 +24,8 @@ def next_step(store: Store, folder: Path) -> NextStep:
     winner = stored_winner(store)
     if winner is None:
         return NextStep(how_to_go_on(store, folder), "search further")
+    if winner.validation.provisional:
+        return NextStep(f"gi-cuda validate {run}", "look at it more closely")
     if store.load(f"minimized/{winner.ident}", Minimized) is None:
         return NextStep(f"gi-cuda minimize {run}", "leave out what does not pay")
     minimized = stored_minimized(store, winner.ident)

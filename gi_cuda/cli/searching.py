@@ -13,10 +13,16 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from gi_cuda.analyze.finalists import select_winner
+from gi_cuda.analyze.finalists import Finals, select_winner
 from gi_cuda.analyze.records import winner_record
 from gi_cuda.analyze.shortfall import stored_shortfall
-from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_refusal, what_it_takes
+from gi_cuda.analyze.winner import (
+    Winner,
+    how_to_go_on,
+    keep_winner,
+    stored_refusal,
+    what_it_takes,
+)
 from gi_cuda.backends.job_threads import meanwhile
 from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.clusters import Evaluating, Place
@@ -71,14 +77,22 @@ LEAST = 1 / 3
 PATIENCE = 6.0
 """Seconds after the end of its time in which a search may stop cleanly."""
 
-VALIDATING = 120.0
-"""Seconds that validating may take after a search whose time was up."""
+OVER, MOST_OVER = 0.2, 30.0
+"""By how much all may take longer than was said: a share of it, and so many seconds at most."""
+
+VALIDATING = 5.0
+"""Seconds that validating may always take."""
 
 _VALIDATES = "validating on the held-out cases"
 
 _NOTHING_YET = (
     "time is up, and no individual is evaluated yet: it takes its compiler that long, so give the"
     " search more (--time)"
+)
+
+_PROVISIONAL = (
+    "time was up after a short look at it: it is not yet measured in new processes, watched for"
+    " races and tried with other inputs"
 )
 
 _RUNG = 0.25
@@ -114,6 +128,14 @@ class Allowance:
             return None
         left = self.seconds - spent - VALIDATIONS * baseline
         return max(left, LEAST * self.seconds)
+
+    @property
+    def for_validation(self) -> float | None:
+        """Seconds that validating may take from now on; None: no limit."""
+        if self.seconds is None:
+            return None
+        longest = self.seconds + min(OVER * self.seconds, MOST_OVER)
+        return max(VALIDATING, longest - self.spent)
 
 
 def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
@@ -152,11 +174,13 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
             run = place.run
             over = end is End.STOPPED
             say_whole(console, f"time is up; go on with: {resume}" if over else str(end))
-        winner = _validated(run, VALIDATING if stop.late else None)
+        winner = _validated(run, allowed.for_validation)
     on = device_words(run.subject.backend, run.store.get("device"))
     if others := run.store.get("kinds", ()):
         on = " and ".join(others)
     print_winner(console, winner_record(winner, run.subject) if winner else None, on)
+    if winner and winner.validation.provisional:
+        say(console, _PROVISIONAL)
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
         short, refusal = stored_shortfall(run.store), stored_refusal(run.store)
@@ -189,19 +213,23 @@ def _evolve(place: Place, seconds: float | None, stop: Callable[[], bool]) -> En
 
 
 def _validated(run: Run, limit: float | None) -> Winner | None:
-    """Validate the best.
+    """Validate the best. Who gave the search a time waits no longer for that, and gets what a short
+    look said, where there was time for one.
 
     Args:
-        limit: who gave the search a time waits no longer than so many seconds for what comes after
-            it.
+        limit: seconds that it may take; None: as many as it takes.
     """
+    final = Finals(run)
     try:
         with _limited(limit), working(_VALIDATES):
-            return select_winner(run)
+            return select_winner(run, final)
     except _Overdue:
+        if winner := final.provisional:
+            keep_winner(run.store, winner)
+            return winner
         if refusal := stored_refusal(run.store):
             say(console, f"none of those that were looked at holds:\n  {refusal}")
-        say(console, f"the best is not validated: that takes over {VALIDATING:g} s. Do it with:")
+        say(console, "time is up, and the best is not validated. Do it with:")
         say_whole(console, f"  {command_line('validate', run.folder)}")
         raise typer.Exit(1) from None
 

@@ -172,6 +172,8 @@ class Validation:
         overall: geometric mean over the cases; None where it was not correct.
         cases: each case's own.
         watched: the cases on which a detector of races saw it, and found none.
+        provisional: whether it is known by a short look alone: the time was up before it was
+            measured in processes that ran nothing before and seen by the checks of winners.
     """
 
     correct: bool
@@ -179,6 +181,7 @@ class Validation:
     overall: SpeedUp | None = None
     cases: Mapping[str, SpeedUp] | None = None
     watched: tuple[str, ...] = ()
+    provisional: bool = False
 
     @property
     def faster(self) -> bool:

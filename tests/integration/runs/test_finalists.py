@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import ANY
 
 from gi_cuda.analyze.explain.untested import untested
-from gi_cuda.analyze.finalists import FINALISTS, finalists, select_winner
+from gi_cuda.analyze.finalists import FINALISTS, Finals, finalists, select_winner
 from gi_cuda.analyze.repair import changes_alone, paying, repaired, wrong_alone
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Changed, changes_of
@@ -74,6 +74,20 @@ def test_a_change_that_is_wrong_by_itself_is_found_out(tmp_path: Path, few_proce
         winner = select_winner(run)
         assert winner is not None
         assert winner.ident == 99
+
+
+def test_where_time_is_up_the_fastest_by_a_short_look_is_the_winner(tmp_path: Path) -> None:
+    subject = load_subject(whole(tmp_path / "whole"), "host")
+    with create_run(subject, tmp_path / "run", PLAN) as run:
+        final = Finals(run)
+        assert final.provisional is None
+        wrong, right = (run.subject.read(one) for one in (f"{GUARD} {WASTE}", WASTE))
+        final.glance([(1, wrong), (2, right), (3, run.subject.original)])
+        assert final.provisional is not None
+        assert (final.provisional.ident, final.provisional.genotype) == (2, WASTE)
+        assert final.provisional.validation.provisional
+        final.refusals[2] = "it races"
+        assert final.provisional is None
 
 
 @broad

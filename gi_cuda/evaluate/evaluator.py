@@ -14,6 +14,7 @@ from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import FirstRun, Rehearsal, Rehearsals
 from gi_cuda.evaluate.batches.ways import rehearsal_of
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
+from gi_cuda.evaluate.rendering import Renderers
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
 from gi_cuda.subject import Subject
@@ -41,12 +42,14 @@ class Evaluator:
         equipment: what batches are built and measured with.
         bounds: see :class:`Bounds`.
         memory: what earlier measurements say about later ones.
+        renderers: that individuals become sources in.
     """
 
     subject: Subject
     equipment: Equipment
     bounds: Bounds
     memory: PastResults = field(default_factory=PastResults)
+    renderers: Renderers | None = None
     _reference: Trial | None = None
     _rehearsals: Rehearsals = field(default_factory=Rehearsals)
     _how: tuple[Rehearsal | None] | None = None
@@ -67,6 +70,8 @@ class Evaluator:
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         """Render individuals with loop guards, as the search runs them, and preprocess them."""
         loops = self.bounds.loops
+        if self.renderers:
+            return self._trials(self.renderers.candidates(batch, loops), batch)
         sources = {ident: candidate(self.subject, one, loops) for ident, one in batch.items()}
         return self._trials(sources, batch)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.certification import Certification
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.other_data import OtherData
+from gi_cuda.evaluate.rendering import Renderers
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
 from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobody_knows
@@ -49,6 +50,7 @@ class Tools:
         watcher: looks on a processor at what a search on a GPU would breed of; None where there is
             no such thing, or no processor to spare.
         asking: asks on the GPU instead, where a processor takes too long.
+        renderers: that a search's individuals become sources in.
     """
 
     subject: Subject
@@ -59,6 +61,7 @@ class Tools:
     folder: Path
     session: Session
     certification: Certification
+    renderers: Renderers
     watcher: Elsewhere | None = None
     asking: Asking | None = None
 
@@ -95,7 +98,9 @@ class Tools:
             schedules=baseline.schedules,
             siblings=Siblings(baseline.siblings, baseline.limit),
         )
-        return Evaluator(self.subject, self.equipment(), Bounds(baseline.loops, sampling), past)
+        self.renderers.start()
+        bounds = Bounds(baseline.loops, sampling)
+        return Evaluator(self.subject, self.equipment(), bounds, past, self.renderers)
 
     def replicates(self, role: CaseRole, limit: float, name: str) -> Replicates:
         """What reads sources on the cases of one role.
@@ -184,8 +189,9 @@ def open_tools(
                 place = folder / "build" / "asked"
                 asked = subject, own, alone, place, 1, None, opened, all_unsettled
                 asking = Asking(*asked, in_one_turn=True)
+            renderers = opened.enter_context(closing(Renderers(subject)))
             given = subject, backend, compiler, uncached, pool, folder, session, checks
-            yield Tools(*given, watcher, asking)
+            yield Tools(*given, renderers, watcher, asking)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

@@ -118,7 +118,7 @@ def test_who_asks_for_it_gets_what_no_case_tests(run: Run, tmp_path: Path) -> No
         assert left_alone(store) == found
     (said,) = untested_words(found, allowed=True)
     assert said.startswith("evolving the code in kernel.cu")
-        assert said.endswith("(as --untested asks)")
+    assert said.endswith("(as --untested asks)")
 
 
 def test_a_case_that_gets_there_gives_the_changes_back(tmp_path: Path) -> None:

@@ -110,7 +110,11 @@ def _individuals(context: typer.Context, incomplete: str) -> list[str]:
     """Return the numbers of a run's best individuals."""
     from gi_cuda.runs.stored import open_store  # verbs without a run need not load it
 
-    with open_store(Path(context.params["run"])) as store:
+    words = [context.params.get("run"), *context.args]  # the line may end in an option
+    run = next((Path(one) for one in words if one and (Path(one) / RUN_FILE).is_file()), None)
+    if run is None:
+        return []
+    with open_store(run) as store:
         idents = [str(one.ident) for one, _ in store.best(_NAMED)]
     return [one for one in idents if one.startswith(incomplete)]
 

@@ -30,7 +30,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.runs.create import create_run, default_folder
 from gi_cuda.runs.stored import Plan, open_store
-from gi_cuda.search import DEFAULT, Settings, find_preset
+from gi_cuda.search import DEFAULT, Preset, Settings, find_preset, named_preset
 from gi_cuda.search.loop import Progress
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def evolve(
     backend: str = AUTO,
     level: str = "source",
     start: str | Path | None = None,
-    preset: str = DEFAULT,
+    preset: str | Preset = DEFAULT,
     settings: Settings | None = None,
     seed: int = 1,
     edits: str | None = None,
@@ -148,6 +148,7 @@ def evolve(
         level: what evolves: ``source`` or ``ptx``.
         start: a run on the same source whose winner to start from, as ``--from`` names it; by
             default the reference.
+        preset: its name as ``--preset`` takes it, or an object of your own.
         settings: the numbers of the search; by default the preset's own.
         edits: what may change, as ``--edits`` names it; by default what the preset changes.
         seconds: to search; then it stops cleanly, and validates what it has. Baseline and
@@ -161,6 +162,7 @@ def evolve(
             mended first.
     """
     set_one_thread()  # for the processes that it starts
+    preset = named_preset(preset)
     chosen = find_preset(preset, "preset")
     begun = None if start is None else predecessor(Path(start), Path(target))
     wanted = edits or chosen.edits

@@ -35,9 +35,6 @@ _VERBS = {
         "init": "Make a target of a CUDA source file, or copy an example.",
         "capture": "Make a target of what an application launches.",
         "check": "Is the target sound? Its baseline, noise, blind spots.",
-        "convert": "Write the source's grammar; say why a line may change.",
-        "mutate": "Draw random variants, as diffs or compiled.",
-        "try": "Evaluate edits that you have in mind.",
     },
     "Search": {
         "evolve": "Evolve a target; ends with a validated winner.",
@@ -46,9 +43,7 @@ _VERBS = {
     },
     "Look at a run": {
         "show": "What a run found: generations, individuals, winner.",
-        "history": "How a run came to its winner, with figures.",
-        "explain": "What each change of the winner does.",
-        "interactions": "How the winner's changes depend on each other.",
+        "explain": "What each change of the winner does, and where it is from.",
         "report": "A run, or several, as one page for a browser.",
         "compare": "Measure winners, patches, machine code side by side.",
     },
@@ -57,13 +52,24 @@ _VERBS = {
         "validate": "Does it hold on unseen inputs, under sanitizers?",
         "patch": "Write the winner as a verified patch or mail.",
     },
+    "Advanced": {
+        "convert": "Write the source's grammar; say why a line may change.",
+        "mutate": "Draw random variants, as diffs or compiled.",
+        "try": "Evaluate edits that you have in mind.",
+    },
     "This machine": {
-        "doctor": "What is there to compile and run with.",
-        "cache": "What is kept of compiled variants.",
+        "doctor": "What is there to compile and run with; the cache.",
     },
 }
 """What a user may want, with its verbs in the order in which they are needed and a line about each;
 each verb is a module of this package."""
+
+_FORMER = {
+    "history": ("explain", "--history"),
+    "interactions": ("explain", "--interactions"),
+    "cache": ("doctor", "--cache"),
+}
+"""Verbs that are an option of another one now. Each keeps its module; its old name still works."""
 
 _ARGUMENTS = {
     "TARGET": ("target", targets_here),
@@ -144,6 +150,12 @@ class _Verbs(TyperGroup):
         if args and args[0].endswith((".cu", ".cuh")):
             hint = f"to make a target of it: gi-cuda init {args[0]}"
             raise UserError("a command comes before a file", where=args[0], hint=hint)
+        for former, (verb, option) in _FORMER.items():
+            if args[:1] == [verb] and option in args:
+                args = [former, *(one for one in args[1:] if one != option)]
+                break
+            if args[:1] == [former] and not ctx.resilient_parsing:
+                print(f"`gi-cuda {former}` is now: gi-cuda {verb} {option}", file=sys.stderr)
         return super().resolve_command(ctx, args)
 
     def __init__(self, **settings: Any) -> None:
@@ -153,6 +165,8 @@ class _Verbs(TyperGroup):
                 self.commands[name] = _Unloaded(
                     name=name, callback=None, help=about, rich_help_panel=panel
                 )
+        for name in _FORMER:
+            self.commands[name] = _Unloaded(name=name, callback=None, hidden=True)
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _for_help(super().get_params(ctx))

@@ -29,7 +29,7 @@ def command(
     for line in (f"{cache.folder}:", *lines(usage)):
         say(console, line)
     if usage.entries:
-        say_next("gi-cuda cache --clear", "empty it")
+        say_next("gi-cuda doctor --cache --clear", "empty it")
 
 
 def lines(usage: Usage) -> list[str]:
@@ -46,5 +46,7 @@ def lines(usage: Usage) -> list[str]:
 
 def _refuse(said: str) -> None:
     raise UserError(
-        said, where=str(code_folder()), hint="empty it with `gi-cuda cache --clear`, or remove it"
+        said,
+        where=str(code_folder()),
+        hint="empty it with `gi-cuda doctor --cache --clear`, or remove it",
     )

@@ -89,9 +89,9 @@ def command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Prove that the unmodified kernel passes, that a copy of it measures as the same, and that a
-    variant broken on purpose is caught; run each value of each parameter by itself; leave out each
-    kernel and spoil each output; print the noise floor, and warn of what is doubtful."""
+    """Check that the unmodified kernel passes its own test, that an identical copy shows no
+    difference, and that a variant broken on purpose is caught; print the noise floor; run each
+    value of each parameter by itself; warn of what the tests would miss."""
     asked, backend = backend, chosen_backend(backend)
     say(console, where_words(backend))
     with scratch_folder() as folder, Steps(console) as tell:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import typer
 
@@ -17,10 +18,19 @@ from gi_cuda.report.as_json import FoundTools
 from gi_cuda.report.tables import WIDEST, say, say_whole
 
 
-def command(json: Json = False) -> None:
+def command(
+    cache: Annotated[
+        bool,
+        typer.Option(
+            "--cache", help="Instead, what is kept of compiled variants; --clear empties it."
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
     """Say what was found of compilers, driver, devices and tools, and how to install the rest.
 
     Ends with status 0 if at least one back end can be used, else with 1."""
+    del cache  # another module answers that
     findings = {name: list(backend_named(name).examine()) for name in BACKENDS}
     usable = usable_backends(findings)
     for line in lines(findings, console.width if console.is_terminal else WIDEST):

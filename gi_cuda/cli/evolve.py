@@ -31,7 +31,6 @@ from gi_cuda.cli.options import (
     TargetPath,
     Workers,
     cache_unless,
-    choice,
     chosen_backend,
     cores,
     devices_of,
@@ -71,7 +70,13 @@ def command(
         typer.Option("--run", help="Folder for the run; by default runs/<target>-<number>."),
     ] = None,
     preset: Annotated[
-        str, choice("--preset", PRESETS, f"How to search. {_PRESETS}.", "preset")
+        str,
+        typer.Option(
+            "--preset",
+            metavar="NAME|MODULE:NAME",
+            help=f"How to search. {_PRESETS}. MODULE:NAME is one of your own.",
+            autocompletion=lambda: list(PRESETS),
+        ),
     ] = DEFAULT,
     population: Annotated[
         int | None,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from gi_cuda.analyze.explain.explanation import explain, keep_explanations
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.cli.console import console, print_json, working
@@ -27,10 +31,19 @@ def command(
     individual: IndividualNumber = None,
     as_found: AsFound = False,
     no_cache: NoCache = False,
+    history: Annotated[
+        bool, typer.Option("--history", help="How the search came to it, as tables and figures.")
+    ] = False,
+    interactions: Annotated[
+        bool, typer.Option("--interactions", help="Which changes need each other, measured.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Explain the winner's changes one by one: the diff, the kinds of rules, what each is worth,
-    on which cases its place is executed, and what it changes in the compiled kernel."""
+    on which cases its place is executed, and what it changes in the compiled kernel.
+
+    --history and --interactions take options of their own: add --help."""
+    del history, interactions  # other modules answer these
     follow(run, target)
     with open_run(run, cache_unless(no_cache)) as opened:
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)

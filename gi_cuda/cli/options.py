@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -16,7 +16,7 @@ from gi_cuda.backends import cores as cores
 from gi_cuda.backends.compile.code_cache import CodeCache, open_cache
 from gi_cuda.backends.table import ALL, backend_named, resolved
 from gi_cuda.cli.console import aside
-from gi_cuda.errors import UserError
+from gi_cuda.errors import RUN_FILE, TARGET_FILE, UserError, folders_with
 from gi_cuda.grammar import EDIT_SETS, LEVELS
 
 MOST = 1_000_000
@@ -92,10 +92,47 @@ def chosen_backend(asked: str) -> str:
     return name
 
 
+def _completing(file: str) -> Callable[[str], list[str]]:
+    """Return what completes folders that hold a file, wherever they are."""
+
+    def complete(incomplete: str) -> list[str]:
+        typed = Path(incomplete)
+        inside = typed if incomplete.endswith("/") else typed.parent
+        found = folders_with(file, Path(), Path("runs"), Path("targets"), inside)
+        others = [f"{one}/" for one in sorted(inside.glob("*")) if one.is_dir()]
+        known = [one for one in found if one.startswith(incomplete) and one != "."]
+        return known or [one for one in others if one.startswith(incomplete)]
+
+    return complete
+
+
+def _individuals(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the numbers of a run's best individuals."""
+    from gi_cuda.runs.stored import open_store  # verbs without a run need not load it
+
+    words = [context.params.get("run"), *context.args]  # the line may end in an option
+    run = next((Path(one) for one in words if one and (Path(one) / RUN_FILE).is_file()), None)
+    if run is None:
+        return []
+    with open_store(run) as store:
+        idents = [str(one.ident) for one, _ in store.best(_NAMED)]
+    return [one for one in idents if one.startswith(incomplete)]
+
+
+_NAMED = 20
+
 TargetPath: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml.")
+    Path,
+    typer.Argument(
+        metavar="TARGET",
+        help="A target's folder, or its target.toml.",
+        autocompletion=_completing(TARGET_FILE),
+    ),
 ]
-RunPath: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+RunPath: TypeAlias = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="A run's folder.", autocompletion=_completing(RUN_FILE)),
+]
 MovedTarget: TypeAlias = Annotated[
     Path | None,
     typer.Option("--target", help="Where its target is now, if that was moved; it is remembered."),
@@ -139,7 +176,12 @@ Level: TypeAlias = Annotated[
 ]
 IndividualNumber: TypeAlias = Annotated[
     int | None,
-    typer.Option("--individual", max=LARGEST, help="This individual instead of the winner."),
+    typer.Option(
+        "--individual",
+        max=LARGEST,
+        help="This individual instead of the winner.",
+        autocompletion=_individuals,
+    ),
 ]
 AsFound: TypeAlias = Annotated[
     bool, typer.Option("--as-found", help="As the search found it, even if it was minimized.")

@@ -71,7 +71,7 @@ VALIDATIONS = 5.0
 """Validating takes so many times as long as the baseline, as a rule: 2 to 14 on an H200 with 16
 cores, with a median of 5, and 3 to 7 on two cores without."""
 
-LEAST = 1 / 3
+LEAST = 1 / 2
 """The share of the time that a search gets, however long the rest takes."""
 
 PATIENCE = 6.0

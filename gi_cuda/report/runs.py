@@ -10,6 +10,7 @@ from rich.text import Text
 from gi_cuda.analyze.listing import Listed, Standing
 from gi_cuda.backends.table import backend_named
 from gi_cuda.report.tables import table, whole
+from gi_cuda.results.speed_up import SpeedUp
 
 
 def runs_table(runs: Sequence[Listed]) -> Table:
@@ -18,10 +19,9 @@ def runs_table(runs: Sequence[Listed]) -> Table:
         "runs, the last one worked on below",
         *whole("run"),
         *("target", "when", "on", "gen"),
-        *whole("train", "held-out"),
-        "state",
+        *("train", "held-out", "state"),
         caption="gen: generations; train: speed-up of the best on the train cases; held-out: of the"
-        " winner on the held-out cases; both with 95 % interval",
+        " winner on the held-out cases, with 95 % interval",
     )
     for one in runs:
         when = f"{one.when:%Y-%m-%d %H:%M}"
@@ -32,7 +32,12 @@ def runs_table(runs: Sequence[Listed]) -> Table:
     return rows
 
 
+def _folded(one: SpeedUp | None) -> str:
+    """Return a speed-up with its interval below it, so that a terminal of 80 columns has room."""
+    return str(one).replace(" [", "\n[") if one else ""
+
+
 def _cells(one: Standing) -> list[str]:
-    best, winner = one.best or "none is faster", one.winner or ""
+    best = f"{one.best.value:.3f}" if one.best else "none"
     on = one.device if backend_named(one.backend).gpu else f"{one.device}, a CPU"
-    return [one.target, on, f"{one.done} of {one.planned}", str(best), str(winner), one.state]
+    return [one.target, on, f"{one.done} of {one.planned}", best, _folded(one.winner), one.state]

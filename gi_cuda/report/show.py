@@ -61,10 +61,10 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
     """
     shown = [o for o in _COLUMNS if any(g.outcomes.get(o) for g in generations)]
     title = (
-        "generations: children made, those with the genes or the text of others, the share of the"
-        " rest that compiled, and what became of it"
+        "generations: individuals made, duplicates by genotype and by text, the share of the others"
+        " that compiled, and their outcomes"
     )
-    headings = ["gen", "made", "same\ngenes", "same\ntext", "built", *(_COLUMNS[o] for o in shown)]
+    headings = ["gen", "made", "dup.\ngeno", "dup.\ntext", "comp.", *(_COLUMNS[o] for o in shown)]
     caption = f"best: its speed-up; {BY_WHAT_IS_SURE}"
     rows = table(title, *right(*headings, "best"), caption=caption, between=1)
     for generation, ratio in zip(generations, best, strict=True):

@@ -7,13 +7,12 @@ from itertools import groupby
 
 from gi_cuda.evaluate.checks.coverage import lines_said
 from gi_cuda.grammar import Untested, UntestedRule, Why
-from gi_cuda.report.tables import counted
 
 _WORDS = {
-    Why.UNREACHED: "that no case reaches",
-    Why.NEVER_TRUE: "of conditions that no case makes true",
-    Why.NEVER_FALSE: "of conditions that no case makes false",
-    Why.NEVER_AGAIN: "of steps of loops that no case takes round again",
+    Why.UNREACHED: ("code", "no case reaches {it}"),
+    Why.NEVER_TRUE: ("condition", "no case makes {it} true"),
+    Why.NEVER_FALSE: ("condition", "no case makes {it} false"),
+    Why.NEVER_AGAIN: ("loop", "no case repeats {it}"),
 }
 
 
@@ -30,25 +29,27 @@ def untested_words(untested: Untested | None, *, allowed: bool) -> Iterator[str]
         yield f"which changes no case tests is not known, so that all are made: {untested.reason}"
     if not untested.rules:
         return
+    verb = "evolving" if allowed else "not evolving"
     kinds = "; ".join(
-        f"{sum(one.why is why for one in untested.rules.values())} {words}"
-        f" ({_where([one for one in untested.rules.values() if one.why is why])})"
-        for why, words in _WORDS.items()
-        if any(one.why is why for one in untested.rules.values())
+        f"{verb} {_where(noun, some)}: {why_words.format(it=_it(noun, some))}"
+        for why, (noun, why_words) in _WORDS.items()
+        if (some := [one for one in untested.rules.values() if one.why is why])
     )
-    rules = counted(len(untested.rules), "rule")
-    if allowed:
-        yield f"changes of {rules} are made although no case tests them (--untested): {kinds}"
-    else:
-        yield (
-            f"changes of {rules} are left out, since no case tests them: {kinds}: add a case that"
-            " does, or give --untested"
-        )
+    hint = "as --untested asks" if allowed else "to test it, add a case; to evolve it: --untested"
+    yield f"{kinds} ({hint})"
 
 
-def _where(rules: list[UntestedRule]) -> str:
+def _where(noun: str, rules: list[UntestedRule]) -> str:
+    """Return the rules as "the conditions in kernel.cu on lines 20, 23"."""
     rules.sort(key=lambda one: (one.file, one.line))
-    return ", ".join(
-        f"{file} {lines_said([one.line for one in several])}"
+    plural = "s" if _it(noun, rules) == "them" else ""
+    places = ", ".join(
+        f"{file} on {lines_said([one.line for one in several])}"
         for file, several in groupby(rules, lambda one: one.file)
     )
+    return f"the {noun}{plural} in {places}"
+
+
+def _it(noun: str, rules: list[UntestedRule]) -> str:
+    several = len({(one.file, one.line) for one in rules}) > 1
+    return "them" if several and noun != "code" else "it"

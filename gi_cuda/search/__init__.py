@@ -3,7 +3,7 @@
 from gi_cuda.search.breeding import Child, FitnessEvaluator, Offspring, Tabu, breed
 from gi_cuda.search.preset import Preset, Settings, Strategy
 from gi_cuda.search.recipes import Member, Origin
-from gi_cuda.search.strategies import DEFAULT, PRESETS, find_preset
+from gi_cuda.search.strategies import DEFAULT, PRESETS, find_preset, named_preset
 
 __all__ = [
     "DEFAULT",
@@ -19,4 +19,5 @@ __all__ = [
     "Tabu",
     "breed",
     "find_preset",
+    "named_preset",
 ]

@@ -100,11 +100,18 @@ class Outcome:
         """What is wrong with it, for people; "" where it passes."""
         return "" if self.trouble is None else f"its trial fails: {self.trouble}"
 
+    def _mended(self) -> Iterator[str]:
+        """Say what was mended, with the sizes that it came to."""
+        extents = self.proposal.extents
+        sizes = ", ".join(f"{one.name} = {one.train}" for one in extents if not one.blocks)
+        for said in dict.fromkeys(self.done):
+            how = {"smaller sizes": "reduced", "larger sizes": "enlarged"}.get(said)
+            yield f"sizes were {how} to {sizes}" if how and sizes else f"mended: {said}"
+
     def lines(self) -> Iterator[str]:
         """What was found out, for people."""
-        done = "; ".join(self.done)
         if self.trouble is None:
-            yield "it ran on the host back end, and passes" + (f", after: {done}" if done else "")
+            yield "; ".join(["it ran on the host back end, and passes", *self._mended()])
             if self.reached is not None and self.reached.statements < self.reached.of:
                 left, of = self.reached.of - self.reached.statements, self.reached.of
                 yield f"  its cases do not reach {left} of {of} statements: check says which"
@@ -118,8 +125,8 @@ class Outcome:
             yield f"it cannot be tried on the host back end: {self.trouble}"
         else:
             yield f"it ran on the host back end, and does not pass: {self.trouble}"
-        if done:
-            yield f"  tried: {done}"
+        if self.done:
+            yield f"  tried: {'; '.join(self.done)}"
         yield f"  {self.trouble.remedy}"
 
 

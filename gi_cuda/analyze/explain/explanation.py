@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -139,8 +140,9 @@ def describe(subject: Subject, change: Change) -> str:
         return known.format(function=rule.function) if known else _from_idea(subject, donor or "")
     if text is not None and rule.type.special:
         return _special(rule, subject.grammar.text(place), text)
-    other = text or ("" if donor is None else _donor(place, donor))
-    return change.words.source.format(place=_type(place), donor=other)
+    other = text or ("" if donor is None else _donor(subject, place, donor))
+    line = _line(subject, place)
+    return change.words.source.format(place=_the(rule, line), donor=other, line=line)
 
 
 def _from_idea(subject: Subject, donor: str) -> str:
@@ -163,14 +165,23 @@ def _special(rule: Rule, own: str, text: str) -> str:
     return f"replaces {replaced} by {text}"
 
 
-def _type(name: str) -> str:
-    kind = type_of(name)
-    return kind.kind.words if kind else name
+def _line(subject: Subject, name: str) -> str:
+    rule = subject.grammar.rule(name)
+    return f"line {rule.line}" + (
+        f" of {rule.file}" if rule.file != subject.grammar.source.name else ""
+    )
 
 
-def _donor(place: str, donor: str) -> str:
+def _the(rule: Rule, line: str) -> str:
+    """Return which rule it is: "the statement on line 43"."""
+    words = re.sub(r"^(an?|the) ", "", rule.type.kind.words)
+    return f"the {words} on {line}"
+
+
+def _donor(subject: Subject, place: str, donor: str) -> str:
+    line = _line(subject, donor)
     same = type_of(place) is type_of(donor)
-    return "another one" if same else _type(donor)
+    return f"a copy of {line if same else _the(subject.grammar.rule(donor), line)}"
 
 
 def _worth(run: Run, winner: ChosenIndividual, changed: Changed) -> Sequence[KeptChange]:

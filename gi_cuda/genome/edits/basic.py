@@ -97,7 +97,7 @@ class Insert(Edit):
     operation = Operation.INSERT
     words = Words(
         "to insert b before it",
-        "inserts {donor} before {place}",
+        "inserts {donor} before {line}",
         "copies an instruction before {place}",
         ("before", "a copy of"),
         "moves an instruction before {place}",

@@ -62,7 +62,8 @@ class Example(NamedTuple):
 
 
 class Words(NamedTuple):
-    """How a kind of edit is spoken of; ``{place}`` and ``{donor}`` are its rules in words.
+    """How a kind of edit is spoken of; ``{place}`` and ``{donor}`` are its rules in words, and
+    ``{line}`` is the line of its place.
 
     Attributes:
         purpose: what one writes it for, with rules a and b, such as "to insert b before it".

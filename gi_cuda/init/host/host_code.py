@@ -26,6 +26,7 @@ from gi_cuda.init.host.host import (
 )
 from gi_cuda.init.host.host_calls import value_of_call
 from gi_cuda.init.host.host_extents import DEPTH, LISTS, extent_of, named_extent
+from gi_cuda.init.host.initialized import member_in_list
 from gi_cuda.init.host.instantiated import instantiated
 from gi_cuda.init.host.sizeof import items, operand
 from gi_cuda.init.kernel.count_names import is_count_name
@@ -151,7 +152,7 @@ class Resolver:
     def other_names(self, name: str) -> Iterator[str]:
         """The variables that one, or a member, is set to: that to which it is, and so on."""
         for _ in range(DEPTH):
-            value = self.value(name)
+            value = self._set_to(name)
             if value is None or without_casts(value).type != "identifier":
                 return
             name = self.code.of(without_casts(value))
@@ -195,8 +196,18 @@ class Resolver:
 
     def number_of(self, name: str) -> int | float | None:
         """The number that a variable, or a member, is set to."""
-        value = self.value(name)
+        value, (whole, _, path) = self._set_to(name), name.partition(".")
+        if value is None and path and (caller := self.passed(whole)) is not None:
+            return caller[0].number_of(f"{self.code.of(caller[1]).strip()}.{path}")
         return self._preset(name) if value is None else self.number(value)
+
+    def _set_to(self, name: str) -> Node | None:
+        """What a variable, or a member, is set to, be it in a list for the whole struct."""
+        whole, _, path = name.partition(".")
+        kind, given = self.locals.declared.get(whole), self.value(whole)
+        if (value := self.value(name)) is not None or not (path and kind and given is not None):
+            return value
+        return member_in_list(self.code, self._host.classes, self._type(kind), given, path)
 
     def _preset(self, name: str) -> int | float | None:
         """The number that a member is where nothing sets it: that of its class."""

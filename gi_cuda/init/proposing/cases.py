@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -68,12 +69,68 @@ def every_case(extents: Sequence[Extent], second: Second) -> tuple[CaseSizes, ..
         CaseSizes(LARGE, TRAIN, True, tuple(one.device for one in extents)),
         CaseSizes(LARGE_HELD_OUT, HELD_OUT, True, tuple(held_out_on_device(extents))),
     ]
+    first[1] = _padded_alike(extents, first[0], first[1])
     if second is Second.NONE:
         return tuple(first)
     found = []
     for one in first:
-        found += [one, replace(one, name=f"{one.name}-2", sizes=_less(extents, one, second))]
+        other = replace(one, name=f"{one.name}-2", sizes=_less(extents, one, second))
+        found += [one, other]
+    found[3] = _padded_alike(extents, found[1], found[3], found[2].sizes)
     return tuple(found)
+
+
+def _padded_alike(
+    extents: Sequence[Extent],
+    train: CaseSizes,
+    held_out: CaseSizes,
+    most: Sequence[int] | None = None,
+) -> CaseSizes:
+    """Return a held-out case whose sizes are padded as those of a train case, whatever the block:
+    else another block is faster on one of them by its padding alone.
+
+    Args:
+        most: what its sizes may be; None: anything.
+    """
+    sizes = list(held_out.sizes)
+    for n, one in enumerate(extents):
+        if _is_free(one):
+            sizes[n] = alike_padding(train.sizes[n], sizes[n], most[n] if most else None)
+    return replace(held_out, sizes=tuple(sizes))
+
+
+_EDGES = (8, 16, 32)
+"""Threads along one axis of a block for which small sizes are padded by much."""
+
+_NEGLIGIBLE = 0.05
+"""Blocks whose padding differs by so little between two sizes are as fast on either."""
+
+
+def padding(size: int, edge: int) -> float:
+    """Return how many times as many threads as items there are along an axis."""
+    return -(-size // edge) * edge / size
+
+
+def alike_padding(train: int, held_out: int, most: int | None = None) -> int:
+    """Return the size nearest to a held-out one that blocks pad as they do the train one, and that
+    is another one; the held-out one where there is none. ``alike_padding(39, 30)`` is 38: blocks of
+    8, 16 and 32 have 40, 48 and 64 threads for either.
+
+    Args:
+        most: that it may be; None: twice the larger one.
+    """
+
+    def off(size: int) -> float:
+        return max(abs(math.log(padding(train, e) / padding(size, e))) for e in _EDGES)
+
+    if off(held_out) <= _NEGLIGIBLE:
+        return held_out
+    whole = (train | held_out) & -(train | held_out)  # a power of two that divides both
+    last = 2 * max(train, held_out) if most is None else most
+    least = max(1, min(train, held_out) // 2 // whole) * whole
+    near = range(least, last + 1, whole)
+    fit = [one for one in near if one != train and off(one) <= _NEGLIGIBLE]
+    return min(fit, key=lambda one: abs(one - held_out), default=held_out)
 
 
 def held_out_on_device(extents: Sequence[Extent]) -> list[int]:

@@ -204,7 +204,7 @@ def _missing(run: WholeRun) -> Iterator[str]:
             f" gi-cuda explain {folder}, then this page again."
         )
     if run.interactions is None and len(run.changes) > 1:
-        yield f"How they depend on each other: gi-cuda interactions {folder}"
+        yield f"How they depend on each other: gi-cuda explain {folder} --interactions"
 
 
 def _facts(run: WholeRun) -> Iterator[tuple[str, str]]:

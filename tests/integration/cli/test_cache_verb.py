@@ -63,7 +63,7 @@ def test_looked_at_and_emptied(command: Command, tmp_path: Path) -> None:
     said = command("cache").stdout
     assert str(tmp_path / "cache" / "gi-cuda" / "code") in said
     assert "of at most 100 MiB" in said
-    emptied = command("cache", "--clear")
+    emptied = command("doctor", "--cache", "--clear")
     assert (emptied.returncode, emptied.stderr) == (0, "")
     assert asked(command) == (0, 0)
     assert "0 entries" in command("cache").stdout
@@ -87,8 +87,8 @@ def test_a_damaged_cache(command: Command, tmp_path: Path) -> None:
     assert "going on without it" in said
     looked = command("cache")
     assert looked.returncode == 2
-    assert "gi-cuda cache --clear" in looked.stderr
-    assert command("cache", "--clear").returncode == 0
+    assert "gi-cuda doctor --cache --clear" in looked.stderr
+    assert command("doctor", "--cache", "--clear").returncode == 0
     assert asked(command) == (0, 0)
 
 

@@ -324,7 +324,7 @@ def test_masks_that_leave_out_their_callers_are_done_as_devices_do(tmp_path: Pat
     )
     write(tmp_path, {"k.cu": text})
     done = init(tmp_path)
-    assert f"{PASSES}, after: masks taken as devices do" in done.stdout
+    assert f"{PASSES}; mended: masks taken as devices do" in done.stdout
     target = (tmp_path / "target" / "target.toml").read_text()
     assert '[warps]\nmasks = "device"' in target
     assert "# confirm: k, line 3: thread (16,0,0) of block (0,0,0)" in target
@@ -378,7 +378,7 @@ def test_roots_get_numbers_that_they_are_defined_for(tmp_path: Path) -> None:
         " b[threadIdx.x] = sqrtf(a[threadIdx.x] - 1);\n}\n"
     )
     write(tmp_path, {"k.cu": text})
-    assert f"{PASSES}, after: real numbers from 1 to 2" in init(tmp_path).stdout
+    assert f"{PASSES}; mended: real numbers from 1 to 2" in init(tmp_path).stdout
 
 
 def test_texture_references_are_said_to_be_gone(tmp_path: Path) -> None:

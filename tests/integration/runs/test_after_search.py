@@ -79,7 +79,7 @@ def test_what_is_left_is_shown(run: Path) -> None:
     assert re.match(r"individual \d+, minimized, speed-up on held-out cases \d", rest)
     assert "\nas the search found it: " in rest
     changes, diff = rest.partition("its changes:\n")[2].split("individual", 1)
-    assert changes == f"  {WASTE}\n    deletes a statement\n"
+    assert changes == f"  {WASTE}\n    deletes the statement on line 27\n"
     assert "CHECKED" not in diff
     assert diff.endswith(f"  gi-cuda validate {run}\n")
 
@@ -202,7 +202,7 @@ def test_history_tells_where_changes_were_found(run: Path, finished: Any) -> Non
 def test_explain_shows_each_change_in_context(run: Path, finished: Any) -> None:
     done = gi_cuda("explain", run, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
-    assert f"  {WASTE}\n   deletes a statement\n" in done.stdout
+    assert f"  {WASTE}\n   deletes the statement on line 27\n" in done.stdout
     assert "its place is executed on: train, held-out" in done.stdout
     assert re.search(r"^- +waste \+= tile\[i % BLOCK\] / ", done.stdout, re.M)
 

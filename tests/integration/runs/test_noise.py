@@ -11,8 +11,10 @@ import pytest
 
 from benchmarks.honesty import COPY
 from gi_cuda.analyze.finalists import select_winner
+from gi_cuda.analyze.validate.looks import failed_looks, look_at_held_out
 from gi_cuda.backends.protocol.requests import SharedMeasurement
 from gi_cuda.backends.workers.pool import Task
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.stored import Plan
@@ -87,3 +89,8 @@ def test_where_nothing_can_be_gained_no_winner_is_found(tmp_path: Path) -> None:
         assert len(found) == 30
         assert all(one.right and not one.selectable for one in found)
         assert select_winner(run) is None
+        # What is measured on the held-out cases and fails is counted, by whoever asks.
+        one = candidate(run.subject, run.subject.read("TAG=7"))
+        _, found, failed = look_at_held_out(run, [one])
+        assert [each.correct for each in found] == [True]
+        assert failed == failed_looks(run) == 1

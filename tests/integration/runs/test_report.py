@@ -89,7 +89,7 @@ def test_changes_are_sentences_and_the_noise_is_what_a_winner_must_beat(
 ) -> None:
     text, told = page_of(run, output=tmp_path / "page.html"), whole_run(run)
     data, shown_noise = data_of(text), said(told).noise
-    assert data["sentences"][WASTE] == "deletes a statement"
+    assert data["sentences"][WASTE] == "deletes the statement on line 27"
     assert told.record.winner is not None
     (bar,) = said(told).bars
     floor = told.record.noise_floor

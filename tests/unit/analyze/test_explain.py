@@ -78,7 +78,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
     [
         ("<pragma_two.cu_3><pragma_K9>", "adds #pragma unroll 9 before a loop"),
         ("<pragma_two.cu_6><pragma_K9>", "replaces the unrolling of a loop by #pragma unroll 9"),
-        ("<pragma_two.cu_6>", "deletes the unrolling of a loop"),
+        ("<pragma_two.cu_6>", "deletes the unrolling of a loop on line 6"),
         (
             "<optrestrict_two.cu_2><optrestrict_K>",
             "adds __restrict__ to the pointers of bare",
@@ -108,13 +108,16 @@ def test_what_was_not_there_is_added(subject: Subject, edit: str, said: str) -> 
 def test_every_kind_of_edit_is_described(subject: Subject, kind: type[Edit]) -> None:
     place, donor = "_two.cu_3", "_two.cu_7"
     if kind.operator is None:
-        said = kind.words.source.format(place="a statement")
-        assert describe(subject, kind(place)) == said
+        said = describe(subject, kind(place))
     else:
-        said = kind.words.source.format(place="a statement", donor="another one")
-        assert describe(subject, kind(place, donor)) == said
-        assert "another one" in said
-    assert "a statement" in said
+        said = describe(subject, kind(place, donor))
+        assert "a copy of line 7" in said
+    assert said.endswith("line 3") or "the statement on line 3" in said
+
+
+def test_an_insertion_says_both_lines(subject: Subject) -> None:
+    (change,) = subject.read("<_two.cu_3>+<_two.cu_7>").edits
+    assert describe(subject, change) == "inserts a copy of line 7 before line 3"
 
 
 @pytest.mark.parametrize(

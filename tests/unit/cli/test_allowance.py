@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.cli.searching import Allowance
+from gi_cuda.cli.options import read_time
+from gi_cuda.cli.searching import Allowance, time_for
+from gi_cuda.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,31 @@ def test_a_search_gets_what_preparing_and_validating_leave(seconds, spent, basel
 
 def test_without_a_limit_a_search_has_none() -> None:
     assert Allowance(None).for_search(9, 9) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "seconds"),
+    [
+        ("90", 90),
+        ("40s", 40),
+        ("10m", 600),
+        ("1h", 3600),
+        ("1.5h", 5400),
+        (" 2 m", 120),
+        (7.5, 7.5),
+    ],
+)
+def test_a_time_has_a_unit(typed: str | float, seconds: float) -> None:
+    assert read_time(typed) == seconds
+
+
+@pytest.mark.parametrize("typed", ["", "m", "-1", "1d", "4x", "1:30"])
+def test_what_is_no_time_is_refused(typed: str) -> None:
+    with pytest.raises(UserError, match="is not a time"):
+        read_time(typed)
+
+
+def test_a_plain_search_ends_and_one_with_generations_ends_with_these() -> None:
+    assert (time_for(None, None, "host"), time_for(None, None, "cuda")) == (300, 600)
+    assert time_for(None, 20, "host") is None
+    assert time_for(7, 20, "host") == 7

@@ -14,6 +14,11 @@ from typer.testing import CliRunner
 
 import gi_cuda.cli
 from gi_cuda.cli import app
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.generation import Individual, Tally
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.store import Store, Tabued
 
 SLOW = ("numpy", "pydantic", "matplotlib", "tree_sitter", "scipy", "lark")
 
@@ -38,7 +43,7 @@ def test_each_module_with_a_command_is_a_verb() -> None:
     folder = Path(gi_cuda.cli.__file__).parent
     modules = [path.stem for path in folder.glob("*.py") if "\ndef command(" in path.read_text()]
     named = {gi_cuda.cli._MODULES.get(verb, verb) for verb in VERBS}
-    assert set(modules) == named
+    assert set(modules) == named | set(gi_cuda.cli._FORMER)
     assert all(import_module(f"gi_cuda.cli.{one}").command for one in modules)
 
 
@@ -70,6 +75,17 @@ def test_help_is_a_verb_too() -> None:
         assert asked.output == done.output
 
 
+@pytest.mark.parametrize("former", gi_cuda.cli._FORMER)
+def test_a_verb_that_became_an_option_works_by_both_names(former: str) -> None:
+    verb, option = gi_cuda.cli._FORMER[former]
+    old, new = (CliRunner().invoke(app, [*one, "--help"]) for one in ([former], [verb, option]))
+    assert new.exit_code == old.exit_code == 0
+    assert new.stdout == old.stdout
+    assert old.stderr == f"`gi-cuda {former}` is now: gi-cuda {verb} {option}\n"
+    assert new.stderr == ""
+    assert option in CliRunner().invoke(app, [verb, "--help"]).stdout
+
+
 def test_a_mistyped_verb_gets_a_suggestion() -> None:
     done = CliRunner().invoke(app, ["shwo", "runs/one"])
     assert done.exit_code == 2
@@ -84,9 +100,24 @@ def test_a_mistyped_verb_gets_a_suggestion() -> None:
         ("gi-cuda evolve --backend nothing --level p", {"ptx"}),
         ("gi-cuda patch --format m", {"mail"}),
         ("gi-cuda init --example tissue_s", {"tissue_spread"}),
+        ("gi-cuda check ", {"targets/one"}),
+        ("gi-cuda show ru", {"runs/one-1"}),
+        ("gi-cuda patch runs/one-1 --individual ", {"1"}),
+        ("gi-cuda show tar", {"targets/"}),
     ],
 )
-def test_shells_complete_verbs_and_values(typed: str, offered: set[str]) -> None:
+def test_shells_complete_verbs_values_targets_runs_and_individuals(
+    typed: str, offered: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("targets/one", "runs/one-1"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "targets/one/target.toml").write_text("")
+    with Store(tmp_path / "runs/one-1/run.db", create=True) as store:
+        one = Individual(1, 0, "<_kernel.cu_1>", b"1", None, "random", ())
+        store.add_generation(0, Tally(1), [one], Tabued())
+        faster = Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.9, 0.89, 0.91)
+        store.add_evaluation(1, faster)
     words = typed.split(" ")
     environment = {
         "_GI_CUDA_COMPLETE": "complete_bash",

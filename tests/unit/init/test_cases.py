@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.init.kernel.sizes import Extent
-from gi_cuda.init.proposing.cases import Second, cases, every_case, second_of
+from gi_cuda.init.proposing.cases import (
+    Second,
+    alike_padding,
+    cases,
+    every_case,
+    padding,
+    second_of,
+)
 
 FREE = (Extent("w", True, 121, 75, 1024), Extent("h", True, 90, 102, 1024))
 WHOLE = (Extent("n", True, 8192, 4096, 1 << 20),)
@@ -31,6 +38,23 @@ def test_two_cases_of_each_role_on_each_back_end_and_no_two_of_a_size() -> None:
     for axis in range(2):
         on_host = [one.sizes[axis] for one in found if not one.device]
         assert len(set(on_host)) == 4
+
+
+@given(st.integers(2, 400), st.integers(2, 400))
+def test_blocks_pad_held_out_sizes_as_they_pad_train_ones(train: int, held_out: int) -> None:
+    found = alike_padding(train, held_out)
+    off = [abs(math.log(padding(train, e) / padding(found, e))) for e in (8, 16, 32)]
+    assert max(off) <= 0.05 or found == held_out
+    assert max(off) <= 0.05 or train < 100
+    assert found % 2 == 0 or train % 2 or held_out % 2
+
+
+def test_a_block_of_8_gains_nothing_by_padding_on_the_train_case_alone() -> None:
+    for held_out in (30, 28):
+        found = alike_padding(39, held_out)
+        gains = [(padding(n, 16) / padding(n, 8)) ** 2 for n in (39, found)]
+        assert gains[0] == pytest.approx(gains[1], rel=0.05)
+        assert found != 39
 
 
 def test_the_second_case_has_about_half_of_the_data_in_odd_sizes() -> None:

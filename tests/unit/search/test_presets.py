@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.search import DEFAULT, PRESETS, find_preset
+from gi_cuda.search import DEFAULT, PRESETS, find_preset, named_preset
+from gi_cuda.search.history import History
 from gi_cuda.search.strategies import adaptive, barracuda, presets_of
 from gi_cuda.subject import Compiled, Subject
 
@@ -35,6 +36,40 @@ def test_moves_and_swaps_are_as_frequent_as_the_language_asks_for_unless_a_prese
     assert barracuda.PRESET.vary(gevo).rates == replace(barracuda.PAPER, pairs=1 / 3)
     own = replace(barracuda.PRESET, rates=replace(barracuda.PAPER, pairs=0.5))
     assert own.vary(gevo).rates.pairs == 0.5
+
+
+def in_docs() -> str:
+    """The example of the documentation."""
+    page = Path(__file__).parents[3] / "docs/how-to/compare-your-own-search.md"
+    return page.read_text().split("```python\n")[1].split("```")[0]
+
+
+def test_a_preset_of_a_module_in_the_folder_is_found_as_the_documentation_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: Subject
+) -> None:
+    (tmp_path / "own_search.py").write_text(in_docs())
+    monkeypatch.chdir(tmp_path)
+    before = list(sys.path)
+    found = find_preset("own_search:PRESET", "--preset")
+    assert found.name == "shallow"
+    assert sys.path == before
+    assert named_preset(found) == "own_search:PRESET"
+    history = History(found.vary(scale), 1, set(), lambda _: ())
+    recipes = found.strategy(found.settings).recipes(history, random.Random(1))
+    assert len(recipes) == found.settings.population
+    for name, said in (
+        ("own_search:OTHER", "own_search has no preset 'OTHER'"),
+        ("no_such_module:PRESET", "no_such_module cannot be imported"),
+        ("nothing", "there is no preset 'nothing'"),
+    ):
+        with pytest.raises(UserError, match=said):
+            find_preset(name, "--preset")
+
+
+def test_a_preset_that_is_an_object_is_found_by_its_name_in_this_process() -> None:
+    own = replace(barracuda.PRESET, name="an object")
+    assert find_preset(named_preset(own), "") is own
+    assert named_preset(barracuda.PRESET) == named_preset("barracuda") == "barracuda"
 
 
 def test_a_user_may_ask_for_other_sizes() -> None:
@@ -75,7 +110,8 @@ def test_a_name_that_no_preset_has() -> None:
     assert find_preset("random", "--preset") is PRESETS["random"]
     with pytest.raises(UserError, match="no preset 'barracudda'") as caught:
         find_preset("barracudda", "--preset")
-    assert caught.value.hint == f"one of: {', '.join(PRESETS)}"
+    own = "MODULE:NAME for one of your own"
+    assert caught.value.hint == f"one of: {', '.join(PRESETS)}; or {own}"
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_buffers_grow_to_where_more_blocks_go() -> None:
     found = with_several_blocks(Outcome(before, None), kernel.attempt, math.inf)
     assert changes(before, found.proposal) == {
         "n": (200, 160, 1 << 20),
-        "b.elements": "n + 96",
+        "b.elements": "n + 88",
         "b.grown": "n",
     }
 

@@ -25,7 +25,7 @@ from tests.unit.trial.proposals import (
     tried,
 )
 
-M = size("m", 30, 50, 64)
+M = size("m", 30, 60, 64)
 BLOCKS = size("blocks", 64, 48, 8192, blocks=True, passed=False)
 BY_POISON = Beyond(4 * (2**32 - POISON), 0, 0)
 """An index that is poison leads this far in front of a buffer of ``float``."""
@@ -42,12 +42,12 @@ GROWN: dict[str, tuple[tuple[Part, ...], Beside, Changes]] = {
     "a multiple of the size": ((N, A, B), each(4 * 10007, 4 * 7777), {"a": "n * 2"}),
     "an element for each combination of sizes": (
         (N, M, buffer("a", elements="n"), B),
-        each(4 * 10007 * 29, 4 * 7777 * 49),
+        each(4 * 10007 * 29, 4 * 7777 * 59),
         {"a": "m * n"},
     ),
     "an element for each thread": (
         (N, M, buffer("a", elements="m"), B),
-        each(4 * (10112 - 30), 4 * (7808 - 50)),
+        each(4 * (10112 - 30), 4 * (7808 - 60)),
         {"a": "((n + 128 - 1) / 128) * 128"},
     ),
     "a number stays a number": (

@@ -126,16 +126,20 @@ class Allowance:
         """
         if self.seconds is None:
             return None
-        left = self.seconds - spent - VALIDATIONS * baseline
-        return max(left, LEAST * self.seconds)
+        wanted = max(self.seconds - spent - VALIDATIONS * baseline, LEAST * self.seconds)
+        return max(0.0, min(wanted, _longest(self.seconds) - spent))
 
     @property
     def for_validation(self) -> float | None:
         """Seconds that validating may take from now on; None: no limit."""
         if self.seconds is None:
             return None
-        longest = self.seconds + min(OVER * self.seconds, MOST_OVER)
-        return max(VALIDATING, longest - self.spent)
+        return max(VALIDATING, _longest(self.seconds) - self.spent)
+
+
+def _longest(seconds: float) -> float:
+    """The seconds that a command may take which is given some."""
+    return seconds + min(OVER * seconds, MOST_OVER)
 
 
 def search(run: Run, allowed: Allowance, where: Evaluating) -> None:

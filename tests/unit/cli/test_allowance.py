@@ -14,8 +14,9 @@ from gi_cuda.errors import UserError
     [
         (100, 8, 7, 57),  # five baselines to validate
         (100, 2, 7, 63),  # resumed: the baseline was made before
-        (30, 9, 9, 10),  # a third at least
-        (30, 60, 60, 10),
+        (30, 9, 9, 15),  # half at least
+        (30, 30, 9, 6),  # as long as all is over by no more than a fifth
+        (30, 60, 60, 0),
         (0, 5, 5, 0),
     ],
 )

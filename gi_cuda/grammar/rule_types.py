@@ -186,6 +186,12 @@ class RuleType(StrEnum):
         "power",
         _transformation("powers in a function", {"power_K": "writes out powers in {function}"}),
     )
+    SINGLE = (
+        "single",
+        _transformation(
+            "double precision in a function", {"single_K": "computes in float in {function}"}
+        ),
+    )
     RECIP = (
         "recip",
         _transformation(

@@ -1,4 +1,4 @@
-"""Kernels with reciprocals and powers written out give the answers of the original."""
+"""Kernels with reciprocals, powers and float literals give the answers of the original."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 
-FAMILIES = {RuleType.RECIP: "recip_K", RuleType.POWER: "power_K"}
+FAMILIES = {
+    RuleType.RECIP: "recip_K",
+    RuleType.POWER: "power_K",
+    RuleType.SINGLE: "single_K",
+}
 HEAD = """\
 __device__ float slope(float left, float right, float dx) { return (right - left) / (2 * dx); }
 """
@@ -51,6 +55,14 @@ BODIES = {
         c[i] = slope(c[i], b[i], 3 + c[i] * c[i]);
         for (int j = 0; j < m; j++) d[i * m + j] /= fabsf(b[i]) + 1;
         c[i] += pow(c[i] * c[i], 1.5) / m + powf(1 + c[i] * c[i], -2);
+    }
+""",
+    "double literals": """\
+    for (; i < n; i += blockDim.x * gridDim.x) {
+        const float h = 0.25 * (b[i] + 1.0 / (m + 1)) - 1e-3;
+        c[i] = h > 0.1 ? sin(0.5 * h) : 2.0 * std::exp(h);
+        for (int j = 0; j < m; j++) d[i * m + j] += 0.5 * a[j] * pow(1.5 + h * h, 0.5);
+        if (b[i] < 1.5) c[i] *= 2.0;
     }
 """,
 }

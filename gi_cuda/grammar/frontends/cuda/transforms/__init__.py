@@ -17,12 +17,14 @@ from gi_cuda.grammar.frontends.cuda.transforms.fast import Fast
 from gi_cuda.grammar.frontends.cuda.transforms.power import Power
 from gi_cuda.grammar.frontends.cuda.transforms.recip import Recip
 from gi_cuda.grammar.frontends.cuda.transforms.scalar import Scalar
+from gi_cuda.grammar.frontends.cuda.transforms.single import Single
 from gi_cuda.grammar.frontends.cuda.transforms.split import Split
 from gi_cuda.grammar.frontends.cuda.transforms.vector import Vector
 from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
 
 FAMILIES: tuple[Family, ...] = (
-    *(Block(), Split(), Coarsen(), Power(), Recip(), Fast(), Atomic(), Scalar(), Vector(), Warp()),
+    *(Block(), Split(), Coarsen(), Single(), Power(), Recip(), Fast(), Atomic(), Scalar()),
+    *(Vector(), Warp()),
 )
 """All families, in the order in which they rewrite a text."""
 

@@ -28,7 +28,7 @@ MATH = frozenset(
 """The functions of CUDA that compute a number of numbers; with ``f`` behind, a ``float``."""
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
-_OF_HEADER = re.compile(r"M_(?:[12]_)?[A-Z]\w*")
+OF_HEADER = re.compile(r"M_(?:[12]_)?[A-Z]\w*")
 """The constants of ``math.h``."""
 _AROUND = frozenset({"parenthesized_expression", "unary_expression"})
 _IMPURE = frozenset({"update_expression", "assignment_expression", "lambda_expression"})
@@ -50,7 +50,7 @@ def number_type(code: Code, node: Node | None, function: Function) -> Type | Non
     known = code.type(node, function)
     if known is not None or node is None:
         return known
-    if node.type == "identifier" and _OF_HEADER.fullmatch(code.span(node)):
+    if node.type == "identifier" and OF_HEADER.fullmatch(code.span(node)):
         return DOUBLE
     name, operands = math_call(code, node)
     if name and name not in MATH:

@@ -146,6 +146,12 @@ class _Verbs(TyperGroup):
             args = [*args[1:2], "--help"]
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        result = super().invoke(ctx)
+        if self._hint:  # after what was asked for, and not beside an error
+            print(self._hint, file=sys.stderr)
+        return result
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0].endswith((".cu", ".cuh")):
             hint = f"to make a target of it: gi-cuda init {args[0]}"
@@ -154,12 +160,13 @@ class _Verbs(TyperGroup):
             if args[:1] == [verb] and option in args:
                 args = [former, *(one for one in args[1:] if one != option)]
                 break
-            if args[:1] == [former] and not ctx.resilient_parsing:
-                print(f"`gi-cuda {former}` is now: gi-cuda {verb} {option}", file=sys.stderr)
+            if args[:1] == [former]:
+                self._hint = f"`gi-cuda {former}` is now: gi-cuda {verb} {option}"
         return super().resolve_command(ctx, args)
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        self._hint = ""
         for panel, verbs in _VERBS.items():
             for name, about in verbs.items():
                 self.commands[name] = _Unloaded(

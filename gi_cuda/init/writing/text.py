@@ -32,7 +32,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
     """The target itself; paths start from its folder."""
     heading = (
         f"How to launch {proposal.kernel}, and how its results are judged. Written by gi-cuda"
-        f"\ninit; what it could not know is marked {proposal.mark}."
+        f"\ninit; whatever it could not determine is marked {proposal.mark}."
     )
     return assembled(proposal, folder, heading, _oracles(proposal), _cases(proposal))
 

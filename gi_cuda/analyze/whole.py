@@ -156,7 +156,7 @@ def _diffs(
 
 
 def _sentences(subject: Subject, genotypes: Iterable[str]) -> Mapping[str, str]:
-    """What each change that genotypes name does; without those that mean something only beside
+    """Return what each change of genotypes does; without those that mean something only beside
     others."""
     found: dict[str, str] = {}
     for word in dict.fromkeys(word for one in genotypes for word in words(one)):

@@ -1,4 +1,4 @@
-"""What git says of a folder, and a patch that git applies in a repository of its own."""
+"""Git: what it says of a folder, and a patch applied in a repository of its own."""
 
 from __future__ import annotations
 

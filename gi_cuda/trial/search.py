@@ -91,7 +91,7 @@ class Outcome:
 
     @property
     def syntax_error(self) -> UserError | None:
-        """What is wrong with the source itself, whatever it is compiled with; None: nothing."""
+        """The error in the source itself, however it is compiled; None where there is none."""
         error = self.trouble.error if isinstance(self.trouble, Refused) else None
         return error if error is not None and _SYNTAX.search(error.what) else None
 

@@ -202,7 +202,7 @@ class Resolver:
         return self._preset(name) if value is None else self.number(value)
 
     def _set_to(self, name: str) -> Node | None:
-        """What a variable, or a member, is set to, be it in a list for the whole struct."""
+        """Return what a variable or a member is set to, be it in a list for the whole struct."""
         whole, _, path = name.partition(".")
         kind, given = self.locals.declared.get(whole), self.value(whole)
         if (value := self.value(name)) is not None or not (path and kind and given is not None):

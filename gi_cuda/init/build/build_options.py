@@ -18,13 +18,21 @@ _OLDEST = 17
 """The C++ that nvcc takes without being told; what asks for an older one is compiled as this."""
 
 
+FAST_MATH = "-use_fast_math"
+_OF_NVCC = re.compile(
+    r"(?<![\w-])--?(use_fast_math|expt-relaxed-constexpr|(?:expt-)?extended-lambda)\b"
+)
+_NVCC = {"use_fast_math": FAST_MATH, "expt-relaxed-constexpr": "--expt-relaxed-constexpr"}
+_LAMBDA = "--extended-lambda"
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """One thing that a build file says.
 
     Attributes:
-        option: ``-I``, ``-D`` or ``-std``.
-        value: the folder, the definition, the standard.
+        option: ``-I``, ``-D``, ``-std``, or ``nvcc``.
+        value: the folder, the definition, the standard, or an option of nvcc without a value.
         place: file and line.
     """
 
@@ -60,6 +68,12 @@ def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[S
             yield Said("-D", value, place)
     elif (match := _STANDARD.fullmatch(value)) and _OLDEST < int(match[1]) < 90:
         yield Said("-std", value, place)
+
+
+def of_nvcc(text: str) -> list[tuple[int, str]]:
+    """The options of nvcc in a text without which some sources do not compile, or compute another
+    thing: where each stands, and as it is written here."""
+    return [(one.start(), _NVCC.get(one[1], _LAMBDA)) for one in _OF_NVCC.finditer(text)]
 
 
 def text_of(path: Path) -> str:

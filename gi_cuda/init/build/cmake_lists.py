@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gi_cuda.init.build.branches import Branches
-from gi_cuda.init.build.build_options import Said, line_at, option_said, text_of
+from gi_cuda.init.build.build_options import Said, line_at, of_nvcc, option_said, text_of
 from gi_cuda.init.build.build_variables import expanded
 from gi_cuda.init.build.cmake_conditions import by_itself, holds
 from gi_cuda.init.build.repository import Repository
@@ -23,6 +23,7 @@ _COMMAND = re.compile(r"^[ \t]*(\w+)[ \t]*\(((?:[^()]|\([^()]*\))*)\)", re.M)
 _WORDS = re.compile(r'"([^"]*)"|([^\s"]+)')
 _PROJECT = re.compile(r"(?im)^\s*project\s*\(")
 _GENERATED = re.compile(r"\$<(?:BUILD_INTERFACE|COMPILE_LANGUAGE:\w+):([^<>]*)>")
+_OPTIONS = {"set", "add_compile_options", "target_compile_options"}
 _SCOPES = {"PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER"}
 _ADDS = {
     f"{kind}{what}" for kind in ("", "cuda_", "hip_") for what in ("add_library", "add_executable")
@@ -54,6 +55,11 @@ def of_cmake_list(folder: Path, repository: Repository, source: Path | None) -> 
         place = f"{file}:{line}"
         if command == "set" and words[:1] in (["CMAKE_CUDA_STANDARD"], ["CMAKE_CXX_STANDARD"]):
             yield from option_said("-std", f"c++{' '.join(words[1:2])}", folder, place)
+            continue
+        if command in _OPTIONS and (command != "set" or words[:1] == ["CMAKE_CUDA_FLAGS"]):
+            mine = command != "target_compile_options" or not needed or words[0] in needed
+            for _, one in of_nvcc(" ".join(words)) if mine else ():
+                yield Said("nvcc", one, place)
             continue
         option = {
             "include_directories": "-I",

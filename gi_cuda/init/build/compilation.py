@@ -12,7 +12,7 @@ from typing import Any
 
 from gi_cuda.errors import UserError
 from gi_cuda.init.build.build_files import said_by_build_files
-from gi_cuda.init.build.build_options import is_toolkit
+from gi_cuda.init.build.build_options import is_toolkit, of_nvcc
 from gi_cuda.init.build.repository import Repository
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -32,8 +32,9 @@ class Compilation:
         include: folders, absolute.
         define: macros with their replacement text.
         standard: the C++ standard.
-        origins: where folders, macros and the standard come from that nobody gave by hand: each
-            folder (as a text), macro or ``-std`` with a file and line, or words.
+        options: of nvcc, without values.
+        origins: where folders, macros, options and the standard come from that nobody gave by hand:
+            each folder (as a text), macro, option or ``-std`` with a file and line, or words.
         compiled: what of the source and its headers is compiled at all; nothing of a file of which
             that is not known.
         fragment: the file that was asked for, where it is only a part of the source.
@@ -45,6 +46,7 @@ class Compilation:
     origins: Mapping[str, str] = field(default_factory=dict)
     compiled: Compiled = field(default_factory=dict)
     fragment: Path | None = None
+    options: tuple[str, ...] = ()
 
 
 def from_options(include: Iterable[Path], define: Iterable[str]) -> Compilation:
@@ -147,7 +149,8 @@ def _parsed(words: Sequence[str], start: Path) -> Compilation:
             elif (folder := (start / value).resolve()).is_dir() and folder not in include:
                 include.append(folder)
             break
-    return Compilation(tuple(include), define, standard)
+    options = tuple(dict.fromkeys(option for _, option in of_nvcc(" ".join(words))))
+    return Compilation(tuple(include), define, standard, options=options)
 
 
 def joined(given: Compilation, database: Compilation) -> Compilation:
@@ -159,7 +162,8 @@ def joined(given: Compilation, database: Compilation) -> Compilation:
     origins = {**database.origins, **given.origins}
     for name in (*map(str, given.include), *given.define, *(["-std"] if said else [])):
         origins.pop(name, None)
-    return Compilation(include, define, standard, origins)
+    options = tuple(dict.fromkeys([*given.options, *database.options]))
+    return Compilation(include, define, standard, origins, options=options)
 
 
 def of_project(source: Path, given: Compilation, repository: Repository) -> Compilation:
@@ -177,7 +181,7 @@ def of_project(source: Path, given: Compilation, repository: Repository) -> Comp
                 # It has other sources, or is none.
                 continue
             include = tuple(one for one in found.include if not is_toolkit(one))
-            names = [*map(str, include), *found.define, "-std"]
+            names = [*map(str, include), *found.define, *found.options, "-std"]
             origins = dict.fromkeys(names, str(database))
             newest = found.standard if found.standard[-2:] > "17" else STANDARD
             found = replace(found, include=include, standard=newest, origins=origins)
@@ -189,6 +193,7 @@ def _of_build_files(source: Path, repository: Repository) -> Compilation:
     include: dict[Path, None] = {}
     define: dict[str, set[str]] = {}
     standards: dict[str, None] = {}
+    options: dict[str, None] = {}
     origins: dict[str, str] = {}
     for said in said_by_build_files(source, repository):
         if said.option == "-I":
@@ -197,10 +202,14 @@ def _of_build_files(source: Path, repository: Repository) -> Compilation:
         elif said.option == "-std":
             standards.setdefault(said.value)
             origins.setdefault("-std", said.place)
+        elif said.option == "nvcc":
+            options.setdefault(said.value)
+            origins.setdefault(said.value, said.place)
         else:
             name, value = definition(said.value)
             define.setdefault(name, set()).add(value)
             origins.setdefault(name, said.place)
     # What is built in several ways has no value of its own.
     agreed = {name: min(values) for name, values in define.items() if len(values) == 1}
-    return Compilation(tuple(include), agreed, next(iter(standards), STANDARD), origins)
+    standard = next(iter(standards), STANDARD)
+    return Compilation(tuple(include), agreed, standard, origins, options=tuple(options))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from gi_cuda.init.build.build_options import Said, line_at, option_said, text_of
+from gi_cuda.init.build.build_options import Said, line_at, of_nvcc, option_said, text_of
 from gi_cuda.init.build.build_variables import expanded
 from gi_cuda.init.build.make_conditions import counting
 from gi_cuda.init.build.make_recipes import of_others
@@ -41,6 +41,9 @@ def of_makefiles(folder: Path, source: Path | None = None) -> Iterator[Said]:
     for file, text in texts.items():
         original = text_of(file)
         others = set() if source is None else of_others(text, source)
+        for at, option in of_nvcc(text):
+            if (line := text.count("\n", 0, at)) not in others:
+                yield Said("nvcc", option, f"{file}:{line + 1}")
         for match in _OPTION.finditer(text):
             part = _PARTS.match(match[0])
             value = None if part is None else expanded(part[2], variables)

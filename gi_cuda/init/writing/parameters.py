@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gi_cuda.init.build.build_options import FAST_MATH
 from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.init.kernel.tuning import Tunable
 from gi_cuda.init.proposing.proposal import Proposal
@@ -30,18 +31,23 @@ def _parameter(one: Tunable) -> str:
     return made if one.active else made.replace("\n", "\n# ")
 
 
+def is_inexact(proposal: Proposal) -> bool:
+    """Whether results are real numbers, which may differ a little."""
+    return any(one.element.floating for one in proposal.buffers if one.role in ("output", "inout"))
+
+
 def _compiler_options(proposal: Proposal) -> Iterator[str]:
     """Options of nvcc that are worth a try for any kernel: registers, and cheaper arithmetic where
     results may differ a little. A maintainer who wants them changes the build."""
     known = {one.name for one in proposal.parameters}
-    options: dict[str, tuple[str, list[str | int], str]] = {
-        "REGISTERS": ("-maxrregcount={}", ["", 32, 64, 128], "registers of a thread at most")
+    options: dict[str, tuple[str, list[str | int], str, str]] = {
+        "REGISTERS": ("-maxrregcount={}", ["", 32, 64, 128], "", "registers of a thread at most")
     }
-    judged = [one for one in proposal.buffers if one.role in ("output", "inout")]
-    if any(one.element.floating for one in judged):
+    if is_inexact(proposal):
         fast = "fast and less accurate functions and divisions of float"
-        options["FAST_MATH"] = ("{}", ["", "-use_fast_math"], fast)
-    for name, (text, values, words) in options.items():
+        usual = FAST_MATH if FAST_MATH in proposal.compilation.options else ""
+        options["FAST_MATH"] = ("{}", ["", FAST_MATH], usual, fast)
+    for name, (text, values, default, words) in options.items():
         if name not in known:
             yield table(
                 "[[parameter]]",
@@ -49,7 +55,7 @@ def _compiler_options(proposal: Proposal) -> Iterator[str]:
                 kind="option",
                 text=text,
                 values=values,
-                default="",
+                default=default,
                 help=words,
                 backends=["cuda"],
             )

@@ -53,7 +53,8 @@ def origins(proposal: Proposal, folder: Path) -> list[str]:
     """Where options come from that nobody gave by hand, and why headers are left out."""
     compilation = proposal.compilation
     folders = {str(path): relative(path, folder) for path in compilation.include}
-    known = {**folders, **dict.fromkeys(compilation.define, ""), "-std": ""}
+    plain = [*compilation.define, *compilation.options, "-std"]
+    known = {**folders, **dict.fromkeys(plain, "")}
     lines = [
         f"{shown or name}: {_told(compilation.origins[name], folder)}"
         for name, shown in known.items()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.build.build_files import own_build
+from gi_cuda.init.build.build_options import FAST_MATH
 from gi_cuda.init.build.repository import repository_of
 from gi_cuda.init.host.in_python import python_name
 from gi_cuda.init.kernel.access import Access
@@ -14,7 +15,7 @@ from gi_cuda.init.proposing.buffers import SEEN, Image, ProposedBuffer, accuracy
 from gi_cuda.init.proposing.cases import LARGE, TRAIN, cases
 from gi_cuda.init.proposing.proposal import Proposal, Step
 from gi_cuda.init.writing.data_module import data_py, times
-from gi_cuda.init.writing.parameters import parameters
+from gi_cuda.init.writing.parameters import is_inexact, parameters
 from gi_cuda.init.writing.readme import origins, readme, relative
 from gi_cuda.init.writing.toml import Noted, behind, table
 
@@ -90,6 +91,8 @@ def _target(proposal: Proposal, folder: Path) -> str:
 
 def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
+    # What may differ a little has a parameter for fast mathematics.
+    parameter = {FAST_MATH} if is_inexact(proposal) else set()
     made = table(
         "[build]",
         "\n".join(origins(proposal, folder)),
@@ -98,7 +101,7 @@ def _build(proposal: Proposal, folder: Path) -> str:
         define=compilation.define or None,
         standard=compilation.standard,
         host=["-O2"],
-        cuda=["-O3"],
+        cuda=["-O3", *(one for one in compilation.options if one not in parameter)],
     )
     for name in proposal.headers.toolkit:
         made += f"\n# The host back end has no <{name}>: this target needs a GPU."

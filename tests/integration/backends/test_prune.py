@@ -334,10 +334,10 @@ def test_what_was_found_out_once_is_known_to_the_next_process(
 def test_what_no_header_says_makes_no_difference(compiler: NvccCompiler, cache: Path) -> None:
     before = list(cache.iterdir())
     (phenotype,) = compiler.preprocess([batch(set())[0]]).values()
-    whole, identity = compiler.prepared(()), compiler.identity(())
+    whole = compiler.prepared(())
     assert isinstance(phenotype, Phenotype)
     assert whole is not None
-    assert identity is not None
+    identity = compiler._reaching(whole, ())
     names = compiler.names | identifiers(compiler._exports())
     guarded = replace(phenotype, text=f"{phenotype.text}\nstatic float gi_guard_7;")
     for one in (phenotype, guarded):

@@ -111,6 +111,25 @@ def test_a_folder_that_hides_headers_of_the_system_is_not_looked_in(tmp_path: Pa
     passes(tmp_path / "t", tmp_path / "scratch")
 
 
+@pytest.mark.parametrize("type_", ["float", "int"])
+def test_a_program_that_is_built_with_fast_mathematics_has_it_by_default(
+    type_: str, tmp_path: Path
+) -> None:
+    files = {
+        "k.cu": KERNEL.replace("float", type_).replace("FACTOR", "2"),
+        "Makefile": "k: k.cu\n\tnvcc -use_fast_math --extended-lambda -o k k.cu\n",
+    }
+    tree(tmp_path / "project", files)
+    target, _ = init(tmp_path / "project" / "k.cu", tmp_path / "t")
+    fast = [one.default for one in target.parameters if one.name == "FAST_MATH"]
+    options = target.build.options["cuda"]
+    # Results that are whole numbers have no such parameter.
+    assert fast == (["-use_fast_math"] if type_ == "float" else [])
+    assert ("-use_fast_math" in options) == (type_ == "int")
+    assert "--extended-lambda" in options
+    passes(tmp_path / "t", tmp_path / "scratch")
+
+
 def test_headers_of_which_nothing_is_needed_are_left_out(tmp_path: Path) -> None:
     lines = [
         "#include <GL/gone.h>",

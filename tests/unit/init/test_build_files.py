@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from gi_cuda.init.build.build_files import own_build, said_by_build_files
+from gi_cuda.init.build.compilation import Compilation, of_project
 from gi_cuda.init.build.repository import Repository
 
 MAKE = "all: app\ncheck := 1\n\ntest: app\n\t./app\n"
@@ -85,3 +87,38 @@ def test_a_program_for_another_architecture_was_built_by_a_variable(
     own = own_build(tmp_path / "app.cu", Repository(tmp_path), built_for)
     assert own is not None
     assert own.build == build
+
+
+FLAGS = {
+    "Makefile": (
+        "CFLAGS := -O3 --use_fast_math \\\n  --expt-relaxed-constexpr\n"
+        "a: a.cu\n\tnvcc $(CFLAGS) a.cu\n"
+        "other: b.cu\n\tnvcc --extended-lambda b.cu\n"
+    ),
+    "CMakeLists.txt": (
+        "project(app CUDA)\nadd_executable(a a.cu)\nadd_executable(b b.cu)\n"
+        'set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} -use_fast_math")\n'
+        "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)\n"
+        "target_compile_options(b PRIVATE -expt-extended-lambda)\n"
+    ),
+    "compile_commands.json": json.dumps(
+        [
+            {
+                "directory": ".",
+                "file": "a.cu",
+                "command": "nvcc -use_fast_math -expt-relaxed-constexpr -c a.cu",
+            }
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_options_without_which_a_source_is_another_program_are_the_target_s(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(FLAGS[name])
+    (tmp_path / "a.cu").touch()
+    found = of_project(tmp_path / "a.cu", Compilation(), Repository(tmp_path))
+    assert found.options == ("-use_fast_math", "--expt-relaxed-constexpr")
+    assert found.origins["-use_fast_math"].startswith(str(tmp_path / name))

@@ -18,6 +18,13 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
+from gi_cuda.backends.compile.identity import (
+    digest,
+    of_program,
+    of_text,
+    of_tool,
+    without_places,
+)
 from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
@@ -69,6 +76,13 @@ hold many variants. Parts of such are small, and many."""
 WORTH = 32
 """Fewest variants with the same options for which it pays to find out which part of the headers
 they need."""
+
+LARGE = 4_000_000
+"""Characters of a prelude, preprocessed, from which on it pays for the first one: to compile it
+takes a compiler seconds."""
+
+_OF_CODE = re.compile(r"--?(?:maxrregcount|fmad|ftz|prec-|use_fast_math|O\d|Xptxas)")
+"""Options that are none of the front end's."""
 
 _ANY_BLOCK = "-maxrregcount=64"
 """With so many registers a block of any size can be launched, whatever its kernel says of that."""
@@ -231,13 +245,15 @@ class NvccCompiler(SourceCompiler):
         # How many registers a thread may use makes no difference to what is needed.
         options = tuple(one for one in group[0].options if not _REGISTERS.match(one))
         self._seen[options] += len(group)
-        if options not in self._reached and self.names and self._seen[options] >= WORTH:
+        if options not in self._reached and self.names:
             whole = self.prepared(options)
+            if self._seen[options] < WORTH and not (whole and len(whole.front) > LARGE):
+                return None
             names = self.names | identifiers(self._exports())
-            # How PTX becomes machine code makes no difference.
-            identity = replace(self, way=AS_IT_IS).identity(options)
             plain = [replace(one, options=options) for one in group]
-            front = whole and headers_in_reach(whole, plain, names, self.namespaces, identity)
+            front = whole and headers_in_reach(
+                whole, plain, names, self.namespaces, self._reaching(whole, options)
+            )
             if whole is None or front is not None:
                 self._reached[options] = replace(whole, front=front) if whole and front else None
         reached = self._reached.get(options)
@@ -247,6 +263,14 @@ class NvccCompiler(SourceCompiler):
         if whole is None or own is None or whole.front != own.front:
             return None
         return replace(own, front=reached.front)
+
+    def _reaching(self, whole: ShardSetup, options: tuple[str, ...]) -> bytes:
+        """An identity of all that decides what of a prelude is needed, beside the variants."""
+        said = [one for one in (*self.options, *options) if not _OF_CODE.match(one)]
+        program = of_program(self.nvcc), self.architecture
+        named = (*self.kernels, "", *self.symbols, "", *self.namespaces)
+        prelude = of_text(whole.told)
+        return digest([of_tool(), *program, *without_places(said), "", *named, "", prelude])
 
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""

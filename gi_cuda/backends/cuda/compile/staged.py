@@ -96,23 +96,37 @@ def prepare(
     stages = find_stages(nvcc, options)
     if stages is None:
         return None
-    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
-        source = Path(scratch) / "front.cu"
-        write_text(source, front)
-
-        def preprocessed(stage: Stage, name: str) -> str | None:
-            result = Path(scratch) / name
-            command = stage.command(source, result)
-            finished = run(command, limit=limit, environment=stages.environment)
-            return read_text(result) if finished.ok else None
-
-        ways = {"front.ii": stages.preprocess, "macros.ii": stages.preprocess.and_also("-dM")}
-        jobs = [partial(preprocessed, stage, name) for name, stage in ways.items()]
-        text, macros = at_once(jobs)
-    if text is None or macros is None:
+    environment = tuple(sorted(stages.environment.items()))
+    found = _preprocessed(stages.preprocess.placed(_FRONT, _RESULT), environment, front, limit)
+    if found is None:
         return None
+    text, macros = found
     headers, forward = separated(text, defined)
     return ShardSetup(stages, headers, macros, forward)
+
+
+_FRONT, _RESULT = Path("front.cu"), Path("front.ii")
+
+
+@once(maxsize=8)
+def _preprocessed(
+    stage: Stage, environment: tuple[tuple[str, str], ...], front: str, limit: float
+) -> tuple[str, str] | None:
+    """The prelude, preprocessed, and the macros that it leaves; most options make no difference."""
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        source = Path(scratch) / _FRONT
+        write_text(source, front)
+
+        def made(stage: Stage, name: str) -> str | None:
+            result = Path(scratch) / name
+            finished = run(
+                stage.command(source, result), limit=limit, environment=dict(environment)
+            )
+            return read_text(result) if finished.ok else None
+
+        ways = {"front.ii": stage, "macros.ii": stage.and_also("-dM")}
+        text, macros = at_once([partial(made, one, name) for name, one in ways.items()])
+    return None if text is None or macros is None else (text, macros)
 
 
 @dataclass(slots=True)

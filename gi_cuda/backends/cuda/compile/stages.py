@@ -47,6 +47,10 @@ class Stage:
         words[self.source], words[self.result] = str(source), str(result)
         return words
 
+    def placed(self, source: Path, result: Path) -> Stage:
+        """This stage with other files."""
+        return replace(self, words=tuple(self.command(source, result)))
+
     def without(self, *options: str) -> Stage:
         """This stage without options that are each followed by an argument."""
         left: list[int] = []

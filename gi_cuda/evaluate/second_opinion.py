@@ -6,11 +6,13 @@ variant is faster. A search that breeds of such a one soon has it in all of its 
 faster than all that is believed is held back until the host back end has watched it, on the train
 cases that it has, and has asked what it does with something else in the place of each input: a
 second of a processor or two, where the GPU's own tools take several, and the GPU. Where a processor
-takes too long, as with what an application gave a GPU to do, the GPU is asked that. The fastest one
-is looked at first; once it is believed, those that are slower come out as well. So is, on a
-processor, what is right by one edit, of which much else will be made, as far as there is time. All
-else comes out at once, and what has the machine code of what was looked at, as a seventh to a half
-of what is right by one edit has.
+takes too long, as with what an application gave a GPU to do, the GPU is asked that, if it answers
+soon; until that is known all is believed.
+
+The fastest one is looked at first; once it is believed, those that are slower come out as well. So
+is, on a processor, what is right by one edit, of which much else will be made, as far as there is
+time. All else comes out at once, and what has the machine code of what was looked at, as a seventh
+to a half of what is right by one edit has.
 """
 
 from __future__ import annotations
@@ -18,10 +20,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Lock
 from typing import Final, TypeAlias
 
 from gi_cuda.backends import cores
@@ -49,8 +50,11 @@ once."""
 LONGEST: Final = 3.0
 """Seconds in which the reference has to be looked at; what takes longer is not done."""
 
-ASKING: Final = 10.0
-"""The same on the GPU, where a compiler takes most of it."""
+ASKING: Final = 2.0
+"""The same on the GPU: answers of a hundred megabytes take many."""
+
+_ASKED: Final = REFERENCE - 1
+"""Stands for finding out whether the GPU can be asked."""
 
 LIMIT: Final = 5.0
 """Seconds that one may be watched; what takes longer than that is not what the reference is."""
@@ -89,9 +93,8 @@ class SecondOpinion:
     _held: dict[int, _Held] = field(default_factory=dict)
     _codes: dict[bytes, str] = field(default_factory=dict)
     _begun: dict[int, bool] = field(default_factory=dict)  # whether it was ahead of all
-    _turn: Lock = field(default_factory=Lock)
-    _asks: bool = False  # whether the GPU is asked instead
-    _answers: bool | None = None  # whether it does so for the reference in no time; None: not tried
+    _asks: bool = False  # whether the GPU is asked instead, or it is being found out if it can be
+    _known: bool = False  # whether that is known
 
     def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, Trial]:
         """As the evaluator does."""
@@ -131,6 +134,7 @@ class SecondOpinion:
                 yield from self._released(threads, opened, limit=0.1)
                 if stop():
                     until = min(until, time.monotonic() + PATIENCE)
+        self._asks = self._asks and self._known
         self._held.clear()  # who goes on with the search evaluates these again
         self._begun.clear()
 
@@ -152,8 +156,9 @@ class SecondOpinion:
         if self._looks is None and time.monotonic() > opened:
             self._looks = ()
         if self._looks == () and self.asking is not None and not self._asks:
-            self._asks, self._looks = True, (self._ask,)
-        if self._looks == ():
+            self._asks = True
+            threads.submit(_ASKED)
+        if self._looks == ():  # also until it is known whether the GPU can be asked
             yield from self._let_go(list(self._held))
         self._begin(threads)
 
@@ -194,6 +199,11 @@ class SecondOpinion:
             quick = self._quick()
             self._looks = quick if self._looks is None else self._looks
             return ""
+        if ident == _ASKED:
+            if _is_quick(self._ask, unmodified(self.subject), ASKING):
+                self._looks = (self._ask,)
+            self._known = True
+            return ""
         held = self._held.get(ident)
         if not self._looks or held is None or held[0].genotype is None:
             return ""
@@ -202,16 +212,12 @@ class SecondOpinion:
         return next((looked.seen for looked in found if looked.seen), "")
 
     def _ask(self, one: Candidate) -> Looked:
-        """Ask on the GPU; the first who asks finds out whether it can be asked. Nothing is seen
-        where there is no room for one process more."""
+        """Ask on the GPU; where there is no room for one process more, that is said."""
         assert self.asking is not None, "there is somebody to ask"
-        with self._turn, suppress(UserError, MachineError):
-            if self._answers is None:
-                self._answers = False
-                self._answers = _is_quick(self.asking.ask, unmodified(self.subject), ASKING)
-            if self._answers:
-                return self.asking.ask(one)
-        return Looked()
+        try:
+            return self.asking.ask(one)
+        except (UserError, MachineError) as error:
+            return Looked(why=error.what)
 
     def _quick(self) -> tuple[_Look, ...]:
         """How the reference can be looked at in no time."""

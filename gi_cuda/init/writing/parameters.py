@@ -32,7 +32,7 @@ def _parameter(one: Tunable) -> str:
 
 
 def is_inexact(proposal: Proposal) -> bool:
-    """Whether results are real numbers, which may differ a little."""
+    """Tell whether results are real numbers, which may differ a little."""
     return any(one.element.floating for one in proposal.buffers if one.role in ("output", "inout"))
 
 

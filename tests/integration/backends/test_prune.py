@@ -16,7 +16,7 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import Finished
-from gi_cuda.backends.compile.prune import identifiers, pruned
+from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import attribute
 from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.compile import nvcc as room
@@ -337,12 +337,9 @@ def test_what_no_header_says_makes_no_difference(compiler: NvccCompiler, cache: 
     whole = compiler.prepared(())
     assert isinstance(phenotype, Phenotype)
     assert whole is not None
-    identity = compiler._reaching(whole, ())
-    names = compiler.names | identifiers(compiler._exports())
     guarded = replace(phenotype, text=f"{phenotype.text}\nstatic float gi_guard_7;")
     for one in (phenotype, guarded):
-        front = headers_in_reach(whole, [one], names, compiler.namespaces, identity)
-        assert front == before[0].read_text()
+        assert compiler.headers_in_reach(whole, [one]) == before[0].read_text()
     assert list(cache.iterdir()) == before
 
 
@@ -433,20 +430,3 @@ def test_libraries_that_variants_do_not_name_are_left_out(
     assert reached is not None
     assert len(reached.front) < most * len(whole.front)
     assert ("_Tp" in reached.front) == (text != ALONE)
-
-
-def test_what_says_something_that_is_left_out_goes_as_well() -> None:
-    text = """
-namespace lib { struct Base {}; int low(int); }
-struct Own;
-int abs(int);
-using lib::low;
-struct Own : lib::Base { int x; };
-Own operator+(Own a, Own b);
-int high(int a) { return low(a); }
-int twice(int a) { return 2 * a; }
-"""
-    said = identifiers("abs high twice Own")
-    left = "namespace lib { } struct Own; int abs(int); int twice(int a) { return 2 * a; }"
-    assert pruned(text, said, frozenset()).split() == left.split()
-    assert pruned(text, said, frozenset({"lib"})).split() == pruned(text, said).split()

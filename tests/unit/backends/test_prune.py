@@ -192,3 +192,20 @@ def test_a_short_name_of_a_namespace_goes_without_those_who_say_it() -> None:
     declaration = "namespace fs = std::filesystem;"
     assert kept(declaration).strip() == ""
     assert kept(declaration, "fs").strip() == declaration
+
+
+def test_what_says_something_that_is_left_out_goes_as_well() -> None:
+    text = """
+namespace lib { struct Base {}; int low(int); }
+struct Own;
+int abs(int);
+using lib::low;
+struct Own : lib::Base { int x; };
+Own operator+(Own a, Own b);
+int high(int a) { return low(a); }
+int twice(int a) { return 2 * a; }
+"""
+    said = identifiers("abs high twice Own")
+    left = "namespace lib { } struct Own; int abs(int); int twice(int a) { return 2 * a; }"
+    assert pruned(text, said, frozenset()).split() == left.split()
+    assert pruned(text, said, frozenset({"lib"})).split() == pruned(text, said).split()

@@ -18,13 +18,6 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
-from gi_cuda.backends.compile.identity import (
-    digest,
-    of_program,
-    of_text,
-    of_tool,
-    without_places,
-)
 from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
@@ -37,7 +30,7 @@ from gi_cuda.backends.cuda.compile.cubin import (
     read_cubin,
 )
 from gi_cuda.backends.cuda.compile.inspection import instructions, occupancy
-from gi_cuda.backends.cuda.compile.reached import headers_in_reach
+from gi_cuda.backends.cuda.compile.reached import headers_in_reach, identity_of
 from gi_cuda.backends.cuda.compile.staged import (
     AS_IT_IS,
     ShardSetup,
@@ -80,9 +73,6 @@ they need."""
 LARGE = 4_000_000
 """Characters of a prelude, preprocessed, from which on it pays for the first one: to compile it
 takes a compiler seconds."""
-
-_OF_CODE = re.compile(r"--?(?:maxrregcount|fmad|ftz|prec-|use_fast_math|O\d|Xptxas)")
-"""Options that are none of the front end's."""
 
 _ANY_BLOCK = "-maxrregcount=64"
 """With so many registers a block of any size can be launched, whatever its kernel says of that."""
@@ -249,11 +239,8 @@ class NvccCompiler(SourceCompiler):
             whole = self.prepared(options)
             if self._seen[options] < WORTH and not (whole and len(whole.front) > LARGE):
                 return None
-            names = self.names | identifiers(self._exports())
             plain = [replace(one, options=options) for one in group]
-            front = whole and headers_in_reach(
-                whole, plain, names, self.namespaces, self._reaching(whole, options)
-            )
+            front = whole and self.headers_in_reach(whole, plain)
             if whole is None or front is not None:
                 self._reached[options] = replace(whole, front=front) if whole and front else None
         reached = self._reached.get(options)
@@ -264,13 +251,15 @@ class NvccCompiler(SourceCompiler):
             return None
         return replace(own, front=reached.front)
 
-    def _reaching(self, whole: ShardSetup, options: tuple[str, ...]) -> bytes:
-        """An identity of all that decides what of a prelude is needed, beside the variants."""
-        said = [one for one in (*self.options, *options) if not _OF_CODE.match(one)]
-        program = of_program(self.nvcc), self.architecture
-        named = (*self.kernels, "", *self.symbols, "", *self.namespaces)
-        prelude = of_text(whole.told)
-        return digest([of_tool(), *program, *without_places(said), "", *named, "", prelude])
+    def headers_in_reach(self, whole: ShardSetup, group: Sequence[Phenotype]) -> str | None:
+        """The part of the prelude that variants with the same options can reach."""
+        words = self.nvcc, self.architecture, *self.options, *group[0].options
+        named = *self.kernels, "", *self.symbols, "", *self.namespaces
+        names, identity = (
+            self.names | identifiers(self._exports()),
+            identity_of(whole, words, named),
+        )
+        return headers_in_reach(whole, group, names, self.namespaces, identity)
 
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""

@@ -10,7 +10,13 @@ import re
 from collections.abc import Sequence
 
 from gi_cuda.backends.compile.cache import cached_text
-from gi_cuda.backends.compile.identity import digest
+from gi_cuda.backends.compile.identity import (
+    digest,
+    of_program,
+    of_text,
+    of_tool,
+    without_places,
+)
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, code_of, is_same
@@ -24,7 +30,22 @@ compiles is enough."""
 _KEPT = 32
 """Parts of headers that are kept on disk."""
 
+_OF_CODE = re.compile(r"--?(?:maxrregcount|fmad|ftz|prec-|use_fast_math|O\d|Xptxas)")
+"""Options that are none of the front end's."""
+
 _NAMESPACE = re.compile(r"\bnamespace\s+(\w+)")
+
+
+def identity_of(whole: ShardSetup, command: Sequence[str], named: Sequence[str]) -> bytes:
+    """An identity of all that decides which part of a prelude is needed, beside the variants.
+
+    Args:
+        command: the compiler's path, and how it is called.
+        named: the kernels, symbols and namespaces.
+    """
+    program, *words = command
+    said = [one for one in without_places(words) if not _OF_CODE.match(one)]
+    return digest([of_tool(), of_program(program), *said, "", *named, "", of_text(whole.told)])
 
 
 def headers_in_reach(

@@ -217,8 +217,8 @@ def code_of(prepared: ShardSetup, text: str, limit: float) -> frozenset[str] | N
 
 
 def is_same(whole: frozenset[str], part: frozenset[str], ident: int) -> bool:
-    """Whether a variant's code is the same with a part of the prelude. Functions and variables of
-    headers that only the whole one leaves in the module do not count."""
+    """Compare a variant's code with a part of the prelude to that with all of it. Functions and
+    variables of headers that only the whole one leaves in the module do not count."""
     return part <= whole and not any(map(named_by(ident).search, whole - part))
 
 

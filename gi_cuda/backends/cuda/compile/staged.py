@@ -97,7 +97,8 @@ def prepare(
     if stages is None:
         return None
     environment = tuple(sorted(stages.environment.items()))
-    found = _preprocessed(stages.preprocess.placed(_FRONT, _RESULT), environment, front, limit)
+    stage = stages.preprocess.placed(_FRONT, _RESULT).at_any_level()
+    found = _preprocessed(stage, environment, front, limit)
     if found is None:
         return None
     text, macros = found
@@ -122,7 +123,9 @@ def _preprocessed(
             finished = run(
                 stage.command(source, result), limit=limit, environment=dict(environment)
             )
-            return read_text(result) if finished.ok else None
+            # Where it was made makes no difference to who reads it.
+            text = read_text(result) if finished.ok else None
+            return text and text.replace(str(source), str(_FRONT))
 
         ways = {"front.ii": stage, "macros.ii": stage.and_also("-dM")}
         text, macros = at_once([partial(made, one, name) for name, one in ways.items()])

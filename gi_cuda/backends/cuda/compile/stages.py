@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
@@ -25,6 +25,7 @@ _COMMAND = re.compile(r"^#\$ ((?!\w+=)\S.*)$", re.M)
 _ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "NVVMIR_LIBRARY_DIR", "TOP")
 _BETWEEN = re.compile(r"(?:/[^\s]*/)?tmpxft_[0-9a-f]+_[0-9a-f]+-\d+_shard")
 """How nvcc calls files between stages, up to their suffix."""
+_LEVEL = re.compile(r"-O\d?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,20 @@ class Stage:
 
     def without(self, *options: str) -> Stage:
         """This stage without options that are each followed by an argument."""
-        left: list[int] = []
-        for at, word in enumerate(self.words):
-            if word not in options and (at == 0 or self.words[at - 1] not in options):
-                left.append(at)
+        before = ("", *self.words)
+        return self._of(
+            at
+            for at, word in enumerate(self.words)
+            if word not in options and before[at] not in options
+        )
+
+    def at_any_level(self) -> Stage:
+        """This stage without a level of optimization, which makes no difference to a preprocessor
+        but for a macro."""
+        return self._of(at for at, one in enumerate(self.words) if not _LEVEL.fullmatch(one))
+
+    def _of(self, kept: Iterable[int]) -> Stage:
+        left = list(kept)
         words = tuple(self.words[at] for at in left)
         return Stage(words, left.index(self.source), left.index(self.result))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pickle import PicklingError
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeAlias
 
@@ -50,12 +51,15 @@ class Renderers:
     _helpers: list[Helper] = field(default_factory=list, init=False, repr=False)
 
     def start(self) -> None:
-        """Start them; that takes seconds, for which nobody waits."""
-        with suppress(*GONE):
+        """Start them; that takes seconds, for which nobody waits. None is there where one cannot be
+        started, or the subject cannot be sent."""
+        try:
             while len(self._helpers) < self.number:
                 helper = Helper(__name__)
                 self._helpers.append(helper)
                 helper.tell(self.subject)
+        except (*GONE, PicklingError, TypeError):
+            self.close()
 
     def close(self) -> None:
         """End them."""

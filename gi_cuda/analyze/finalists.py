@@ -246,7 +246,8 @@ class Finals:
     def glance(self, some: Sequence[Finalist]) -> list[Validation]:
         """Take a short look at each of some on the held-out cases, once."""
         new = [one for one in some if one[0] not in self.glances]
-        seen = self.run.glance([candidate(self.run.subject, genotype) for _, genotype in new])
+        fresh = [candidate(self.run.subject, genotype) for _, genotype in new]
+        seen = self.run.glance(fresh) if new else []
         for (ident, genotype), one in zip(new, seen, strict=True):
             self.glances[ident] = genotype, one
         return [self.glances[ident][1] for ident, _ in some]

@@ -55,6 +55,7 @@ _VERBS = {
     "Advanced": {
         "convert": "Write the source's grammar; say why a line may change.",
         "mutate": "Draw random variants, as diffs or compiled.",
+        "repeat": "Evolve with several seeds, and say what the runs found.",
         "try": "Evaluate edits that you have in mind.",
     },
     "This machine": {

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store
-from tests.command import begin, gi_cuda
+from tests.command import Done, begin, gi_cuda, quietly
 from tests.integration.cli.refusing import SCALE, is_refused, tree
 
-SIZES = ("--population", "2", "--generations", "3", "--preset", "random")
-REPEAT = ("repeat", "t", "--seeds", "1..2", "--jobs", "1", *SIZES)
+SIZES = ("--population", "2", "--generations", "2", "--preset", "random")
+REPEAT = ("repeat", "t", "--seeds", "2..3", "--jobs", "1", *SIZES)
 
 
 def evaluated(run: Path) -> set[int]:
@@ -26,19 +26,24 @@ def evaluated(run: Path) -> set[int]:
 def test_it_goes_on_where_it_was_interrupted_and_says_what_all_found(tmp_path: Path) -> None:
     """The whole command: seeds that are done are skipped, one that is begun is resumed."""
     shutil.copytree(SCALE, tmp_path / "t", ignore=shutil.ignore_patterns("__pycache__"))
-    first, second = (tmp_path / f"runs/scale-random/seed-{one}" for one in (1, 2))
-    with begin(*REPEAT, cwd=tmp_path) as started:
-        while not evaluated(second):
-            assert not started.ended(0.01), started.end()
-        assert started.process.pid is not None
-        os.kill(started.process.pid, signal.SIGINT)
-        done = started.end()
+    first, second = (tmp_path / f"runs/scale-random/seed-{one}" for one in (2, 3))
+
+    def interrupted() -> Done:
+        with begin(*REPEAT, cwd=tmp_path) as started:
+            while not evaluated(second):
+                if started.ended(0.01):
+                    return started.end()
+            assert started.process.pid is not None
+            os.kill(started.process.pid, signal.SIGINT)
+            return started.end()
+
+    done = quietly(interrupted)
     assert done.returncode == 130, done
     assert done.stdout.endswith(f"next: go on with all seeds\n  gi-cuda {' '.join(REPEAT)}\n")
     before, begun = tree(first), evaluated(second)
     done = gi_cuda(*REPEAT, cwd=tmp_path)
     assert done.returncode == 0, done
-    assert "seed 1, 1 of 2: runs/scale-random/seed-1\ndone already\nseed 2, 2 of 2" in done.stdout
+    assert "seed 2, 1 of 2: runs/scale-random/seed-2\ndone already\nseed 3, 2 of 2" in done.stdout
     assert f"{len(begun)} individuals are evaluated already" in done.stdout
     assert tree(first) == before
     assert begun <= evaluated(second)

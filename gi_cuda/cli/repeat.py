@@ -58,6 +58,12 @@ def command(
     name = f"{load_target(target).name}-{options['preset'].replace(':', '-')}"
     folder = into or Path("runs") / name
     again = shlex.join(["gi-cuda", *sys.argv[1:]])
+    if folder.exists() and not folder.is_dir():
+        raise UserError(
+            "there is a file in the place of the runs",
+            where=str(folder),
+            hint="choose another folder with --into",
+        )
     made_with = _made_with(folder, target, options)
     runs = {seed: folder / f"seed-{seed}" for seed in numbers}
     for done, (seed, run) in enumerate(runs.items(), 1):

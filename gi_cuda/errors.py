@@ -107,7 +107,7 @@ def no_target(file: Path) -> UserError:
 
 
 def no_source(path: Path) -> UserError:
-    """Return what to say of a path that is no file where a source is needed: which sources are there."""
+    """Return what to say of a path that is no source: what it is, or which sources are there."""
     folder = path if path.is_dir() else path.parent
     what = "this is a folder, and a CUDA source is needed" if path.is_dir() else "there is no file"
     found = [str(one) for one in sorted(folder.glob("*.cu*")) if one.suffix in SOURCES]

@@ -106,6 +106,14 @@ def no_target(file: Path) -> UserError:
     return UserError(what, where=str(folder / TARGET_FILE if folder.is_dir() else file), hint=hint)
 
 
+def no_source(path: Path) -> UserError:
+    """Return what to say of a path that is no source: what it is, or which sources are there."""
+    folder = path if path.is_dir() else path.parent
+    what = "this is a folder, and a CUDA source is needed" if path.is_dir() else "there is no file"
+    found = [str(one) for one in sorted(folder.glob("*.cu*")) if one.suffix in SOURCES]
+    return UserError(what, where=str(path), hint=offered("sources", found, "name a .cu file"))
+
+
 _ROOM = "make room, and go on"
 _ELSEWHERE = "name another place, or make this one writable"
 _WORDS = {

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, NoReturn
 
@@ -21,6 +22,8 @@ from gi_cuda.backends.leftovers import own_temporary_folder
 from gi_cuda.cli.console import console, state
 from gi_cuda.cli.stopping import STATUS, ending_in_time
 from gi_cuda.errors import (
+    RUN_FILE,
+    TARGET_FILE,
     DeviceLost,
     UserError,
     WorkerFault,
@@ -55,6 +58,7 @@ _VERBS = {
     "Advanced": {
         "convert": "Write the source's grammar; say why a line may change.",
         "mutate": "Draw random variants, as diffs or compiled.",
+        "repeat": "Evolve with several seeds, and say what the runs found.",
         "try": "Evaluate edits that you have in mind.",
     },
     "This machine": {
@@ -74,6 +78,8 @@ _FORMER = {
 _ARGUMENTS = {
     "TARGET": ("target", targets_here),
     "RUN": ("run", runs_here),
+    "RUN...": ("run", runs_here),
+    "CONTESTANT...": ("contestant", runs_here),
 }
 """Arguments by their metavar: what they are, and a hint that names those there are."""
 
@@ -111,6 +117,7 @@ class _Verb(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except _UsageError as error:
+            error.ctx = ctx  # of an option without its value it has none, and names no help
             missing = hasattr(error, "param_type")  # typer may have click's classes or its own
             params = [error.param] if missing else self.params
             what = next((w for one in params if (w := _ARGUMENTS.get(one.metavar or ""))), None)
@@ -120,7 +127,8 @@ class _Verb(TyperCommand):
             where = f"{ctx.info_name} {word.upper()}"
             if missing:
                 raise UserError(f"no {word} is named", where=where, hint=here()) from None
-            raise UserError(f"it takes one {word} at a time", where=where) from None
+            hint = f"what else it takes: gi-cuda {ctx.info_name} -h"
+            raise UserError(f"it takes one {word} at a time", where=where, hint=hint) from None
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _for_help(super().get_params(ctx))
@@ -138,6 +146,14 @@ class _Unloaded(TyperCommand):
         return typer.main.get_command(alone).make_context(*words, **more)
 
 
+def _verb_for(path: Path) -> str:
+    """Return the verb that a path is probably meant for; "" where there is none."""
+    if path.suffix in (".cu", ".cuh"):
+        return "init"
+    kinds = ((path / RUN_FILE, "show"), (path / TARGET_FILE, "evolve"))
+    return next((verb for file, verb in kinds if file.is_file()), "")
+
+
 class _Verbs(TyperGroup):
     """All verbs, none of them loaded; ``help VERB`` is ``VERB --help``."""
 
@@ -153,9 +169,9 @@ class _Verbs(TyperGroup):
         return result
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0].endswith((".cu", ".cuh")):
-            hint = f"to make a target of it: gi-cuda init {args[0]}"
-            raise UserError("a command comes before a file", where=args[0], hint=hint)
+        if args and args[0] not in self.commands and (verb := _verb_for(Path(args[0]))):
+            hint = f"probably: gi-cuda {verb} {args[0]}"
+            raise UserError("a command comes before a file or folder", where=args[0], hint=hint)
         for former, (verb, option) in _FORMER.items():
             if args[:1] == [verb] and option in args:
                 args = [former, *(one for one in args[1:] if one != option)]

@@ -16,7 +16,7 @@ from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import check_figures, check_new, say_written, scratch_folder, write_new
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import Backend, Force, Json, NoCache, cache_unless, cores
-from gi_cuda.errors import UserError, no_run
+from gi_cuda.errors import UserError, no_run, runs_here
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.grammar import LARGEST_SET
 from gi_cuda.report.compare import comma_separated, print_comparison, record
@@ -146,7 +146,7 @@ def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, 
         raise UserError(
             "no contestant is a run, so the target is not known",
             where="--target",
-            hint="name the target's folder: --target targets/NAME",
+            hint=f"name the target's folder, --target targets/NAME, or a run; {runs_here()}",
         )
     with open_store(runs[0][0]) as store:
         return stored_target(store, runs[0][0]), store.get("backend")

@@ -15,7 +15,7 @@ from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import CompileCommands, Headers, Macros, cache_unless, cores
-from gi_cuda.errors import SOURCES, UserError
+from gi_cuda.errors import SOURCES, UserError, no_source
 from gi_cuda.init import (
     Compilation,
     Proposal,
@@ -93,6 +93,8 @@ def command(
             hint="gi-cuda init FILE.cu makes a target of your kernel; gi-cuda init --example"
             f" {examples()[0]} copies one to look at",
         )
+    if source.is_dir() or not source.exists():
+        raise no_source(source)
     compilation = from_options(include or (), define or ())
     if database is not None:
         compilation = joined(compilation, from_database(database, source))
@@ -107,7 +109,8 @@ def command(
     except UserError as error:
         if source.suffix in SOURCES or error.where != str(source):
             raise
-        raise UserError("not a CUDA source (.cu, .cuh)", where=str(source)) from None
+        hint = "gi-cuda init FILE.cu makes a target of a source"
+        raise UserError("not a CUDA source (.cu, .cuh)", where=str(source), hint=hint) from None
     proposal, chosen, tried = found.proposal, found.chosen, found.tried
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)

@@ -271,7 +271,8 @@ def devices_of(backend: str, said: str) -> tuple[int, ...]:
     numbers = sorted({int(one) if one.strip().isdecimal() else -1 for one in said.split(",")})
     there = max(1, len(backend_named(backend).gpus()))
     if wrong := [one for one in numbers if not 0 <= one < there]:
-        what = "it takes numbers with commas between" if wrong[0] < 0 else f"there is no {wrong[0]}"
+        missing = f"there is no device {wrong[0]}"
+        what = missing if wrong[0] >= 0 else "it takes numbers with commas between"
         raise UserError(
             f"{what}: {said!r}",
             where="--devices",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 from rich.table import Table
 from rich.text import Text
 
 from gi_cuda.analyze.listing import Listed, Standing
 from gi_cuda.backends.table import backend_named
-from gi_cuda.report.tables import table, whole
+from gi_cuda.report.tables import counted, table, whole
 from gi_cuda.results.speed_up import SpeedUp
 
 
@@ -30,6 +31,21 @@ def runs_table(runs: Sequence[Listed]) -> Table:
         target, *others = map(Text, cells)
         rows.add_row(Text(str(one.folder)), target, when, *others)
     return rows
+
+
+def found_words(runs: Sequence[Listed]) -> str:
+    """Return what runs of one search found together: how many have a winner, and what the winners
+    gain on the held-out cases."""
+    standings = [one.standing for one in runs if isinstance(one.standing, Standing)]
+    gains = [one.winner.value if one.winner else 1.0 for one in standings]
+    if not gains:
+        return "no run can be read"
+    with_winner = sum(one.winner is not None for one in standings)
+    return (
+        f"{with_winner} of {counted(len(runs), 'run')} have a winner; speed-up on the held-out"
+        f" cases, 1 without a winner: median {median(gains):.3f}, best {max(gains):.3f}, worst"
+        f" {min(gains):.3f}"
+    )
 
 
 def _folded(one: SpeedUp | None) -> str:

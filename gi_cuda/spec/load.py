@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from gi_cuda.errors import SOURCES, TARGET_FILE, UserError, no_target
+from gi_cuda.errors import TARGET_FILE, UserError, no_target
 from gi_cuda.spec.locate import KeyLines
 from gi_cuda.spec.target import Target
 
@@ -62,7 +62,7 @@ _ENCODING = "utf-8-sig"
 
 
 def _read(file: Path) -> str:
-    if file.suffix in SOURCES and file.is_file():
+    if file.suffix not in (".toml", "") and file.is_file():
         raise no_target(file)
     try:
         return file.read_text(encoding=_ENCODING)

@@ -60,7 +60,8 @@ def idea_files(paths: Sequence[Path]) -> Iterator[Answer]:
                 text = file.read_bytes().decode("utf-8", "surrogateescape")
             except OSError as error:
                 what = f"cannot be read: {error.strerror}"
-                raise UserError(what, where=f"--ideas {file}") from None
+                hint = "name patches, rewritten sources, or a folder of them"
+                raise UserError(what, where=f"--ideas {file}", hint=hint) from None
             yield Answer(file.name, text, file.name, str(file.resolve()))
 
 

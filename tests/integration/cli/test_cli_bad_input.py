@@ -230,7 +230,7 @@ MISTAKES = {
         ("target.toml: there is no target here", "the targets here: t"), ("check", ".")
     ),
     "a source without a command": Mistake(
-        ("t/kernel.cu: a command comes before a file", "gi-cuda init t/kernel.cu"),
+        ("t/kernel.cu: a command comes before a file or folder", "gi-cuda init t/kernel.cu"),
         ("t/kernel.cu",),
     ),
     "a time that is none": Mistake(

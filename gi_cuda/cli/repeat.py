@@ -1,0 +1,163 @@
+"""``gi-cuda repeat``: the same search with several seeds, and what they found together."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from inspect import signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gi_cuda.analyze.listing import Standing, list_runs
+from gi_cuda.cli import evolve, resume
+from gi_cuda.cli.console import console
+from gi_cuda.cli.next_steps import say_next
+from gi_cuda.cli.options import TargetPath
+from gi_cuda.cli.searching import VALIDATIONS, time_for
+from gi_cuda.cli.stopping import STATUS
+from gi_cuda.errors import UserError
+from gi_cuda.report.runs import found_words, runs_table
+from gi_cuda.report.tables import print_table, say
+from gi_cuda.runs.folder import restored
+from gi_cuda.runs.stored import open_store, stored_plan
+from gi_cuda.spec import content_hash, load_target
+
+OPTIONS = "options.json"
+"""The file beside the runs that says with which options they were made, from the first run on."""
+
+MOST = 1000
+"""Seeds at most."""
+
+_NOT_ALIKE = ("jobs", "workers", "no_cache", "cluster", "cluster_compiles")
+"""Options in which runs that are compared may differ."""
+
+
+def command(
+    target: TargetPath,
+    seeds: Annotated[
+        str, typer.Option("--seeds", metavar="SEEDS", help="E.g. 1..10, or 1,4,7..9.")
+    ] = "1..10",
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            "--into",
+            help="Folder for the runs, seed-1 and so on.",
+            show_default="runs/<target>-<preset>",
+        ),
+    ] = None,
+    **options: Any,
+) -> None:
+    """Evolve a target once for each seed, and say what the runs found together. The same command
+    goes on where it was stopped: it skips what is done. All other options are those of evolve."""
+    numbers = read_seeds(seeds)
+    name = f"{load_target(target).name}-{options['preset'].replace(':', '-')}"
+    folder = into or Path("runs") / name
+    again = shlex.join(["gi-cuda", *sys.argv[1:]])
+    if folder.exists() and not folder.is_dir():
+        raise UserError(
+            "there is a file in the place of the runs",
+            where=str(folder),
+            hint="choose another folder with --into",
+        )
+    made_with = _made_with(folder, target, options)
+    runs = {seed: folder / f"seed-{seed}" for seed in numbers}
+    for done, (seed, run) in enumerate(runs.items(), 1):
+        say(console, f"seed {seed}, {done} of {len(runs)}: {run}")
+        try:
+            _search(target, run, seed, options)
+        except (KeyboardInterrupt, typer.Exit) as ended:
+            if getattr(ended, "exit_code", STATUS) == STATUS:
+                say_next(again, "go on with all seeds")
+                raise
+        finally:
+            if list_runs(folder):
+                (folder / OPTIONS).write_text(made_with, "utf-8")
+    there = [one for one in list_runs(folder) if one.folder in runs.values()]
+    print_table(console, runs_table(there))
+    say(console, found_words(there))
+    if not all(isinstance(one.standing, Standing) and one.standing.validated for one in there):
+        say_next(again, "go on with the runs that are not validated")
+        raise typer.Exit(1)
+    say_next(f"gi-cuda report {shlex.quote(str(folder))}/seed-*", "compare the runs on one page")
+
+
+def _with_options_of_evolve() -> None:
+    """Give :func:`command` the options of ``evolve`` in place of ``options``, so that they are
+    read, completed and explained alike."""
+    own = signature(command, eval_str=True)
+    named = {name: one for name, one in own.parameters.items() if name != "options"}
+    others = signature(evolve.command, eval_str=True).parameters
+    kept = [one for name, one in others.items() if name not in ("target", "run", "seed", "force")]
+    command.__signature__ = own.replace(parameters=[*named.values(), *kept])  # type: ignore[attr-defined]
+
+
+_with_options_of_evolve()
+
+
+def read_seeds(text: str) -> list[int]:
+    """Return the seeds that a text such as ``1..10`` or ``1,4,7..9`` names, in this order.
+
+    Raises:
+        UserError: it names none, or too many.
+    """
+    seeds: dict[int, None] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})(?:\.\.(\d{1,9}))?\s*", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last < first + MOST:
+            raise UserError(
+                f"{part!r} names no seeds, or over {MOST}",
+                where="--seeds",
+                hint="e.g. 1..10, or 1,4,7..9",
+            )
+        seeds |= dict.fromkeys(range(first, last + 1))
+    return list(seeds)
+
+
+def _made_with(folder: Path, target: Path, options: Mapping[str, Any]) -> str:
+    """Return the options that decide what runs find, as they are kept beside the runs.
+
+    Raises:
+        UserError: runs that are there were made with others.
+    """
+    alike = {name: value for name, value in options.items() if name not in _NOT_ALIKE}
+    alike["target"] = content_hash(load_target(target))
+    said = json.dumps(alike, default=str, indent=1)
+    now, file = json.loads(said), folder / OPTIONS
+    before = json.loads(file.read_text("utf-8")) if file.is_file() else now
+    if differs := [name for name in now if now[name] != before.get(name)]:
+        words = {"target": "the target", "start": "--from"}
+        raise UserError(
+            "the runs here were made with something else for "
+            + ", ".join(words.get(one, f"--{one}") for one in differs),
+            where=str(folder),
+            hint="give the options of before, or choose another folder with --into",
+        )
+    return said
+
+
+def _search(target: Path, run: Path, seed: int, options: Mapping[str, Any]) -> None:
+    """Begin a run, or go on with one for what is left of its time; nothing where it is done."""
+    if not restored(run).exists():
+        evolve.command(target, run=run, seed=seed, **options)
+        return
+    with open_store(run) as store:
+        if store.has("champion"):  # validated
+            say(console, "done already")
+            return
+        plan, prepared = stored_plan(store), store.get("prepared", 0.0)
+        time = time_for(options["time"], options["generations"], store.get("backend"))
+        if time is not None:
+            spent = prepared + sum(one.phases.wall for one in store.generations())
+            time = max(time - spent, VALIDATIONS * prepared)
+    resume.command(
+        run,
+        generations=plan.settings.generations,
+        time=time,
+        **{name: options[name] for name in _NOT_ALIKE[2:]},
+    )

@@ -36,9 +36,9 @@ from gi_cuda.cli.options import (
     devices_of,
 )
 from gi_cuda.cli.searching import (
-    VALIDATING,
     Allowance,
     TimeLimit,
+    longest,
     saying_how_to_go_on,
     search,
     time_for,
@@ -178,7 +178,7 @@ def _beginning(run: Run, seconds: float | None) -> Iterator[str]:
     )
     limit = "--time would end it sooner"
     if seconds is not None:
-        limit = f"{seconds:g} s in all (--time), and up to {VALIDATING:g} s more to validate"
+        limit = f"{seconds:g} s in all (--time), {longest(seconds):g} s at most"
     yield (
         f"on {device_words(backend, run.store.get('device'))}, preset {plan.preset}:"
         f" {counted(plan.settings.generations, 'generation')} of"

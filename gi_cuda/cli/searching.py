@@ -127,17 +127,17 @@ class Allowance:
         if self.seconds is None:
             return None
         wanted = max(self.seconds - spent - VALIDATIONS * baseline, LEAST * self.seconds)
-        return max(0.0, min(wanted, _longest(self.seconds) - spent))
+        return max(0.0, min(wanted, longest(self.seconds) - spent))
 
     @property
     def for_validation(self) -> float | None:
         """Seconds that validating may take from now on; None: no limit."""
         if self.seconds is None:
             return None
-        return max(VALIDATING, _longest(self.seconds) - self.spent)
+        return max(VALIDATING, longest(self.seconds) - self.spent)
 
 
-def _longest(seconds: float) -> float:
+def longest(seconds: float) -> float:
     """The seconds that a command may take which is given some."""
     return seconds + min(OVER * seconds, MOST_OVER)
 

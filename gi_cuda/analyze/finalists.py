@@ -231,14 +231,15 @@ class Finals:
     def provisional(self) -> Winner | None:
         """The fastest by a short look, among those that nothing is known against."""
         refused = {*self.refusals, *(ident for ident, _ in self.racing.said)}
-        found = [
-            (seen.overall.low, ident)
+        floor = self.run.baseline.floor
+        found = {
+            ident: seen.overall.low
             for ident, (_, seen) in self.glances.items()
-            if seen.overall is not None and ident not in refused
-        ]
-        low, ident = max(found, default=(1.0, 0))
-        if low <= 1 + self.run.baseline.floor:
+            if seen.overall and is_faster(seen.overall, floor=floor) and ident not in refused
+        }
+        if not found:
             return None
+        ident = max(found, key=lambda one: found[one])
         genotype, seen = self.glances[ident]
         effective = canonical(genotype, self.run.subject.order)
         return Winner(ident, str(effective), replace(seen, provisional=True))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gi_cuda.analyze.winner import stored_winner
+from gi_cuda.analyze.winner import is_validated, stored_winner
 from gi_cuda.errors import UserError
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.lock import at_work
@@ -45,8 +45,10 @@ class Standing:
         if self.busy:
             return "at work"
         state = "done" if self.done >= self.planned else "stopped"
-        if self.winner is None and self.best is not None:
-            state += ", none held on the held-out cases" if self.validated else ", not validated"
+        if not self.validated and (self.winner or self.best):
+            state += ", not validated"
+        elif self.winner is None and self.best is not None:
+            state += ", none held on the held-out cases"
         return state
 
 
@@ -96,7 +98,7 @@ def _standing(store: Store, folder: Path) -> Standing:
         winner.validation.overall if winner else None,
         next(_best(store), None),
         at_work(folder),
-        store.has("champion"),
+        is_validated(store),
     )
 
 

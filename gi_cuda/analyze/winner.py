@@ -54,6 +54,12 @@ def stored_winner(store: Store) -> Winner | None:
     return store.load("champion", Winner)
 
 
+def is_validated(store: Store) -> bool:
+    """Tell whether the best of a run were validated to the end, whether or not one holds."""
+    winner = stored_winner(store)
+    return store.has("champion") and not (winner and winner.validation.provisional)
+
+
 def keep_refusal(store: Store, refusal: str) -> None:
     """Remember what spoke against the best individual where none holds."""
     store.put(refusal=refusal)

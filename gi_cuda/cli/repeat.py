@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from gi_cuda.analyze.listing import Standing, list_runs
+from gi_cuda.analyze.winner import is_validated
 from gi_cuda.cli import evolve, resume
 from gi_cuda.cli.console import console
 from gi_cuda.cli.next_steps import say_next
@@ -147,7 +148,7 @@ def _search(target: Path, run: Path, seed: int, options: Mapping[str, Any]) -> N
         evolve.command(target, run=run, seed=seed, **options)
         return
     with open_store(run) as store:
-        if store.has("champion"):  # validated
+        if is_validated(store):
             say(console, "done already")
             return
         plan, prepared = stored_plan(store), store.get("prepared", 0.0)

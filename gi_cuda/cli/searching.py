@@ -78,7 +78,7 @@ PATIENCE = 6.0
 """Seconds after the end of its time in which a search may stop cleanly."""
 
 OVER, MOST_OVER = 0.2, 30.0
-"""By how much all may take longer than was said: a share of it, and so many seconds at most."""
+"""The share by which all may take longer than was said, and the seconds at most."""
 
 VALIDATING = 5.0
 """Seconds that validating may always take."""
@@ -88,11 +88,6 @@ _VALIDATES = "validating on the held-out cases"
 _NOTHING_YET = (
     "time is up, and no individual is evaluated yet: it takes its compiler that long, so give the"
     " search more (--time)"
-)
-
-_PROVISIONAL = (
-    "time was up after a short look at it: it is not yet measured in new processes, watched for"
-    " races and tried with other inputs"
 )
 
 _RUNG = 0.25
@@ -183,8 +178,6 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
     if others := run.store.get("kinds", ()):
         on = " and ".join(others)
     print_winner(console, winner_record(winner, run.subject) if winner else None, on)
-    if winner and winner.validation.provisional:
-        say(console, _PROVISIONAL)
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
         short, refusal = stored_shortfall(run.store), stored_refusal(run.store)

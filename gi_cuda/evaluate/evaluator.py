@@ -13,7 +13,7 @@ from gi_cuda.evaluate.batches.passes import REFERENCE, Equipment, Record, Trial
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import FirstRun, Rehearsal, Rehearsals
 from gi_cuda.evaluate.batches.ways import rehearsal_of
-from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.rendering import Renderers
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
@@ -70,10 +70,8 @@ class Evaluator:
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         """Render individuals with loop guards, as the search runs them, and preprocess them."""
         loops = self.bounds.loops
-        if self.renderers:
-            return self._trials(self.renderers.candidates(batch, loops), batch)
-        sources = {ident: candidate(self.subject, one, loops) for ident, one in batch.items()}
-        return self._trials(sources, batch)
+        renderers = self.renderers or Renderers(self.subject, 0)
+        return self._trials(renderers.candidates(batch, loops), batch)
 
     def _trials(
         self, sources: Mapping[int, Candidate], batch: Mapping[int, Genotype]

@@ -11,6 +11,7 @@ from gi_cuda.analyze.records import WinnerRecord
 from gi_cuda.analyze.shortfall import Shortfall
 from gi_cuda.backends.table import backend_named
 from gi_cuda.report.tables import counted, say, say_whole
+from gi_cuda.results.evaluation import PROVISIONAL
 
 
 def print_winner(console: Console, winner: WinnerRecord | None, measured_on: str) -> None:
@@ -31,6 +32,8 @@ def print_winner(console: Console, winner: WinnerRecord | None, measured_on: str
     )
     for case, speed_up in (validation.cases or {}).items():
         say(console, f"  {case}: {speed_up}")
+    if validation.provisional:
+        say(console, f"  {PROVISIONAL}")
     if validation.watched:
         say(console, f"  no race: watched on {', '.join(validation.watched)}")
     if winner.found is not None:

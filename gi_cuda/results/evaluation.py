@@ -162,6 +162,13 @@ def measured(measurement: Measurement, floor: float, judge: Judge = verdict_on_p
     )
 
 
+PROVISIONAL = (
+    "time was up after a short look at it: it is not yet measured in new processes, watched for"
+    " races and tried with other inputs"
+)
+"""The words for a validation that is provisional."""
+
+
 @dataclass(frozen=True, slots=True)
 class Validation:
     """What became of one candidate on the held-out cases.

@@ -21,9 +21,9 @@ _AT_LEAST, _LONGER = 0.5, 20
 """Seconds that a launch with something else may take, and how many times what it takes without."""
 
 _WIDER = 10.0
-"""How many times its tolerance an oracle allows with something else: what was said for the case's
-own numbers may be too little for others, as for a sum of which a few terms are most. A sum of 8192
-terms in another order, which is closer to the exact one, was off by 1.5 times the tolerance."""
+"""How many times its tolerance an oracle allows with something else. The tolerance was chosen for
+the case's own numbers; a long sum of which a few terms are most depends more on the order of
+additions."""
 
 _KEPT = 64 * 2**20
 """Bytes of the reference's answers that are remembered."""

@@ -14,6 +14,7 @@ from gi_cuda.report.page.payload import names_in
 from gi_cuda.report.show import seconds
 from gi_cuda.report.tables import counted
 from gi_cuda.report.untested import untested_words
+from gi_cuda.results.evaluation import PROVISIONAL
 from gi_cuda.results.speed_up import SpeedUp
 
 
@@ -151,6 +152,9 @@ def _tried(run: WholeRun) -> TriedCandidate | None:
 def _trust(run: WholeRun) -> Iterator[str]:
     winner, accepted = run.record.winner, run.record.acceptance
     if winner is None:
+        return
+    if winner.validation.provisional:
+        yield f"{PROVISIONAL.capitalize()}: gi-cuda validate {shlex.quote(run.folder)}"
         return
     cases = ", ".join(winner.validation.cases or {})
     yield (

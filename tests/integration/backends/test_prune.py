@@ -420,7 +420,7 @@ FLOAT = ALONE.replace("data[1] +", "abs(data[1]) +")
 def test_libraries_that_variants_do_not_name_are_left_out(
     toolkit: Toolkit, text: str, most: float, tmp_path: Path
 ) -> None:
-    """By names alone `data` leads to half of the standard library. It stays where one needs it, as
+    """The name `data` leads to half of the standard library. It stays where a variant needs it, as
     for an ``abs`` that is not that of whole numbers."""
     compiler = compiler_of(toolkit, text, tmp_path)
     built = build_batch(compiler, [Variant(i, text, {}) for i in range(room.WORTH)], tmp_path)

@@ -55,7 +55,9 @@ def test_what_a_process_that_ended_was_to_do_is_done_here(
     first, second = renderers._helpers
     os.kill(first._process.pid, signal.SIGKILL)
     here = Renderers(subject, 0).candidates(batch, {})
-    assert renderers.candidates(batch, {}) == here
+    part = list(batch.items())[:FEW]
+    assert renderers._by(first, {}, part) == {ident: here[ident] for ident, _ in part}
     assert renderers._helpers == [second]
+    assert renderers.candidates(batch, {}) == here
     renderers.close()
     assert renderers.candidates(batch, {}) == here

@@ -9,6 +9,7 @@ from unittest.mock import ANY
 from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.analyze.finalists import FINALISTS, Finals, finalists, select_winner
 from gi_cuda.analyze.repair import changes_alone, paying, repaired, wrong_alone
+from gi_cuda.analyze.winner import is_validated, keep_winner
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Changed, changes_of
 from gi_cuda.results.evaluation import Evaluation
@@ -86,6 +87,11 @@ def test_where_time_is_up_the_fastest_by_a_short_look_is_the_winner(tmp_path: Pa
         assert final.provisional is not None
         assert (final.provisional.ident, final.provisional.genotype) == (2, WASTE)
         assert final.provisional.validation.provisional
+        assert not is_validated(run.store)
+        keep_winner(run.store, final.provisional)
+        assert not is_validated(run.store)
+        keep_winner(run.store, None)
+        assert is_validated(run.store), "none holds"
         final.refusals[2] = "it races"
         assert final.provisional is None
 

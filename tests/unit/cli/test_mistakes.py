@@ -93,7 +93,7 @@ MISTAKES = {
     "try t 'BLOCK=128 REPEAT=2'": ("breaks the constraint `BLOCK * REPEAT <= 128`", "enough"),
     "try t '<'": ("genotype 1, column 1: `<` was not expected", "write NAME=value"),
 }
-"""What is typed where there are a target ``t`` and a run ``runs/one``, and the answer."""
+"""Words that are typed beside a target ``t`` and a run ``runs/one``, and the answer."""
 
 
 @pytest.fixture(scope="module", params=[80, 200], ids="{} columns".format)

@@ -11,6 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.compile.source import COMPILE_LIMIT
 
 _CLASSES: Mapping[str, str] = {
     "global memory": "LD LDG ST STG LDGSTS ATOM ATOMG RED REDG LDTM STTM UBLKCP UTMALDG UTMASTG",
@@ -72,6 +77,16 @@ _LIMITS: Mapping[str, _Limits] = {
     "103": _Limits(64, 32, 228 * 1024),
     "120": _Limits(48, 24, 100 * 1024),
 }
+
+
+@lru_cache(maxsize=4)
+def disassembled(disassembler: Path, cubin: Path, written: int) -> str:
+    """The listing of a cubin; the variants of a shard are in one.
+
+    Args:
+        written: when the cubin was, in nanoseconds.
+    """
+    return run([disassembler, "-c", cubin], limit=COMPILE_LIMIT).stdout
 
 
 def instructions(listing: str, wanted: Callable[[str], bool]) -> dict[str, int]:

@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar
@@ -29,7 +29,7 @@ from gi_cuda.backends.cuda.compile.cubin import (
     owner,
     read_cubin,
 )
-from gi_cuda.backends.cuda.compile.inspection import instructions, occupancy
+from gi_cuda.backends.cuda.compile.inspection import disassembled, instructions, occupancy
 from gi_cuda.backends.cuda.compile.reached import headers_in_reach, identity_of
 from gi_cuda.backends.cuda.compile.staged import (
     AS_IT_IS,
@@ -255,10 +255,8 @@ class NvccCompiler(SourceCompiler):
         """The part of the prelude that variants with the same options can reach."""
         words = self.nvcc, self.architecture, *self.options, *group[0].options
         named = *self.kernels, "", *self.symbols, "", *self.namespaces
-        names, identity = (
-            self.names | identifiers(self._exports()),
-            identity_of(whole, words, named),
-        )
+        names = self.names | identifiers(self._exports())
+        identity = identity_of(whole, words, named)
         return headers_in_reach(whole, group, names, self.namespaces, identity)
 
     def other_locals(self) -> None:
@@ -286,7 +284,7 @@ class NvccCompiler(SourceCompiler):
         assert isinstance(binary, CudaBinary)
         found = {}
         if self.disassembler is not None:
-            listing = _disassembled(self.disassembler, binary.path, binary.path.stat().st_mtime_ns)
+            listing = disassembled(self.disassembler, binary.path, binary.path.stat().st_mtime_ns)
             (ident,) = {owner(name_parts(kernel.symbol)) for kernel in binary.kernels.values()}
             counted = instructions(listing, lambda name: owner(name_parts(name)) == ident)
             found = {f"instructions, {kind}": number for kind, number in counted.items()}
@@ -393,13 +391,3 @@ class _Batch:
             else:
                 found.append(Twin(one.ident, other))
         return found
-
-
-@lru_cache(maxsize=4)
-def _disassembled(disassembler: Path, cubin: Path, written: int) -> str:
-    """The listing of a cubin; the variants of a shard are in one.
-
-    Args:
-        written: when the cubin was, in nanoseconds.
-    """
-    return run([disassembler, "-c", cubin], limit=COMPILE_LIMIT).stdout

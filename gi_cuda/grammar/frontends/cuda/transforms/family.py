@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice
 
@@ -67,3 +67,23 @@ class Family(ABC):
         Returns:
             None if the conditions do not hold in this text.
         """
+
+
+class OfFunctions(Family):
+    """A family that rewrites all places of its kind in a function, at the function's name."""
+
+    @abstractmethod
+    def splices(self, code: Code, function: Function) -> list[Splice]:
+        """Return the changes of a function; none where there is nothing to change."""
+
+    def sites(self, code: Code) -> Iterator[Site]:
+        """Find the names of the functions that would change."""
+        for function in code.functions:
+            if self.splices(code, function):
+                yield Site(function.at, function.number, tuple(self.type.kind.specials))
+
+    def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
+        """Change the function whose name stands at the place."""
+        function = code.function_at(at)
+        found = self.splices(code, function) if function else []
+        return Rewrite(tuple(found)) if found else None

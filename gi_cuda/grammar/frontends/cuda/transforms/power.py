@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
-from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.family import OfFunctions
 from gi_cuda.grammar.frontends.cuda.transforms.reading.arithmetic import (
     DOUBLE,
     FLOAT,
@@ -53,7 +52,7 @@ _SUMS = frozenset({"+", "-", "<", ">", "<=", ">=", "==", "!=", "&&", "||"})
 """Operators that bind less than those of a product."""
 
 
-class Power(Family):
+class Power(OfFunctions):
     """``<power_kernel.cu_8><power_K>`` writes out the powers with a literal exponent in a function.
 
     Before and after: ``a * powf(x, 3.0f)`` becomes ``a * (x * x * x)``, and ``pow(d, 0.5)``
@@ -62,27 +61,14 @@ class Power(Family):
 
     type = RuleType.POWER
 
-    def sites(self, code: Code) -> Iterator[Site]:
-        """The names of the functions with such powers."""
-        for function in code.functions:
-            if _splices(code, function):
-                yield Site(function.at, function.number, tuple(self.type.kind.specials))
-
-    def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
-        """Write out all powers of the function whose name stands at the place."""
-        function = code.function_at(at)
-        found = () if function is None else tuple(_splices(code, function))
-        return Rewrite(found) if found else None
-
-
-def _splices(code: Code, function: Function) -> list[Splice]:
-    """Replace the calls of ``pow`` and ``powf``; those in the base of another one stay."""
-    found: list[Splice] = []
-    for node in descend(function.body):
-        text = _written_out(code, function, node)
-        if text and not (found and node.start_byte < found[-1].end):
-            found.append(replacing(node.start_byte, node.end_byte, text))
-    return found
+    def splices(self, code: Code, function: Function) -> list[Splice]:
+        """Replace the calls of ``pow`` and ``powf``; those in the base of another one stay."""
+        found: list[Splice] = []
+        for node in descend(function.body):
+            text = _written_out(code, function, node)
+            if text and not (found and node.start_byte < found[-1].end):
+                found.append(replacing(node.start_byte, node.end_byte, text))
+        return found
 
 
 def _written_out(code: Code, function: Function, call: Node) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
-from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.family import OfFunctions
 from gi_cuda.grammar.frontends.cuda.transforms.reading.arithmetic import (
     DOUBLE,
     FLOAT,
@@ -28,7 +27,7 @@ _COMPARISONS = frozenset({"<", ">", "<=", ">=", "==", "!="})
 _COMBINED = frozenset({"parenthesized_expression", "unary_expression", "conditional_expression"})
 
 
-class Single(Family):
+class Single(OfFunctions):
     """``<single_kernel.cu_8><single_K>`` computes in single precision what a function computes in
     double precision of literals and numbers of single precision, and then keeps in a ``float``.
 
@@ -38,23 +37,14 @@ class Single(Family):
 
     type = RuleType.SINGLE
 
-    def sites(self, code: Code) -> Iterator[Site]:
-        """The names of the functions with such computations."""
-        for function in code.functions:
-            if next(_splices(code, function), None):
-                yield Site(function.at, function.number, tuple(self.type.kind.specials))
-
-    def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
-        """Rewrite all of them in the function whose name stands at the place."""
-        function = code.function_at(at)
-        found = () if function is None else tuple(_splices(code, function))
-        return Rewrite(found) if found else None
-
-
-def _splices(code: Code, function: Function) -> Iterator[Splice]:
-    for node in descend(function.body):
-        if _is_kept_in_float(code, node, function):
-            yield from _in_single(code, node, function) or ()
+    def splices(self, code: Code, function: Function) -> list[Splice]:
+        """Make all such computations of a function single."""
+        return [
+            change
+            for node in descend(function.body)
+            if _is_kept_in_float(code, node, function)
+            for change in _in_single(code, node, function) or ()
+        ]
 
 
 def _is_kept_in_float(code: Code, node: Node, function: Function) -> bool:

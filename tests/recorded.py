@@ -77,10 +77,11 @@ def write(folder: Path, launches: Sequence[Made], plan: Plan | None = None) -> P
 def _write_taken(process: Path, number: int, ordinal: int, one: Made) -> None:
     memories = []
     for index, (before, after) in enumerate(one.memories):
-        changed = before.tobytes() != after.tobytes()
-        before.tofile(process / f"{number}-{index}.before")
-        if changed:
-            after.tofile(process / f"{number}-{index}.after")
+        names = [f"{number}-{index}.{when}" for when in ("before", "after")]
+        if before.tobytes() == after.tobytes():
+            names[1] = names[0]
+        for name, content in zip(names, (before, after), strict=True):
+            content.tofile(process / name)
         symbol = one.symbols.get(index, "")
         base = 0x7F0000000000 + (index << 24)
         size = before.nbytes
@@ -90,7 +91,8 @@ def _write_taken(process: Path, number: int, ordinal: int, one: Made) -> None:
                 "size": size,
                 "symbol": symbol,
                 "addresses": one.addresses,
-                "changed": changed,
+                "before": names[0],
+                "after": names[1],
                 **({"texture": one.textures[index]} if index in one.textures else {}),
             }
         )

@@ -17,6 +17,7 @@ from gi_cuda.capture.running import Application
 from gi_cuda.capture.uses import KernelUse, chosen
 from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal
+from gi_cuda.init.writing.write import Content, write_file
 from gi_cuda.spec import LaunchError, Target, defaults, load_target, plan
 from gi_cuda.spec.cases import typed_scalar
 
@@ -63,7 +64,7 @@ def add(
         )
         for one in found.launches
     ]
-    arrays: dict[str, str | bytes] = {}
+    arrays: dict[str, Content] = {}
     new = {one.name: told(proposal.buffers, one, arrays) for one in cases}
     got = [(one["scalars"], one["given"]) for one in known.values()]
     cases = [one for one in cases if (new[one.name]["scalars"], new[one.name]["given"]) not in got]
@@ -77,8 +78,7 @@ def add(
     for one in cases:
         _check(target, one)
     for name, content in arrays.items():
-        assert isinstance(content, bytes)
-        (target.folder / name).write_bytes(content)
+        write_file(target.folder / name, content)
     index.write_text(json.dumps({**known, **new}, indent=1) + "\n")
     file = target.folder / target.file.name
     tables = "\n\n".join(case_tables(cases, f"Of another run, {application.shown}."))

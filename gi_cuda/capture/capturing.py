@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from shutil import copytree, rmtree
 from typing import Any
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from gi_cuda.backends.compile.cache import cache_folder, cached
 from gi_cuda.capture.architectures import architectures
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
@@ -22,15 +26,19 @@ from gi_cuda.capture.observed import (
     texture_names,
 )
 from gi_cuda.capture.reading import Read, Wish, read_kernels
-from gi_cuda.capture.recording import Recording, Taken
+from gi_cuda.capture.recording import Recording, Taken, recordings
 from gi_cuda.capture.rounds import BETWEEN, Rounds, taken_rounds
 from gi_cuda.capture.running import Application, Plan
 from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
 from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal, check_free
 from gi_cuda.init.proposing.buffers import ProposedBuffer
+from gi_cuda.init.writing.write import Content
 
 Tell = Callable[[str], None]
+
+_LISTINGS = 32
+"""Listings that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +53,28 @@ class Capture:
     """
 
     folder: Path
-    files: Mapping[str, str | bytes]
+    files: Mapping[str, Content]
     proposal: Proposal
     cases: tuple[Captured, ...]
     tolerances: Mapping[str, Allowed]
     lines: tuple[str, ...]
 
 
+def known_kernels(application: Application, scratch: Path) -> list[KernelUse]:
+    """The kernels that an application launches, the one that takes most time first: as the last
+    listing of the same command found them, or a new one.
+
+    Args and errors: see :func:`list_kernels`.
+    """
+    folder = _listing(application)
+    if not folder.exists():
+        return list_kernels(application, scratch)[0]
+    return uses(recordings(folder)[0])
+
+
 def list_kernels(application: Application, scratch: Path) -> tuple[list[KernelUse], list[str]]:
     """The kernels that an application launches, the one that takes most time first, and what is to
-    be said of the run.
+    be said of the run. The listing is kept in the user's cache folder, where that can be written.
 
     Args:
         scratch: a folder for what is written down.
@@ -62,15 +82,34 @@ def list_kernels(application: Application, scratch: Path) -> tuple[list[KernelUs
     Raises:
         UserError: it cannot be run, or launches nothing.
     """
-    found, status = application.run(Plan(), scratch / "listed", quiet=False)
+    run, kept = scratch / "listed", _listing(application)
+    found, status = application.run(Plan(), run, quiet=False)
+    rmtree(kept, ignore_errors=True)
+    with suppress(UserError):
+        cached(kept.name, partial(copytree, run), kept.parent, _LISTINGS)
     lines = []
     if status:
         lines.append(f"the application ended with status {status}")
     if len(found) > 1:
         lines.append(f"{len(found)} processes use CUDA: this is the one that launches most")
+    if found[0].was_ended:
+        lines.append(
+            f"its time was up after {application.limit:g} s, and it was ended: --time TIME gives it"
+            " more"
+        )
     if graphs := found[0].graphs:
         lines.append(f"{graphs} launches of graphs, whose kernels are not seen")
     return uses(found[0]), lines
+
+
+def _listing(application: Application) -> Path:
+    """Where the listing of a command is kept: of the same words, here, with the same files."""
+    digest = xxhash.xxh3_128(repr((application.command, str(Path.cwd()))).encode())
+    for file in (application.program, *map(Path, application.command)):
+        if file is not None and file.is_file():
+            told = file.stat()
+            digest.update(f"{file} {told.st_size} {told.st_mtime_ns}".encode())
+    return cache_folder() / "listings" / digest.hexdigest()
 
 
 def capture(
@@ -133,7 +172,7 @@ def observed_launches(
     taken = _taken(application, read, _plan(read, wish), scratch / "run-1")
     whole = _whole(taken, wish)
     fitted = fit(read.proposal, [observe(read.proposal, one) for one in whole])
-    return replace(_different(fitted), not_kept=len(taken) - len(whole))
+    return replace(_different(_changing(fitted)), not_kept=len(taken) - len(whole))
 
 
 def _target(
@@ -194,15 +233,16 @@ def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
     if not taken:
         raise UserError(
             "the launches did not happen again in a second run of the application",
-            hint="it must do the same each time: fix its seeds, or say --launches 1",
+            hint="it must do the same each time: fix its seeds, or say --launches 1; if its input"
+            " is another one by now, list its kernels again: gi-cuda capture -- COMMAND",
         )
     word, _, number = taken[0].trouble.partition(" ")
     if word == "limit":
         raise UserError(
-            f"a launch got {int(number) / 2**21:,.2f} MiB, to be kept before and after it, and"
+            f"a launch got {int(number) / 2**20:,.2f} MiB, to be kept before and after it, and"
             f" {wish.limit / 2**20:,.2f} MiB may be kept in all",
-            hint=f"allow more, --limit {-(-int(number) // 2**30)}G, or give the application less"
-            " to do",
+            hint=f"allow more, --limit {-(-3 * int(number) // 2**30)}G, or give the application"
+            " less to do",
         )
     said = {
         "graph": "is part of a graph that is made, and is not run by itself",
@@ -259,7 +299,7 @@ def _inputs(fitted: Fitted, one: Observation) -> str:
         digest.update(np.asarray(value).tobytes())
     for buffer in fitted.proposal.buffers:
         if buffer.role in ("input", "inout"):
-            digest.update(one.pieces[buffer.name].read("uint8", after=False).tobytes())
+            digest.update(one.pieces[buffer.name].read("uint8", after=False).data)
     return digest.hexdigest()
 
 
@@ -268,7 +308,19 @@ def _different(fitted: Fitted) -> Fitted:
     seen: dict[str, int] = {}
     for index, one in enumerate(fitted.launches):
         seen.setdefault(_inputs(fitted, one), index)
-    return fitted.only(list(seen.values()))
+    return replace(fitted.only(list(seen.values())), alike=len(fitted.launches) - len(seen))
+
+
+def _changing(fitted: Fitted) -> Fitted:
+    """Without launches that changed nothing of what their kernel gets and writes, if others did:
+    there a kernel that does nothing is right."""
+    if any(one.role == "output" for one in fitted.proposal.buffers):
+        return fitted
+    written = [one.name for one in fitted.proposal.buffers if one.role == "inout"]
+    launches = enumerate(fitted.launches)
+    kept = [i for i, one in launches if any(one.pieces[name].changed for name in written)]
+    idle = len(fitted.launches) - len(kept)
+    return replace(fitted.only(kept), idle=idle) if kept else fitted
 
 
 def _lines(
@@ -281,6 +333,8 @@ def _lines(
     yield f"captured {len(launches)} of {len(rounds.every)} launches: {', '.join(launches)}"
     if fitted.not_kept:
         yield f"  {fitted.not_kept} more could not be kept: too much (--limit), or they failed"
+    if fitted.idle:
+        yield f"  {fitted.idle} more changed nothing, and are left out"
     if fitted.alike:
         yield f"  {fitted.alike} more got the same as one of these, and are left out"
     if fitted.left_out:

@@ -42,6 +42,7 @@ class Fitted:
         left_out: launches that are not alike the others.
         source: the proposal as it was read from the source.
         alike: launches that were left out because they got the same as others.
+        idle: launches that were left out because they changed nothing.
         not_kept: launches that could not be kept.
     """
 
@@ -51,13 +52,13 @@ class Fitted:
     numbers: tuple[Mapping[str, int], ...]
     left_out: int
     alike: int = 0
+    idle: int = 0
     not_kept: int = 0
 
     def only(self, numbers: Sequence[int]) -> Fitted:
-        """With some of the launches; the others are like these."""
+        """With some of the launches."""
         return replace(
             self,
-            alike=len(self.launches) - len(numbers),
             launches=tuple(self.launches[i] for i in numbers),
             numbers=tuple(self.numbers[i] for i in numbers),
         )

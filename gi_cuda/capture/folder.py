@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from gi_cuda.capture.observed import Observation
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.init.writing.text import assembled
 from gi_cuda.init.writing.toml import Noted, table
+from gi_cuda.init.writing.write import Content
 
 DATA = "captured.json"
 """What each launch got; arrays are named by what is in them."""
@@ -52,8 +52,7 @@ def _launch(name: str) -> dict:
 
 
 def _array(file: str) -> np.ndarray:
-    with np.load(FOLDER / "arrays" / file) as arrays:
-        return arrays["values"]
+    return np.load(FOLDER / "arrays" / file)
 '''
 
 _README = """# {kernel}
@@ -111,7 +110,7 @@ def files(
     command: str,
     folder: Path,
     architectures: Collection[int] = (),
-) -> dict[str, str | bytes]:
+) -> dict[str, Content]:
     """The files of a target's folder by name.
 
     Args:
@@ -125,7 +124,7 @@ def files(
         "\ngi-cuda capture from launches that it saw; inputs and answers are those of the"
         " application."
     )
-    arrays: dict[str, str | bytes] = {}
+    arrays: dict[str, Content] = {}
     launches = {one.name: told(fitted.proposal.buffers, one, arrays) for one in cases}
     oracles = _oracles(proposal.buffers, tolerances)
     tables = case_tables(cases)
@@ -140,7 +139,7 @@ def files(
 
 
 def told(
-    buffers: Sequence[ProposedBuffer], one: Captured, arrays: dict[str, str | bytes]
+    buffers: Sequence[ProposedBuffer], one: Captured, arrays: dict[str, Content]
 ) -> dict[str, Any]:
     """What a launch got, for ``captured.json``; its arrays are added to the files."""
     kept: dict[str, dict[str, str]] = {"given": {}, "answers": {}}
@@ -161,13 +160,12 @@ def told(
     return {"from": one.origin, "scalars": scalars, **kept}
 
 
-def keep(values: NDArray[Any], arrays: dict[str, str | bytes]) -> str:
+def keep(values: NDArray[Any], arrays: dict[str, Content]) -> str:
     """The name of the file that holds an array; added to the files if it is not there."""
-    name = f"{xxhash.xxh3_128_hexdigest(f'{values.dtype} '.encode() + values.tobytes())}.npz"
-    if f"arrays/{name}" not in arrays:
-        file = io.BytesIO()
-        np.savez_compressed(file, values=values)
-        arrays[f"arrays/{name}"] = file.getvalue()
+    digest = xxhash.xxh3_128(f"{values.dtype} ".encode())
+    digest.update(np.ascontiguousarray(values).view(np.uint8).data)
+    name = f"{digest.hexdigest()}.npy"
+    arrays.setdefault(f"arrays/{name}", values)
     return name
 
 

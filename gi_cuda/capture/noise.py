@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gi_cuda.capture.observed import in_parts
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 
 ACCURACY = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-10}
@@ -24,6 +25,12 @@ _SEEN = 0.5
 
 _STEP = 4.0
 """By how much less is allowed at a time until that is told."""
+
+_MOST = 1 << 16
+"""Values of a part of an array that are looked at where more differ."""
+
+Differing = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Values of two arrays, in their order."""
 
 _LEAST = 2.0
 """Less than so many times what a number's last bit is worth leaves no room for rounding."""
@@ -48,11 +55,33 @@ class Allowed:
 
     def tells(self, answer: NDArray[Any], other: NDArray[Any]) -> bool:
         """Whether most of what differs would be noticed."""
-        wanted, given = answer.astype(np.float64), other.astype(np.float64)
-        differing = (wanted != given) & ~(np.isnan(wanted) & np.isnan(given))
+        return self._notices(differing(answer, other))
+
+    def _notices(self, differ: Differing) -> bool:
+        wanted, given = differ
         with np.errstate(all="ignore"):
             near = np.abs(given - wanted) <= self.absolute + self.relative * np.abs(wanted)
-        return bool(np.count_nonzero(differing & ~near) >= _SEEN * np.count_nonzero(differing))
+        return bool(np.count_nonzero(~near) >= _SEEN * len(near))
+
+    def tells_most(self, cases: Sequence[Sequence[Differing]]) -> bool:
+        """Whether that is so in at least half of the launches.
+
+        Args:
+            cases: of each launch how its answer differs from each of what it got.
+        """
+        return 2 * sum(all(map(self._notices, case)) for case in cases) >= len(cases)
+
+
+def differing(answer: NDArray[Any], other: NDArray[Any]) -> Differing:
+    """The values that are not the same in two arrays, of many some from all over them."""
+    found = []
+    for wanted, given in in_parts(answer, other):
+        wide = wanted.astype(np.float64), given.astype(np.float64)
+        where = np.flatnonzero((wide[0] != wide[1]) & ~(np.isnan(wide[0]) & np.isnan(wide[1])))
+        where = where[:: 1 + len(where) // _MOST]
+        found.append((wide[0][where], wide[1][where]))
+    first, second = zip(*found, strict=True) if found else ((np.empty(0),), (np.empty(0),))
+    return np.concatenate(first), np.concatenate(second)
 
 
 def reals(element: Element, values: NDArray[Any]) -> NDArray[Any]:
@@ -101,23 +130,23 @@ def allowed(
             "several runs gave the same bits" if pairs else "no two runs gave the kernel the same"
         )
         why = f"{seen}, so this is what rounding may change"
-        cases = [case for case in zip(answers, got, strict=False) if case[1]]
+        told = zip(answers, got, strict=False)
+        cases = [[differing(one, other) for other in others] for one, others in told]
+        cases = [case for case in cases if any(len(first) for first, _ in case)]
         return _narrow(Allowed(absolute, accuracy, why), float(np.finfo(kind).eps), cases)
     why = f"from run to run up to {apart:.1e} apart, where the largest is {largest:.1e}"
     share = apart / largest if largest else 0.0
     return Allowed(max(absolute, _MARGIN * apart), max(accuracy, _MARGIN * share), why)
 
 
-def _narrow(
-    wide: Allowed, bit: float, cases: Sequence[tuple[NDArray[Any], Sequence[NDArray[Any]]]]
-) -> Allowed:
+def _narrow(wide: Allowed, bit: float, cases: Sequence[Sequence[Differing]]) -> Allowed:
     """As much less that what kernels got is told from their answers, in half of the launches.
 
     Args:
         bit: what the last bit of one is worth.
     """
     found = wide
-    while 2 * sum(all(found.tells(one, other) for other in got) for one, got in cases) < len(cases):
+    while not found.tells_most(cases):
         why = "more would hide that a launch did nothing: it changes little"
         found = Allowed(found.absolute / _STEP, found.relative / _STEP, why)
         if found.relative < _LEAST * bit:
@@ -126,13 +155,19 @@ def _narrow(
 
 
 def _largest(values: NDArray[Any]) -> float:
-    finite = np.abs(values[np.isfinite(values)].astype(np.float64))
-    return float(finite.max(initial=0.0))
+    largest = 0.0
+    for (part,) in in_parts(values):
+        finite = np.abs(part[np.isfinite(part)].astype(np.float64))
+        largest = max(largest, float(finite.max(initial=0.0)))
+    return largest
 
 
 def _apart(one: NDArray[Any], other: NDArray[Any]) -> float:
     if one.shape != other.shape:
         return 0.0
-    with np.errstate(all="ignore"):
-        found = np.abs(one.astype(np.float64) - other.astype(np.float64))
-    return float(found[np.isfinite(found)].max(initial=0.0))
+    apart = 0.0
+    for first, second in in_parts(one, other):
+        with np.errstate(all="ignore"):
+            found = np.abs(first.astype(np.float64) - second.astype(np.float64))
+        apart = max(apart, float(found[np.isfinite(found)].max(initial=0.0)))
+    return apart

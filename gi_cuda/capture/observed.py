@@ -24,6 +24,16 @@ Value = int | float | NDArray[Any]
 """What a launch got for a scalar: an array for one of several values."""
 
 
+_PART = 1 << 22
+"""Elements that are looked at together, of arrays that may be too large for a copy."""
+
+
+def in_parts(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Arrays of the same length, a part of each at a time."""
+    for begin in range(0, len(arrays[0]), _PART):
+        yield tuple(one[begin : begin + _PART] for one in arrays)
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """The part of a memory that a buffer is.
@@ -48,7 +58,7 @@ class Piece:
         if not self.memory.changed:
             return False
         before, after = self.read("uint8", after=False), self.read("uint8", after=True)
-        return before.tobytes() != after.tobytes()
+        return any(not np.array_equal(one, other) for one, other in in_parts(before, after))
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,17 @@ def read_kernels(application: Application, uses: Sequence[KernelUse], wish: Wish
     return [one for every in by_source.values() for one in _together(every)]
 
 
+def worth_most(uses: Sequence[KernelUse], application: Application) -> str | None:
+    """The kernel that takes most time of those that a target can hold, if there are any: of one
+    whose source is here, before others."""
+    possible = [one for one in uses if not one.clustered and not one.name.nameless]
+    for use in possible:
+        with suppress(UserError):
+            find_files(use.name, Path.cwd(), application.program)
+            return use.name.shown
+    return possible[0].name.shown if possible else None
+
+
 def _together(every: Sequence[Read]) -> Iterator[Read]:
     """Kernels of one source."""
     rounds = rounds_of([use for one in every for use in one.rounds.uses])

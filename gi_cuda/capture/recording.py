@@ -85,8 +85,9 @@ class Memory:
         return self.before != self.after
 
     def read(self, *, after: bool) -> NDArray[np.uint8]:
-        """What it held before the launch or after it."""
-        return np.fromfile(self.after if after else self.before, np.uint8)
+        """What it held before the launch or after it; of the file what is looked at is read."""
+        file = self.after if after else self.before
+        return np.memmap(file, np.uint8, "r") if self.size else np.empty(0, np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,11 @@ class Recording:
         return int(((self.launches["flags"] & GRAPH) > 0).sum())
 
     @property
+    def was_ended(self) -> bool:
+        """Whether its time was up before it had come to its end."""
+        return (self.folder / "ended").exists()
+
+    @property
     def trouble(self) -> str:
         """Why nothing could be written down; "" where it could."""
         file = self.folder / "trouble.txt"
@@ -202,7 +208,6 @@ def recordings(folder: Path) -> list[Recording]:
 
 
 def _taken(folder: Path, told: Mapping[str, Any]) -> Taken:
-    name = folder / str(told["sequence"])
     return Taken(
         sequence=told["sequence"],
         ordinal=told["ordinal"],
@@ -213,22 +218,22 @@ def _taken(folder: Path, told: Mapping[str, Any]) -> Taken:
         trouble=told["trouble"],
         parameters=tuple(map(bytes.fromhex, told["parameters"])),
         pointers=tuple(Pointer(**one) for one in told["pointers"]),
-        memories=tuple(_memories(name, told["memories"])),
+        memories=tuple(_memories(folder, told["memories"])),
     )
 
 
-def _memories(name: Path, told: Sequence[Mapping[str, Any]]) -> list[Memory]:
+def _memories(folder: Path, told: Sequence[Mapping[str, Any]]) -> list[Memory]:
     return [
         Memory(
             one["base"],
             one["size"],
             one["symbol"],
             one["addresses"],
-            Path(f"{name}-{index}.before"),
-            Path(f"{name}-{index}.{'after' if one['changed'] else 'before'}"),
+            folder / one["before"],
+            folder / one["after"],
             _texture(one["texture"]) if "texture" in one else None,
         )
-        for index, one in enumerate(told)
+        for one in told
     ]
 
 

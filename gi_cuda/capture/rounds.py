@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from filecmp import cmp
 
 from gi_cuda.capture.recording import Memory, Pointer, Taken
 from gi_cuda.capture.uses import KernelUse
@@ -70,7 +71,7 @@ def _one(parts: Sequence[Taken]) -> Taken:
             if before is then:
                 continue
             held, got = before.after, then.before
-            if not trouble and held.read_bytes() != got.read_bytes():
+            if not trouble and held != got and not cmp(held, got, shallow=False):
                 trouble = BETWEEN
             if before.changed or then.changed:
                 memories[key] = replace(before, after=then.after)

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gi_cuda.backends.cuda.driver import query
@@ -16,8 +16,12 @@ from gi_cuda.capture.library import build_library
 from gi_cuda.capture.recording import Recording, recordings
 from gi_cuda.errors import UserError
 
-_NEVER = 10.0**7
-"""Seconds that an application may take where nobody says."""
+TIME = 60.0
+"""Seconds after which an application is ended where nobody says."""
+
+_GRACE = 15.0
+"""Seconds more until it is killed with all that it started: the library ends only those processes
+that use CUDA."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,14 @@ class Plan:
         textures: numbers of parameters that are texture objects.
         symbols: by a variable's name how binaries may call it.
         limit: bytes that may be kept.
+        seconds: after which a process is ended; 0: never.
     """
 
     ordinals: Mapping[str, Sequence[int]] = field(default_factory=dict)
     textures: Sequence[int] = ()
     symbols: Mapping[str, Sequence[str]] = field(default_factory=dict)
     limit: int = 0
+    seconds: int = 0
 
     @property
     def text(self) -> str:
@@ -42,15 +48,19 @@ class Plan:
         lines = [f"take {n} {kernel}" for kernel, every in self.ordinals.items() for n in every]
         lines += [f"texture {number}" for number in self.textures]
         lines += [f"symbol {name} {' '.join(names)}" for name, names in self.symbols.items()]
-        return "\n".join([*lines, f"limit {self.limit}", ""])
+        return "\n".join([*lines, f"limit {self.limit}", f"seconds {self.seconds}", ""])
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A program that launches kernels, as it is called."""
+    """A program that launches kernels, as it is called.
+
+    Attributes:
+        limit: seconds after which it is ended: what it launched until then is known.
+    """
 
     command: tuple[str, ...]
-    limit: float = _NEVER
+    limit: float = TIME
 
     @property
     def shown(self) -> str:
@@ -64,20 +74,23 @@ class Application:
         return None if found is None else Path(found)
 
     def run(self, plan: Plan, folder: Path, *, quiet: bool) -> tuple[list[Recording], int]:
-        """What its processes launch, and its exit status.
+        """What its processes launch, and its exit status: 0 where it was ended.
 
         Args:
             folder: where that is written; must not exist yet.
             quiet: whether nobody sees what it prints.
 
         Raises:
-            UserError: no GPU, no CUPTI; it cannot be started, is stopped, or launches nothing.
+            UserError: no GPU, no CUPTI; it cannot be started, or launches nothing.
         """
         own = self.injection()
         folder.mkdir(parents=True)
-        (folder / "plan").write_text(plan.text)
-        status = self._started({**own, "GI_CUDA_CAPTURE": str(folder)}, folder, quiet)
-        return self._recorded(folder, status), status
+        # A launch that was listed at the end of its time may come a little later.
+        limit = self.limit * (2 if plan.ordinals else 1)
+        (folder / "plan").write_text(replace(plan, seconds=max(1, round(limit))).text)
+        own["GI_CUDA_CAPTURE"] = str(folder)
+        status = self._started(own, folder, limit + _GRACE, quiet)
+        return self._recorded(folder, status), status or 0
 
     def injection(self) -> dict[str, str]:
         """The environment in which CUDA loads the library into it.
@@ -93,7 +106,9 @@ class Application:
             )
         return {"CUDA_INJECTION64_PATH": str(build_library())}
 
-    def _started(self, own: Mapping[str, str], folder: Path, quiet: bool) -> int:
+    def _started(
+        self, own: Mapping[str, str], folder: Path, limit: float, quiet: bool
+    ) -> int | None:
         output = (folder / "output").open("w") if quiet else None
         try:
             process = Process(
@@ -103,7 +118,7 @@ class Application:
                 stdout=output,
                 stderr=output,
             )
-            status, *_ = process.output(None, self.limit)
+            status, *_ = process.output(None, limit)
         except OSError as error:
             raise UserError(
                 f"cannot be started: {error.strerror}",
@@ -113,15 +128,9 @@ class Application:
         finally:
             if output is not None:
                 output.close()
-        if status is None:
-            raise UserError(
-                f"it did not end within {self.limit:g} s",
-                where=self.shown,
-                hint="give it less to do, or more time: --time SECONDS",
-            )
         return status
 
-    def _recorded(self, folder: Path, status: int) -> list[Recording]:
+    def _recorded(self, folder: Path, status: int | None) -> list[Recording]:
         every = recordings(folder)
         for one in every:
             if one.trouble:
@@ -134,9 +143,10 @@ class Application:
         if every and (len(every[0].launches) or every[0].kernels):
             return every
         how = f" and ended with status {status}" if status else ""
-        raise UserError(
-            f"it launched no kernel{how}",
-            where=self.shown,
-            hint="it must get to its kernels by itself: with these arguments, no input, and started"
-            " here, not by a server or on another machine",
+        hint = (
+            "it must get to its kernels by itself: with these arguments, no input, and started"
+            " here, not by a server or on another machine"
         )
+        if status is None or any(one.was_ended for one in every):
+            how, hint = f" within {self.limit:g} s", "give it more time, --time TIME, or less to do"
+        raise UserError(f"it launched no kernel{how}", where=self.shown, hint=hint)

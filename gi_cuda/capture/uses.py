@@ -18,6 +18,10 @@ from gi_cuda.spec.kernel_names import listed
 CASES = 4
 """Launches that become cases where nobody says how many."""
 
+_EARLY = 5.0
+"""Seconds of device time from the run's beginning within which launches become cases: the
+application is run again up to the last of them."""
+
 _RANGE = re.compile(r"(\d+)(?:\.\.(\d+))?")
 
 
@@ -28,12 +32,14 @@ class KernelUse:
     Attributes:
         launches: in order.
         places: their numbers among all launches of the run.
+        begun: seconds of device time before each, of all kernels.
         share: of the time of all kernels; 0 where no time is known.
     """
 
     name: KernelName
     launches: NDArray[Any]
     places: NDArray[Any]
+    begun: NDArray[Any]
     share: float
 
     @property
@@ -54,13 +60,15 @@ class KernelUse:
 
 def uses(recording: Recording) -> list[KernelUse]:
     """The kernels of an application, the one that takes most time first."""
+    ended = np.cumsum(recording.launches["nanoseconds"]) * 1e-9
     whole = float(recording.launches["nanoseconds"].sum()) or 1.0
     found = []
     for number, mangled in enumerate(recording.kernels):
         places = np.flatnonzero(recording.launches["kernel"] == number)
         launches = recording.launches[places]
         share = float(launches["nanoseconds"].sum()) / whole
-        found.append(KernelUse(name_of(mangled), launches, places, share))
+        begun = ended[places] - launches["nanoseconds"] * 1e-9
+        found.append(KernelUse(name_of(mangled), launches, places, begun, share))
     return sorted(found, key=lambda one: (-one.share, -len(one.launches)))
 
 
@@ -132,9 +140,10 @@ def launches_from(text: str, count: int) -> range:
 
 def best(use: KernelUse, among: Sequence[int], most: int) -> list[int]:
     """The launches that are worth a case: on the device of the first one, of each geometry, those
-    that take long before others, and spread over the run."""
+    that take long before others, and spread over the run, or over the beginning of a long one."""
     launches = use.launches
     here = [n for n in among if launches[n]["device"] == launches[among[0]]["device"]]
+    here = [n for n in here if use.begun[n] - use.begun[here[0]] <= _EARLY]
     groups: dict[tuple[int, ...], list[int]] = {}
     for number in here:
         one = launches[number]
@@ -146,10 +155,14 @@ def best(use: KernelUse, among: Sequence[int], most: int) -> list[int]:
 
 
 def _spread(group: Sequence[int], most: int) -> Iterator[int]:
-    """Some of a group's launches: the first, the last, then those between."""
+    """Some of a group's launches: those in the middle first, as a simulation may begin with nothing
+    but zeros."""
     count = min(most, len(group))
     places = [round(i * (len(group) - 1) / max(1, count - 1)) for i in range(count)]
-    yield from dict.fromkeys(group[place] for place in (*places[:1], *places[:0:-1]))
+    middle = (len(group) - 1) / 2
+    if count == 1:
+        places = [round(middle)]
+    yield from (group[place] for place in sorted(places, key=lambda one: abs(one - middle)))
 
 
 def _in_turn(groups: Sequence[Sequence[int]]) -> Iterator[int]:

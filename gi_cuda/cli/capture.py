@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from gi_cuda.backends.compile.code_cache import size_of
-from gi_cuda.capture import CASES, Application, Capture, Wish, capture, list_kernels
+from gi_cuda.capture import (
+    CASES,
+    TIME,
+    Application,
+    Capture,
+    Wish,
+    capture,
+    known_kernels,
+    list_kernels,
+    worth_most,
+)
 from gi_cuda.capture.adding import add
 from gi_cuda.capture.uses import chosen
 from gi_cuda.cli.console import console
@@ -16,7 +26,7 @@ from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import CompileCommands, Headers, Macros, read_time
 from gi_cuda.init import check_free, from_options, write_folder
-from gi_cuda.report.capture import captured_lines, kernels_table, worth_most
+from gi_cuda.report.capture import captured_lines, kernels_table
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import print_table, say
 
@@ -71,18 +81,25 @@ def command(
         ),
     ] = 2,
     limit: Annotated[
-        str, typer.Option("--limit", help="Device memory that is kept at most.", metavar="SIZE")
-    ] = "4G",
+        str,
+        typer.Option(
+            "--limit",
+            help="Device memory that is kept at most: two launches may take all of it, others a"
+            " quarter.",
+            metavar="SIZE",
+        ),
+    ] = "16G",
     time: Annotated[
         float,
         typer.Option(
             "--time",
             parser=read_time,
             metavar="TIME",
-            help="Time that the application may take, e.g. 10m.",
-            show_default="1h",
+            help="Time after which the application is ended, e.g. 10m: what it launched until then"
+            " counts.",
+            show_default="1m",
         ),
-    ] = 3600.0,
+    ] = TIME,
     include: Headers = None,
     define: Macros = None,
     database: CompileCommands = None,
@@ -90,8 +107,8 @@ def command(
     """Run an application on a GPU and list its kernels; with --kernel, write a target of what its
     launches got and what they made of it.
 
-    The application runs as it is, a few times; nothing of it is built anew, and its source stays
-    where it is."""
+    The application runs as it is, up to three times, the last two only until the launches are kept;
+    nothing of it is built anew, and its source stays where it is."""
     program = Application(tuple(application), time)
     compilation = from_options(include or (), define or ())
     named = tuple(kernel or ())
@@ -100,27 +117,32 @@ def command(
     wish = Wish(
         compilation, database, source, launches, cases, size_of(limit, "--limit"), repeat, into
     )
+    lines: list[str] = []
+    found: list[Capture] = []
     with scratch_folder() as scratch, Steps(console) as tell:
-        tell("running the application, and listing its kernels")
-        uses, lines = list_kernels(program, scratch)
-        found: list[Capture] = []
+        if not named and add_to is None:
+            tell("running the application, and listing its kernels")
+            uses, lines = list_kernels(program, scratch)
+        else:
+            tell("listing the kernels of the application, as its last run launched them")
+            uses = known_kernels(program, scratch)
         if add_to is not None:
             lines += add(program, uses, add_to, wish, scratch, tell)
         if named:
             wanted = [chosen(uses, name) for name in dict.fromkeys(named)]
             found = capture(program, wanted, wish, scratch, tell)
-    for one in found:
-        write_folder(one.folder, one.files)
-        lines += captured_lines(one)
+        for one in found:
+            tell(f"writing {one.folder}")
+            write_folder(one.folder, one.files)
+            lines += captured_lines(one)
     if not named and add_to is None:
         print_table(console, kernels_table(uses))
     for line in lines:
         say(console, line)
     written = [one.folder for one in found] or ([add_to] if add_to else [])
-    first = worth_most(uses)
     if written:
         why = "does the kernel give the application's answers, and can its time be told?"
         say_next(command_line("check", written[0], "--backend", "cuda"), why)
-    elif first is not None:
+    elif first := worth_most(uses, program):
         words = ("capture", "--kernel", first, "--", *application)
         say_next(command_line(*words), "a target of the kernel that takes most time")

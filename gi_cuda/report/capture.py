@@ -27,14 +27,9 @@ def kernels_table(uses: Sequence[KernelUse]) -> Table:
     return rows
 
 
-def worth_most(uses: Sequence[KernelUse]) -> str | None:
-    """The kernel that takes most time of those that can be captured."""
-    return next((one.name.shown for one in uses if not one.clustered), None)
-
-
 def captured_lines(found: Capture) -> Iterator[str]:
     """What was written, and what was decided."""
-    size = sum(map(len, found.files.values()))
+    size = sum(len(one) if isinstance(one, str) else one.nbytes for one in found.files.values())
     yield f"wrote {found.folder}: target.toml, data.py, README.md, captured.json, arrays" + (
         f" ({size / 1e6:.1f} MB)"
     )

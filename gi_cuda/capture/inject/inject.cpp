@@ -4,8 +4,9 @@
 //   kernels.txt    a mangled name in each line
 //   launches.bin   a Record for each launch, in order; none with takes
 //   times.bin      a Time for each kernel that ended, in any order
-//   launch-N.json  what launch N got, if the plan asks for it; buffers lie beside it as N-I.before
-//                  and, where the kernel changed them, N-I.after
+//   launch-N.json  what launch N got, if the plan asks for it, and the files beside it that hold
+//                  its memories before and after it; what did not change is kept once
+//   ended          that it was ended before it had come to its end
 //   trouble.txt    why nothing can be written down
 // C's files only: an application brings its own C++ library, which may not go with ours.
 // The file `plan` in GI_CUDA_CAPTURE says what is asked for, in lines:
@@ -13,17 +14,19 @@
 //   texture NUMBER         a parameter, from 0, that is a texture object
 //   symbol NAME NAMES...   a variable of the device, and how its name may be mangled
 //   limit BYTES            so much may be kept
-// Without takes, kernels are timed. With takes, launches are only counted until all are taken.
+//   seconds NUMBER         the process is ended after so long
+// Without takes, kernels are timed. With takes, launches are only counted until all are taken: then
+// the process is ended.
 // Records lie in shared memory, so they outlive a process that dies.
 
 #include <cuda.h>
 #include <cupti.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -80,7 +83,6 @@ struct State {
     FILE *kernels = nullptr;
     int launches = -1, times = -1;
     bool full = false, told = false;
-    std::atomic<bool> followed{true};  // whether launches still count
     CUpti_SubscriberHandle subscriber = nullptr;
     Record *page = nullptr;
     uint64_t count = 0;
@@ -92,7 +94,9 @@ struct State {
     std::vector<Symbol> symbols;
     std::vector<size_t> textures;
     uint64_t limit = 0, kept = 0;
-    size_t left = 0;  // takes that did not happen yet
+    std::map<std::pair<CUdeviceptr, size_t>, std::string> lying;  // what memories held last: files
+    size_t left = 0, whole = 0;  // takes that did not happen yet; of which all was kept
+    unsigned seconds = 0;
     Taken taken;
     bool taking = false;
 };
@@ -184,6 +188,56 @@ bool write(const std::string &name, const char *bytes, size_t count) {
     return whole;
 }
 
+// Bytes that may still be kept. Two launches are needed, one to search with and one to validate
+// with, and may take all; others are worth a part.
+uint64_t room() {
+    State &s = state();
+    uint64_t most = s.whole < 2 ? s.limit : s.limit / 4;
+    return !s.limit ? UINT64_MAX : most > s.kept ? most - s.kept : 0;
+}
+
+// Whether a memory holds what a file does; false also where it cannot be read.
+bool holds(const Memory &memory, const std::string &name) {
+    FILE *file = fopen((state().folder + "/" + name).c_str(), "rb");
+    if (!file) return false;
+    std::vector<char> piece;
+    bool same = true;
+    bool whole = read(memory, [&](const char *bytes, size_t count) {
+        piece.resize(count);
+        same = fread(piece.data(), 1, count, file) == count && !memcmp(piece.data(), bytes, count);
+        return same;
+    });
+    fclose(file);
+    return whole && same;
+}
+
+// The file that has what a memory holds: that of before, or a new one. Empty where there is none.
+std::string keep(const Memory &memory, const std::string &name, std::string *trouble) {
+    State &s = state();
+    std::string *last = memory.base ? &s.lying[{memory.base, memory.size}] : nullptr;
+    if (last && !last->empty() && holds(memory, *last)) return *last;
+    if (memory.size > room()) {
+        *trouble = "limit " + std::to_string(memory.size);
+        return "";
+    }
+    std::string path = s.folder + "/" + name;
+    FILE *file = fopen(path.c_str(), "wb");
+    bool whole = file;
+    if (file && !read(memory, [&](const char *bytes, size_t count) {
+            return whole = fwrite(bytes, 1, count, file) == count;
+        }))
+        *trouble = "unreadable";
+    if (file) whole = !fclose(file) && whole;
+    if (!whole) *trouble = "disk";
+    if (!trouble->empty()) {
+        unlink(path.c_str());
+        return "";
+    }
+    s.kept += memory.size;
+    if (last) *last = name;
+    return name;
+}
+
 void take(const Launch &launch, Taken *taken) {
     State &s = state();
     if (launch.flags & CLUSTER) {
@@ -218,21 +272,19 @@ void take(const Launch &launch, Taken *taken) {
         if (global_of(launch.function, symbol, &memory)) taken->memories.push_back(memory);
     }
     uint64_t bytes = 0;
-    for (const Memory &memory : taken->memories) bytes += 2 * memory.size;
-    if (s.limit && s.kept + bytes > s.limit) {
+    for (const Memory &memory : taken->memories) bytes += memory.size;
+    if (bytes > room()) {
         taken->trouble = "limit " + std::to_string(bytes);
         return;
     }
-    s.kept += bytes;
-    for (size_t i = 0; i < taken->memories.size(); i++) {
+    for (size_t i = 0; i < taken->memories.size() && taken->trouble.empty(); i++) {
         Memory &memory = taken->memories[i];
-        if (!read(memory, &memory.before))
-            taken->trouble = "unreadable";
-        else if (!write(file_of(taken->sequence, i, "before"), memory.before.data(),
-                        memory.before.size()))
-            taken->trouble = "disk";
-        if (!taken->trouble.empty()) return;
-        memory.addresses = addresses_in(memory.before, taken->memories);
+        memory.before = keep(memory, file_of(taken->sequence, i, "before"), &taken->trouble);
+        if (!memory.before.empty())
+            read(memory, [&](const char *piece, size_t count) {
+                memory.addresses += addresses_in(piece, count, taken->memories);
+                return true;
+            });
     }
 }
 
@@ -268,16 +320,16 @@ std::string described(const Texture &one) {
            ", \"flags\": " + std::to_string(how.flags) + "}";
 }
 
-std::string described(const Memory &one, bool changed) {
+std::string described(const Memory &one) {
     std::string text = "{\"base\": " + std::to_string(one.base) +
                        ", \"size\": " + std::to_string(one.size) + ", \"symbol\": \"" + one.name +
                        "\", \"addresses\": " + std::to_string(one.addresses) +
-                       ", \"changed\": " + (changed ? "true" : "false");
+                       ", \"before\": \"" + one.before + "\", \"after\": \"" + one.after + "\"";
     for (const Texture &its : one.texture) text += described(its);
     return text + "}";
 }
 
-void describe(const Taken &taken, const std::vector<bool> &changed) {
+void describe(const Taken &taken) {
     std::string parameters, pointers, memories;
     for (const Parameter &one : taken.parameters)
         parameters += (parameters.empty() ? "\n  \"" : ",\n  \"") + hex(one.bytes) + "\"";
@@ -287,8 +339,7 @@ void describe(const Taken &taken, const std::vector<bool> &changed) {
                     ", \"memory\": " + std::to_string(one.memory) +
                     ", \"offset\": " + std::to_string(one.offset) + "}";
     for (size_t i = 0; i < taken.memories.size(); i++)
-        memories += (i ? ",\n  " : "\n  ") +
-                    described(taken.memories[i], i < changed.size() && changed[i]);
+        memories += (i ? ",\n  " : "\n  ") + described(taken.memories[i]);
     std::string text = "{\"sequence\": " + std::to_string(taken.sequence) +
                        ", \"ordinal\": " + std::to_string(taken.ordinal) + ", \"kernel\": \"" +
                        taken.kernel + "\", \"grid\": " + list(taken.launch.grid) +
@@ -305,19 +356,16 @@ void describe(const Taken &taken, const std::vector<bool> &changed) {
 }
 
 void finish(Taken *taken) {
-    std::vector<bool> changed(taken->memories.size());
     if (taken->trouble.empty())
         if (CUresult failed = cuCtxSynchronize()) taken->trouble = "failed " + std::to_string(failed);
-    std::vector<char> after;
     for (size_t i = 0; taken->trouble.empty() && i < taken->memories.size(); i++) {
         Memory &memory = taken->memories[i];
-        if (!memory.texture.empty()) continue;
-        if (!read(memory, &after)) taken->trouble = "unreadable";
-        changed[i] = taken->trouble.empty() && after != memory.before;
-        if (changed[i] && !write(file_of(taken->sequence, i, "after"), after.data(), after.size()))
-            taken->trouble = "disk";
+        memory.after = memory.texture.empty() ? keep(memory, file_of(taken->sequence, i, "after"),
+                                                     &taken->trouble)
+                                              : memory.before;
     }
-    describe(*taken, changed);
+    if (taken->trouble.empty()) state().whole++;
+    describe(*taken);
 }
 
 void note(const Launch &launch, uint32_t kernel, uint64_t sequence, uint64_t correlation) {
@@ -373,11 +421,11 @@ const CUpti_CallbackId LAUNCHES[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
                                      CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
                                      CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
 
-CUptiResult follow(bool on) {
+CUptiResult follow() {
     CUptiResult failed = CUPTI_SUCCESS;
     for (CUpti_CallbackId id : LAUNCHES)
         if (!failed)
-            failed = cuptiEnableCallback(on, state().subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+            failed = cuptiEnableCallback(1, state().subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
     return failed;
 }
 
@@ -396,10 +444,7 @@ void end(const CUpti_CallbackData *data) {
             last = --s.left == 0;
         }
     }
-    if (last) {
-        s.followed = false;
-        follow(false);
-    }
+    if (last) _exit(0);  // nobody asks for what it would do further
 }
 
 thread_local int inside = 0;  // launches that this thread is in, and waits for others in
@@ -413,14 +458,9 @@ void CUPTIAPI launched(void *, CUpti_CallbackDomain, CUpti_CallbackId id, const 
         return;
     }
     if (data->callbackSite == CUPTI_API_ENTER) {
-        if (!s.followed) return;
         s.one_launch.lock();
-        if (s.followed) {
-            inside++;
-            begin(launch_of(id, data->functionParams), data);
-        } else {
-            s.one_launch.unlock();  // nobody would come back here to do so
-        }
+        inside++;
+        begin(launch_of(id, data->functionParams), data);
     } else if (inside) {
         inside--;
         end(data);
@@ -453,6 +493,14 @@ void ending() {
     if (getpid() == state().pid) cuptiActivityFlushAll(1);
 }
 
+void *end_in_time(void *) {
+    State &s = state();
+    sleep(s.seconds);
+    if (s.takes.empty()) cuptiActivityFlushAll(1);
+    write("ended", "", 0);
+    _exit(0);
+}
+
 bool read_plan(const std::string &path) {
     State &s = state();
     FILE *file = fopen(path.c_str(), "r");
@@ -474,6 +522,8 @@ bool read_plan(const std::string &path) {
             s.textures.push_back(strtoul(words[1].c_str(), nullptr, 10));
         } else if (what == "limit") {
             s.limit = strtoull(words[1].c_str(), nullptr, 10);
+        } else if (what == "seconds") {
+            s.seconds = strtoul(words[1].c_str(), nullptr, 10);
         }
     }
     free(line);
@@ -483,7 +533,7 @@ bool read_plan(const std::string &path) {
 
 bool subscribe() {
     CUptiResult failed = cuptiSubscribe(&state().subscriber, launched, nullptr);
-    if (!failed) failed = follow(true);
+    if (!failed) failed = follow();
     if (failed) {
         const char *text = nullptr;
         cuptiGetResultString(failed, &text);
@@ -517,5 +567,7 @@ extern "C" int InitializeInjection() {
         if (!failed) failed = cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
         if (!failed) atexit(ending);
     }
+    pthread_t clock;
+    if (s.seconds && !pthread_create(&clock, nullptr, end_in_time, nullptr)) pthread_detach(clock);
     return 1;
 }

@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct Memory {
     size_t size;
     bool on_host;
     std::string name;  // of a variable
-    std::vector<char> before;
+    std::string before, after;  // files of what it held
     size_t addresses = 0;  // words in it that are addresses of a device
     std::vector<Texture> texture;  // that it is read through, if any: then nothing writes to it
 };
@@ -45,22 +46,25 @@ bool memory_of(CUdeviceptr address, Memory *memory) {
     void *values[] = {&kind, &base, &size};
     if (cuPointerGetAttributes(3, names, values, address) != CUDA_SUCCESS) return false;
     if (!kind || !base || !size) return false;
-    *memory = {base, size, kind == CU_MEMORYTYPE_HOST, "", {}, 0, {}};
+    *memory = {base, size, kind == CU_MEMORYTYPE_HOST, "", "", "", 0, {}};
     return true;
 }
 
-// How many words of a memory, of those near other memory of the launch, are addresses.
-size_t addresses_in(const std::vector<char> &bytes, const std::vector<Memory> &memories) {
+// How many words, of those near memory of the launch, are addresses; no more than are enough.
+size_t addresses_in(const char *bytes, size_t count, const std::vector<Memory> &memories) {
     constexpr int FAR = 36;
     constexpr size_t ENOUGH = 16;
+    std::set<CUdeviceptr> places;
+    for (const Memory &one : memories) places.insert(one.base >> FAR);
+    std::vector<CUdeviceptr> near(places.begin(), places.end());
     size_t found = 0;
-    for (size_t at = 0; at + 8 <= bytes.size() && found < ENOUGH; at += 8) {
+    for (size_t at = 0; at + 8 <= count && found < ENOUGH; at += 8) {
         CUdeviceptr word;
-        memcpy(&word, bytes.data() + at, 8);
-        bool near = false;
-        for (const Memory &one : memories) near |= word >> FAR == one.base >> FAR;
+        memcpy(&word, bytes + at, 8);
+        bool is_near = false;
+        for (CUdeviceptr place : near) is_near |= word >> FAR == place;
         Memory memory;
-        if (near && memory_of(word, &memory) && !memory.on_host) found++;
+        if (is_near && memory_of(word, &memory) && !memory.on_host) found++;
     }
     return found;
 }
@@ -111,7 +115,7 @@ bool texture_of(CUtexObject object, size_t parameter, Memory *memory) {
     if (!one.texel) return false;
     if (one.resource.resType == CU_RESOURCE_TYPE_LINEAR) one.width /= one.texel;
     size_t rows = (one.height ? one.height : 1) * (one.depth ? one.depth : 1);
-    *memory = {0, one.width * rows * one.texel, false, "", {}, 0, {one}};
+    *memory = {0, one.width * rows * one.texel, false, "", "", "", 0, {one}};
     return true;
 }
 
@@ -136,14 +140,25 @@ bool read_texture(const Texture &one, char *into) {
     return cuMemcpy3D(&copy) == CUDA_SUCCESS;
 }
 
-bool read(const Memory &memory, std::vector<char> *into) {
-    into->resize(memory.size);
-    if (!memory.texture.empty()) return read_texture(memory.texture[0], into->data());
-    if (memory.on_host) {
-        memcpy(into->data(), reinterpret_cast<const void *>(memory.base), memory.size);
-        return true;
+// Gives what a memory holds to a function, in pieces, until that says false. Memory may be larger
+// than what the application left of the host's. Whether all could be read.
+template <class Use>
+bool read(const Memory &memory, Use use) {
+    constexpr size_t PIECE = size_t(32) << 20;
+    bool whole = !memory.texture.empty();
+    std::vector<char> piece(whole || memory.size < PIECE ? memory.size : PIECE);
+    for (size_t at = 0; at < memory.size; at += piece.size()) {
+        size_t count = memory.size - at < piece.size() ? memory.size - at : piece.size();
+        if (whole) {
+            if (!read_texture(memory.texture[0], piece.data())) return false;
+        } else if (memory.on_host) {
+            memcpy(piece.data(), reinterpret_cast<const char *>(memory.base) + at, count);
+        } else if (cuMemcpyDtoH(piece.data(), memory.base + at, count) != CUDA_SUCCESS) {
+            return false;
+        }
+        if (!use(piece.data(), count)) return true;
     }
-    return cuMemcpyDtoH(into->data(), memory.base, memory.size) == CUDA_SUCCESS;
+    return true;
 }
 
 bool global_of(CUfunction function, const Symbol &symbol, Memory *memory) {
@@ -158,7 +173,7 @@ bool global_of(CUfunction function, const Symbol &symbol, Memory *memory) {
         if ((in_module && cuModuleGetGlobal(&base, &size, module, name.c_str()) == CUDA_SUCCESS) ||
             (in_library &&
              cuLibraryGetGlobal(&base, &size, library, name.c_str()) == CUDA_SUCCESS)) {
-            *memory = {base, size, false, symbol.name, {}, 0, {}};
+            *memory = {base, size, false, symbol.name, "", "", 0, {}};
             return true;
         }
     }

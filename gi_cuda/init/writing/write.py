@@ -7,6 +7,10 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gi_cuda.errors import UserError
 
@@ -28,7 +32,19 @@ def check_free(folder: Path, option: str = "--output") -> None:
         )
 
 
-def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> None:
+Content = str | NDArray[Any]
+"""What a file holds: a text, or an array in numpy's format."""
+
+
+def write_file(path: Path, content: Content) -> None:
+    """Write a text or an array."""
+    if isinstance(content, str):
+        path.write_text(content, encoding="utf-8")
+    else:
+        np.save(path, content, allow_pickle=False)
+
+
+def write_folder(folder: Path, files: Mapping[str, Content]) -> None:
     """Make a folder of files, by their paths in it; it appears complete or not at all.
 
     Raises:
@@ -37,8 +53,7 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> None:
     with written_whole(folder) as making:
         for name, content in files.items():
             (making / name).parent.mkdir(exist_ok=True)
-            data = content.encode() if isinstance(content, str) else content
-            (making / name).write_bytes(data)
+            write_file(making / name, content)
 
 
 @contextmanager

@@ -286,6 +286,14 @@ def test_launches_that_got_the_same_are_one_case(tmp_path: Path) -> None:
     checked(tmp_path / "t")
 
 
+def test_launches_that_change_nothing_are_no_cases(tmp_path: Path) -> None:
+    one = weigh(300, 2, in_place=True)
+    idle = dataclasses.replace(one, memories=[(after, after) for _, after in one.memories])
+    found = took(tmp_path, "weigh", wish(MIXED, tmp_path / "t"), [idle, one, idle])
+    assert [one.name for one in found.cases] == ["launch-2", "again-2"]
+    assert "  2 more changed nothing, and are left out" in found.lines
+
+
 def test_what_differs_from_run_to_run_is_allowed(tmp_path: Path) -> None:
     first, again = heat(40, 30, 1), heat(40, 30, 1, noise=1e-3)
     found = took(

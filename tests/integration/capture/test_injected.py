@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.host.library import find_compiler
-from gi_cuda.capture import Application, capture, list_kernels
+from gi_cuda.capture import Application, capture, known_kernels, list_kernels
 from gi_cuda.capture.library import SOURCE, header_folders
 from gi_cuda.capture.running import Plan
 from gi_cuda.capture.uses import chosen
@@ -95,7 +97,49 @@ def test_no_more_is_kept_than_the_limit(driver: Path, tmp_path: Path) -> None:
     found, _ = Driven((str(driver), "2")).run(
         Plan({SMOOTH: [0]}, limit=100), tmp_path / "r", quiet=True
     )
-    assert found[0].taken()[0].trouble == f"limit {2 * 4 * (202 + 200)}"
+    assert found[0].taken()[0].trouble == f"limit {4 * (202 + 200)}"
+
+
+def test_what_does_not_change_is_kept_once(driver: Path, tmp_path: Path) -> None:
+    plan = Plan({SMOOTH: [0, 5]})  # the first and the sixth get the same arrays
+    found, _ = Driven((str(driver), "6")).run(plan, tmp_path / "r", quiet=True)
+    first, again = found[0].taken()
+    assert first.memories[0].before == first.memories[0].after == again.memories[0].before
+    assert first.memories[1].before != first.memories[1].after
+
+
+def test_two_launches_may_take_all_and_others_a_quarter(driver: Path, tmp_path: Path) -> None:
+    plan = Plan({SMOOTH: [0, 1, 2, 3, 4]}, limit=8 * (202 + 400 + 252 + 500))
+    found, _ = Driven((str(driver), "5")).run(plan, tmp_path / "r", quiet=True)
+    assert [one.trouble.partition(" ")[0] for one in found[0].taken()] == ["", "", *["limit"] * 3]
+
+
+def test_it_is_ended_when_its_launches_are_kept(driver: Path, tmp_path: Path) -> None:
+    application = Driven((str(driver), "3", "abort"))
+    _, status = application.run(Plan({SMOOTH: [1]}), tmp_path / "r", quiet=True)
+    assert status == 0
+
+
+def test_it_is_ended_when_its_time_is_up(driver: Path, tmp_path: Path) -> None:
+    application = Driven((str(driver), "3", "wait"), 1.0)
+    found, status = application.run(Plan(), tmp_path / "r", quiet=True)
+    assert status == 0
+    assert found[0].was_ended
+    assert (found[0].launches["nanoseconds"] > 0).all()
+    _, lines = list_kernels(application, tmp_path / "scratch")
+    assert "its time was up after 1 s" in lines[0]
+
+
+def test_a_listing_is_kept_until_the_program_changes(driver: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    shutil.copy(driver, program)
+    application = Driven((str(program), "2"))
+    list_kernels(application, tmp_path / "first")
+    known_kernels(application, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    os.utime(program, (1, 1))
+    known_kernels(application, tmp_path / "second")
+    assert (tmp_path / "second").exists()
 
 
 def test_another_profiler_is_said(

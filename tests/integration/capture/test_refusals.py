@@ -35,7 +35,7 @@ def refused(folder: Path, wanted: Wish, run: Sequence[Made], again: Sequence[Mad
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [
-        ("limit 6000000000", "--limit 6G"),
+        ("limit 6000000000", "--limit 17G"),
         ("graph", "part of a graph"),
         ("unreadable", "memory that cannot be read"),
         ("disk", "the disk is full"),

@@ -55,6 +55,13 @@ def test_launches_that_change_nothing_say_nothing_of_what_is_allowed() -> None:
     assert found.relative == 1e-5
 
 
+def test_launches_that_change_nothing_do_not_outvote_one_that_changes_little() -> None:
+    before = np.linspace(300, 400, 1000, dtype=np.float32)
+    after = before + np.float32(2e-3)
+    found = allowed("float32", [before, before, after], [], [[before], [before], [before]])
+    assert found.tells(after, before)
+
+
 def test_half_of_the_launches_are_enough() -> None:
     before = np.linspace(300, 400, 1000, dtype=np.float32)
     much, little = before + np.float32(1), np.nextafter(before, np.float32(np.inf))

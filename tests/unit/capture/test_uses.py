@@ -76,7 +76,13 @@ def test_cases_are_spread_over_the_run_with_its_first_and_last_launch(tmp_path: 
     use = found(tmp_path, *[made(SMOOTH) for _ in range(100)])[0]
     assert best(use, range(100), 4) == [0, 33, 66, 99]
     assert best(use, range(10, 13), 4) == [10, 11, 12]
-    assert best(use, range(100), 1) == [0]
+    assert best(use, range(100), 1) == [50]
+
+
+def test_of_a_long_run_its_beginning_is_taken(tmp_path: Path) -> None:
+    use = found(tmp_path, *[made(SMOOTH, nanoseconds=10**9) for _ in range(100)])[0]
+    assert best(use, range(100), 4) == [0, 2, 3, 5]
+    assert best(use, range(90, 100), 4) == [90, 92, 93, 95]
 
 
 def test_each_geometry_has_its_turn_that_which_takes_longest_first(tmp_path: Path) -> None:

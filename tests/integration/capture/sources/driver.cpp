@@ -2,6 +2,7 @@
 // injected library is linked with it, and sees what it would see of CUDA. Memory is the host's.
 #include <cuda.h>
 #include <cupti.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -210,12 +211,13 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t bytes, CUpti_Acti
 }
 }
 
-// driver LAUNCHES [abort]
+// driver LAUNCHES [abort | wait]
 int main(int argc, char **argv) {
     InitializeInjection();
     for (int i = 0; i < atoi(argv[1]); i++) {
         smooth_once(200 + 50 * (i % 5));
         if (i < 3) sample_once(100 + 10 * i, 20 + i);
     }
+    if (argc > 2 && !strcmp(argv[2], "wait")) pause();
     if (argc > 2) abort();
 }

@@ -52,7 +52,7 @@ def _launch(name: str) -> dict:
 
 
 def _array(file: str) -> np.ndarray:
-    return np.load(FOLDER / "arrays" / file)
+    return np.load(FOLDER / "arrays" / file, mmap_mode="c")
 '''
 
 _README = """# {kernel}

@@ -76,10 +76,9 @@ def differing(answer: NDArray[Any], other: NDArray[Any]) -> Differing:
     """The values that are not the same in two arrays, of many some from all over them."""
     found = []
     for wanted, given in in_parts(answer, other):
-        wide = wanted.astype(np.float64), given.astype(np.float64)
-        where = np.flatnonzero((wide[0] != wide[1]) & ~(np.isnan(wide[0]) & np.isnan(wide[1])))
+        where = np.flatnonzero((wanted != given) & ~(np.isnan(wanted) & np.isnan(given)))
         where = where[:: 1 + len(where) // _MOST]
-        found.append((wide[0][where], wide[1][where]))
+        found.append((wanted[where].astype(np.float64), given[where].astype(np.float64)))
     first, second = zip(*found, strict=True) if found else ((np.empty(0),), (np.empty(0),))
     return np.concatenate(first), np.concatenate(second)
 
@@ -157,8 +156,10 @@ def _narrow(wide: Allowed, bit: float, cases: Sequence[Sequence[Differing]]) -> 
 def _largest(values: NDArray[Any]) -> float:
     largest = 0.0
     for (part,) in in_parts(values):
-        finite = np.abs(part[np.isfinite(part)].astype(np.float64))
-        largest = max(largest, float(finite.max(initial=0.0)))
+        found = np.abs(part).max(initial=0)
+        if not np.isfinite(found):
+            found = np.abs(part[np.isfinite(part)]).max(initial=0)
+        largest = max(largest, float(found))
     return largest
 
 
@@ -167,6 +168,8 @@ def _apart(one: NDArray[Any], other: NDArray[Any]) -> float:
         return 0.0
     apart = 0.0
     for first, second in in_parts(one, other):
+        if np.array_equal(first, second):
+            continue
         with np.errstate(all="ignore"):
             found = np.abs(first.astype(np.float64) - second.astype(np.float64))
         apart = max(apart, float(found[np.isfinite(found)].max(initial=0.0)))

@@ -6,9 +6,11 @@ import json
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec.cases import CaseData
@@ -59,14 +61,21 @@ def input_hashes(case: CaseData) -> dict[str, str]:
     """
     found = {}
     for name, value in case.values.items():
+        digest = xxhash.xxh3_128()
         if isinstance(value, np.ndarray):
-            data = f"{value.dtype} {value.shape} ".encode() + value.tobytes()
+            digest.update(f"{value.dtype} {value.shape} ".encode())
+            digest.update(value.tobytes() if value.dtype.hasobject else _bytes(value))
         elif isinstance(value, np.generic | int | float | str | bytes):
-            data = repr(value).encode("utf-8", "surrogateescape")
+            digest.update(repr(value).encode("utf-8", "surrogateescape"))
         else:
             continue
-        found[name] = xxhash.xxh3_128_hexdigest(data)
+        found[name] = digest.hexdigest()
     return found
+
+
+def _bytes(array: NDArray[Any]) -> memoryview:
+    """The bytes of an array, not copied where they lie one behind the other."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def file_hashes(target: Target) -> dict[str, str]:

@@ -33,12 +33,17 @@ class Given:
     uniform: Mapping[str, object]
 
 
+def _is_uniform(array: NDArray[Any]) -> bool:
+    """Whether all values of an array are the same; of most it is seen early that they are not."""
+    return bool((array[:_SMALL] == array[0]).all() and (array == array[0]).all())
+
+
 def given(case: CaseData) -> Given:
     """What is kept of a case."""
     small = {name: array.copy() for name, array in case.buffers.items() if array.nbytes <= _SMALL}
     uniform = {
         name: array[0]
         for name, array in case.buffers.items()
-        if name not in small and (array == array[0]).all()
+        if name not in small and _is_uniform(array)
     }
     return Given(input_hashes(case), case.scalars, small, uniform)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -95,17 +95,18 @@ class SourceCompiler(ABC):
     at_work: AtWork = field(default_factory=AtWork, repr=False, compare=False)
 
     @classmethod
-    def of(cls, subject: Subject, jobs: int, **own: Any) -> Self:
+    def of(cls, subject: Subject, jobs: int, *, found: Collection[str] = (), **own: Any) -> Self:
         """The compiler of a subject's variants.
 
         Args:
             subject: a source.
             jobs: processes at a time.
+            found: headers that are not left out, though the target says so.
             own: the attributes that this kind of compiler has besides.
         """
         source, target = subject.grammar.source, subject.target
         symbols = tuple(b.symbol for b in target.buffers if b.symbol is not None)
-        without = target.build.without
+        without = [name for name in target.build.without if name not in found]
         folders = [*target.build.include, target.source.parent]
         if without:
             folders.insert(0, stand_ins(without))

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xxhash import xxh3_128_hexdigest
+
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.compile.cache import cached_text
 from gi_cuda.backends.cuda.choice import VISIBLE, choose
 from gi_cuda.backends.cuda.driver import query, require_gpus
 from gi_cuda.backends.cuda.examine import examine
-from gi_cuda.backends.cuda.toolkit import Toolkit, find_toolkit
+from gi_cuda.backends.cuda.toolkit import Toolkit, brings_header, find_toolkit
 from gi_cuda.backends.protocol.backend import (
     Backend,
     LogForm,
@@ -21,7 +27,7 @@ from gi_cuda.backends.protocol.backend import (
 )
 from gi_cuda.backends.protocol.device import DeviceMaker
 from gi_cuda.backends.protocol.session import DeviceId
-from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
@@ -45,6 +51,9 @@ takes 1.6 times as long there, and then it fills memory for all cases."""
 DEFAULT_ARCHITECTURE = "sm_90"
 """What is compiled for where nothing is executed and there is no device to ask."""
 
+
+_KEPT = 256
+"""Texts of which it is known whether they compile without some headers."""
 
 _SANITIZERS = ("memcheck", "initcheck", "synccheck")
 """Tools of compute-sanitizer, but for the one that finds races."""
@@ -159,16 +168,42 @@ def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: s
 
 
 def nvcc_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> NvccCompiler:
-    """nvcc as the compiler of a source."""
+    """nvcc as the compiler of a source.
+
+    Headers of CUDA's toolkit that the target leaves out, since the host back end has none or needs
+    none, are left out here as well, which saves time, unless the source does not compile then.
+    """
     from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 
-    return NvccCompiler.of(
+    make = partial(
+        NvccCompiler.of,
         subject,
         jobs,
         nvcc=str(toolkit.nvcc),
         architecture=architecture,
         disassembler=toolkit.tool("nvdisasm"),
         names=_names(subject),
+    )
+    compiler = make()
+    brought = [name for name in subject.target.build.without if brings_header(name)]
+    if not brought or _compiles(compiler, subject):
+        return compiler
+    return make(found=brought)
+
+
+def _compiles(compiler: NvccCompiler, subject: Subject) -> bool:
+    """Whether the reference compiles; for the same text that is found out once."""
+    macros = subject.macros(subject.standard)
+    reference = Variant(0, subject.reference, macros, subject.options(subject.standard))
+    told = [*compiler.command(), compiler.front, reference.text, *sorted(macros.items())]
+
+    def tried() -> str:
+        with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+            (built,) = build_batch(compiler, [reference], Path(scratch)).values()
+        return "" if isinstance(built, BuildFailure) else "compiles"
+
+    return bool(
+        cached_text("headers-left-out", xxh3_128_hexdigest(repr(told).encode()), tried, _KEPT)
     )
 
 

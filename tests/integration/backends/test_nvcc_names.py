@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.compile.shards import Sizes
-from gi_cuda.backends.cuda.backend import cuda_compiler
+from gi_cuda.backends.cuda.backend import cuda_compiler, nvcc_compiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.toolkit import Toolkit
@@ -50,6 +51,21 @@ def test_all_that_a_target_names_is_found(name: str, toolkit: Toolkit, tmp_path:
         assert {identifier(kernel) for kernel in subject.target.kernels} <= binary.kernels.keys()
         symbols = [b.symbol for b in subject.target.buffers if b.symbol is not None]
         assert {identifier(symbol) for symbol in symbols} <= binary.variables.keys()
+
+
+def test_headers_left_out_for_the_host_stay_where_others_of_the_toolkit_need_them(
+    toolkit: Toolkit, tmp_path: Path
+) -> None:
+    """cuda_fp16.h includes nv/target, and would find an empty file in its place."""
+    folder = shutil.copytree(TARGETS / "scale", tmp_path / "scale")
+    target, kernel = folder / "target.toml", folder / "kernel.cu"
+    target.write_text(target.read_text().replace("[build]", '[build]\nwithout = ["nv/target"]'))
+    includes = "#include <cuda_fp16.h>\n#include <nv/target>\n"
+    half = "int waste = __half2int_rz(__half(0.0f));"
+    kernel.write_text(includes + kernel.read_text().replace("int waste = 0;", half))
+    subject = load_subject(folder, "cuda")
+    compiler = nvcc_compiler(subject, 1, toolkit, "sm_90")
+    assert isinstance(build(subject, compiler, tmp_path, [{}])[0], CudaBinary)
 
 
 def test_an_instance_follows_the_variants_own_macros(toolkit: Toolkit, tmp_path: Path) -> None:

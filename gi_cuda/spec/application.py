@@ -36,7 +36,7 @@ class Application(Table):
         inputs: files and folders of the work tree that git ignores, and that it needs.
         ignore: regular expressions of what does not count in its output.
         kernel_time: a regular expression with one group: the kernel's time in its output.
-        pairs: how often the program is timed before and after.
+        pairs: how often the program is timed before and after, at most.
     """
 
     run: key.Command

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from gi_cuda.backends.processes import Followed, Process
 from gi_cuda.errors import UserError, machine_error
@@ -33,6 +34,12 @@ from gi_cuda.upstream.steps import PatchStep
 
 FIRST = 3
 """Runs without the patch that tell what differs from run to run, before any with it."""
+
+LEAST_PAIRS = 4
+"""Pairs of runs that are timed in any case, as the interval needs some."""
+
+PATIENCE = 120.0
+"""Seconds of runs after which no more pairs are timed than that."""
 
 MOST = 16 << 20
 """Bytes that a command may print to either of its streams."""
@@ -241,6 +248,16 @@ def judge(
         return ApplicationResult(application.run, str(wrong))
 
 
+def pairs_of(wanted: int, seconds: float) -> int:
+    """How many pairs of runs are timed: fewer of a program that takes long.
+
+    Args:
+        wanted: at most.
+        seconds: that a run takes.
+    """
+    return min(wanted, max(LEAST_PAIRS, int(PATIENCE / (2 * seconds))))
+
+
 @dataclass(frozen=True, slots=True)
 class _Trial:
     """The application as it is beside the one with the patch.
@@ -288,8 +305,9 @@ class _Trial:
         """Time pairs of runs, each beginning with the other one, whose outputs count too."""
         before: list[Followed] = []
         after: list[Followed] = []
-        tell(f"timing the application: {self.application.pairs} pairs of runs")
-        for number in range(self.application.pairs):
+        count = pairs_of(self.application.pairs, median(one.seconds for one in self.first))
+        tell(f"timing the application: {count} pairs of runs")
+        for number in range(count):
             for copy in (self.original, self.modified)[:: -1 if number % 2 else 1]:
                 (after if copy.patched else before).append(copy.run())
         judged = f"its own check, `{self.application.check}`"

@@ -14,6 +14,7 @@ import pytest
 from gi_cuda.backends import set_one_thread
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.spec.application import Limits
+from gi_cuda.upstream.application import pairs_of
 from tests.processes import MARK, outlive
 
 from .conftest import Project, git
@@ -43,6 +44,11 @@ def test_a_good_patch_is_timed(project: Project) -> None:
     assert git(project.root, "status", "--porcelain") == ""
     assert not (project.root / "scaled").exists()
     assert len(git(project.root, "worktree", "list").splitlines()) == 1
+
+
+def test_fewer_pairs_are_timed_of_a_program_that_takes_long() -> None:
+    found = [pairs_of(12, seconds) for seconds in (0.001, 5.0, 6.0, 30.0, 300.0)]
+    assert found == [12, 12, 10, 4, 4]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ class Made:
         memories: what each held before and after; the same array where nothing changed it.
         symbols: by a memory's number the variable that it is.
         textures: by a memory's number the object that it is read through.
+        again: by a memory's number what it held each time after the launch was made again, if not
+            the same.
     """
 
     kernel: str
@@ -43,6 +45,7 @@ class Made:
     textures: dict[int, dict[str, object]] = field(default_factory=dict)
     trouble: str = ""
     addresses: int = 0
+    again: tuple[dict[int, Bytes], ...] = ()
 
 
 def write(folder: Path, launches: Sequence[Made], plan: Plan | None = None) -> Path:
@@ -67,14 +70,22 @@ def write(folder: Path, launches: Sequence[Made], plan: Plan | None = None) -> P
         ordinal = seen[one.kernel]
         seen[one.kernel] += 1
         if plan is not None and ordinal in plan.ordinals.get(one.kernel, ()):
-            _write_taken(process, number, ordinal, one)
+            _write_taken(process, number, ordinal, one, plan.again)
     records.tofile(process / "launches.bin")
     times = [(number + 1, one.nanoseconds) for number, one in enumerate(launches)]
     np.array(times[::-1], "<u8").tofile(process / "times.bin")
     return process
 
 
-def _write_taken(process: Path, number: int, ordinal: int, one: Made) -> None:
+def _again(process: Path, number: int, index: int, one: Made, time: int) -> str:
+    """The file of what a memory held after the launch was made again."""
+    name = f"{number}-{index}.again-{time}"
+    again = one.again[time] if time < len(one.again) else {}
+    again.get(index, one.memories[index][1]).tofile(process / name)
+    return name
+
+
+def _write_taken(process: Path, number: int, ordinal: int, one: Made, again: int) -> None:
     memories = []
     for index, (before, after) in enumerate(one.memories):
         names = [f"{number}-{index}.{when}" for when in ("before", "after")]
@@ -93,6 +104,7 @@ def _write_taken(process: Path, number: int, ordinal: int, one: Made) -> None:
                 "addresses": one.addresses,
                 "before": names[0],
                 "after": names[1],
+                "again": [_again(process, number, index, one, time) for time in range(again)],
                 **({"texture": one.textures[index]} if index in one.textures else {}),
             }
         )

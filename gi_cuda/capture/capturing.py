@@ -148,15 +148,8 @@ def _captured(
     folder = wish.folder or Path("targets") / read.proposal.name
     check_free(folder, "--into")
     fitted = observed_launches(application, read, wish, scratch, tell)
-    plan = _plan(replace(read, proposal=fitted.source), wish)
-    runs = []
     real = [b for b in fitted.proposal.buffers if b.role in ("output", "inout")]
-    real = [b for b in real if b.element.floating]
-    for number in range(2, wish.repeat + 1 if real else 0):
-        tell(f"running it again, to see what differs from run to run ({number} of {wish.repeat})")
-        runs.append(_taken(application, read, plan, scratch / f"run-{number}"))
-    again = [{one.ordinal: one for one in run} for run in runs]
-    tolerances = {one.name: _allowed(one.name, fitted, again) for one in real}
+    tolerances = {b.name: _allowed(b, fitted) for b in real if b.element.floating}
     found = _target(application, read.rounds, folder, fitted, tolerances)
     return replace(found, lines=(*read.said, *found.lines))
 
@@ -204,7 +197,8 @@ def _plan(read: Read, wish: Wish) -> Plan:
         use.name.mangled: [one[which] for one in wanted]
         for which, use in enumerate(read.rounds.uses)
     }
-    return Plan(ordinals, textures, symbols, wish.limit)
+    again = wish.repeat - 1 if any(b.element.floating for b in proposal.buffers) else 0
+    return Plan(ordinals, textures, symbols, again, wish.limit)
 
 
 def _taken(application: Application, read: Read, plan: Plan, folder: Path) -> list[Taken]:
@@ -259,25 +253,18 @@ def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
     )
 
 
-def _allowed(name: str, fitted: Fitted, again: Sequence[Mapping[int, Taken]]) -> Allowed:
-    """How far a buffer's real numbers may be off, by all runs."""
-    buffer = next(one for one in fitted.proposal.buffers if one.name == name)
-    element, first, second = buffer.element, [], []
-    for one in fitted.launches:
-        answer = reals(element, one.pieces[name].read(element.type, after=True))
-        for run in again:
-            other = run.get(one.taken.ordinal)
-            if other is None or other.trouble:
-                continue
-            seen = observe(fitted.source, other)
-            if seen.pattern == one.pattern and _inputs(fitted, seen) == _inputs(fitted, one):
-                first.append(answer)
-                second.append(reals(element, seen.pieces[name].read(element.type, after=True)))
-    every = [
-        reals(element, one.pieces[name].read(element.type, after=True)) for one in fitted.launches
+def _allowed(buffer: ProposedBuffer, fitted: Fitted) -> Allowed:
+    """How far a buffer's real numbers may be off."""
+    element = buffer.element
+    pieces = [one.pieces[buffer.name] for one in fitted.launches]
+    answers = [reals(element, one.read(element.type, after=True)) for one in pieces]
+    pairs = [
+        (answer, reals(element, again))
+        for answer, one in zip(answers, pieces, strict=True)
+        for again in one.again(element.type)
     ]
     got = [_passed_on(buffer, fitted, one) for one in fitted.launches]
-    return allowed(coarsest(element), every, list(zip(first, second, strict=True)), got)
+    return allowed(coarsest(element), answers, pairs, got)
 
 
 def _passed_on(buffer: ProposedBuffer, fitted: Fitted, one: Observation) -> list[NDArray[Any]]:

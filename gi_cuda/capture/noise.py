@@ -117,7 +117,7 @@ def allowed(
     Args:
         kind: numpy's name of a value's type.
         answers: results of each launch that was captured.
-        pairs: results of a launch in two runs that gave the kernel the same.
+        pairs: results of a launch and of the same launch made again.
         got: of each launch what would stand there had the kernel passed on what it got.
     """
     accuracy = ACCURACY[kind]
@@ -125,9 +125,7 @@ def allowed(
     absolute = accuracy * largest
     apart = max((_apart(one, other) for one, other in pairs), default=0.0)
     if not apart:
-        seen = (
-            "several runs gave the same bits" if pairs else "no two runs gave the kernel the same"
-        )
+        seen = "several runs gave the same bits" if pairs else "no launch was made again"
         why = f"{seen}, so this is what rounding may change"
         told = zip(answers, got, strict=False)
         cases = [[differing(one, other) for other in others] for one, others in told]

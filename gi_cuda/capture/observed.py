@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,14 @@ class Piece:
 
     def read(self, dtype: str, *, after: bool) -> NDArray[Any]:
         """What it held before the launch or after it."""
-        return self.memory.read(after=after)[self.begin : self.end].view(dtype)
+        return self._part(self.memory.after if after else self.memory.before, dtype)
+
+    def again(self, dtype: str) -> list[NDArray[Any]]:
+        """What it held each time after the launch was made again with what it got."""
+        return [self._part(file, dtype) for file in self.memory.again]
+
+    def _part(self, file: Path, dtype: str) -> NDArray[Any]:
+        return self.memory.read(file)[self.begin : self.end].view(dtype)
 
     @property
     def changed(self) -> bool:

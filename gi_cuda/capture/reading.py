@@ -36,7 +36,7 @@ class Wish:
         launches: ``FIRST..LAST``, from 1, or ``best``.
         cases: how many launches become cases.
         limit: bytes of device memory that may be kept.
-        repeat: runs that are compared where results are real numbers.
+        repeat: how often each launch is made and compared, where results are real numbers.
         folder: where the target goes.
     """
 

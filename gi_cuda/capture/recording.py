@@ -68,6 +68,7 @@ class Memory:
         symbol: the variable that it is; "" where it is none.
         addresses: how many words of it are addresses in memory of the device, up to 16.
         before, after: files of what it held; the same where the kernel changed nothing.
+        again: files of what it held after the launch was made again with what it got.
         texture: that it is read through, if it is.
     """
 
@@ -77,6 +78,7 @@ class Memory:
     addresses: int
     before: Path
     after: Path
+    again: tuple[Path, ...] = ()
     texture: SeenTexture | None = None
 
     @property
@@ -84,9 +86,8 @@ class Memory:
         """Whether the kernel changed it."""
         return self.before != self.after
 
-    def read(self, *, after: bool) -> NDArray[np.uint8]:
-        """What it held before the launch or after it; of the file what is looked at is read."""
-        file = self.after if after else self.before
+    def read(self, file: Path) -> NDArray[np.uint8]:
+        """What a file of it holds; what is looked at is read."""
         return np.memmap(file, np.uint8, "r") if self.size else np.empty(0, np.uint8)
 
 
@@ -231,6 +232,7 @@ def _memories(folder: Path, told: Sequence[Mapping[str, Any]]) -> list[Memory]:
             one["addresses"],
             folder / one["before"],
             folder / one["after"],
+            tuple(folder / name for name in one["again"]),
             _texture(one["texture"]) if "texture" in one else None,
         )
         for one in told

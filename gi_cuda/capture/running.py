@@ -32,6 +32,7 @@ class Plan:
         ordinals: by a kernel's mangled name the numbers of its launches, from 0.
         textures: numbers of parameters that are texture objects.
         symbols: by a variable's name how binaries may call it.
+        again: how often a launch that is kept is made again with what it got.
         limit: bytes that may be kept.
         seconds: after which a process is ended; 0: never.
     """
@@ -39,6 +40,7 @@ class Plan:
     ordinals: Mapping[str, Sequence[int]] = field(default_factory=dict)
     textures: Sequence[int] = ()
     symbols: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    again: int = 0
     limit: int = 0
     seconds: int = 0
 
@@ -48,7 +50,9 @@ class Plan:
         lines = [f"take {n} {kernel}" for kernel, every in self.ordinals.items() for n in every]
         lines += [f"texture {number}" for number in self.textures]
         lines += [f"symbol {name} {' '.join(names)}" for name, names in self.symbols.items()]
-        return "\n".join([*lines, f"limit {self.limit}", f"seconds {self.seconds}", ""])
+        numbers = {"again": self.again, "limit": self.limit, "seconds": self.seconds}
+        lines += [f"{name} {number}" for name, number in numbers.items()]
+        return "\n".join([*lines, ""])
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def command(
             "--repeat",
             min=1,
             max=100,
-            help="Runs that are compared where results are real numbers.",
+            help="How often each launch is made and compared, where results are real numbers.",
         ),
     ] = 2,
     limit: Annotated[
@@ -107,8 +107,8 @@ def command(
     """Run an application on a GPU and list its kernels; with --kernel, write a target of what its
     launches got and what they made of it.
 
-    The application runs as it is, up to three times, the last two only until the launches are kept;
-    nothing of it is built anew, and its source stays where it is."""
+    The application runs as it is, and once more until the launches are kept; nothing of it is built
+    anew, and its source stays where it is."""
     program = Application(tuple(application), time)
     compilation = from_options(include or (), define or ())
     named = tuple(kernel or ())

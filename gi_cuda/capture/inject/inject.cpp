@@ -5,7 +5,8 @@
 //   launches.bin   a Record for each launch, in order; none with takes
 //   times.bin      a Time for each kernel that ended, in any order
 //   launch-N.json  what launch N got, if the plan asks for it, and the files beside it that hold
-//                  its memories before and after it; what did not change is kept once
+//                  its memories before and after it, and after it was made again; what did not
+//                  change is kept once
 //   ended          that it was ended before it had come to its end
 //   trouble.txt    why nothing can be written down
 // C's files only: an application brings its own C++ library, which may not go with ours.
@@ -13,6 +14,7 @@
 //   take ORDINAL NAME      the launch of that number, from 0, of the kernel of that mangled name
 //   texture NUMBER         a parameter, from 0, that is a texture object
 //   symbol NAME NAMES...   a variable of the device, and how its name may be mangled
+//   again NUMBER           a launch that is taken is made so often again, with what it got
 //   limit BYTES            so much may be kept
 //   seconds NUMBER         the process is ended after so long
 // Without takes, kernels are timed. With takes, launches are only counted until all are taken: then
@@ -96,9 +98,10 @@ struct State {
     uint64_t limit = 0, kept = 0;
     std::map<std::pair<CUdeviceptr, size_t>, std::string> lying;  // what memories held last: files
     size_t left = 0, whole = 0;  // takes that did not happen yet; of which all was kept
-    unsigned seconds = 0;
+    unsigned seconds = 0, again = 0;
     Taken taken;
     bool taking = false;
+    bool own = false;  // whether it is this library that launches
 };
 
 State &state() {
@@ -324,7 +327,11 @@ std::string described(const Memory &one) {
     std::string text = "{\"base\": " + std::to_string(one.base) +
                        ", \"size\": " + std::to_string(one.size) + ", \"symbol\": \"" + one.name +
                        "\", \"addresses\": " + std::to_string(one.addresses) +
-                       ", \"before\": \"" + one.before + "\", \"after\": \"" + one.after + "\"";
+                       ", \"before\": \"" + one.before + "\", \"after\": \"" + one.after +
+                       "\", \"again\": [";
+    for (size_t i = 0; i < one.again.size(); i++)
+        text += (i ? ", \"" : "\"") + one.again[i] + "\"";
+    text += "]";
     for (const Texture &its : one.texture) text += described(its);
     return text + "}";
 }
@@ -355,6 +362,49 @@ void describe(const Taken &taken) {
         trouble("there is no room on the disk");
 }
 
+// Makes a launch again.
+bool launch(const Launch &one) {
+    auto with = [&](auto make, auto... more) {
+        return make(one.function, one.grid[0], one.grid[1], one.grid[2], one.block[0], one.block[1],
+                    one.block[2], one.shared, one.stream, one.parameters, more...);
+    };
+    bool cooperative = one.flags & COOPERATIVE;
+    CUresult failed = cooperative ? with(cuLaunchCooperativeKernel) : with(cuLaunchKernel, one.extra);
+    return !failed && cuCtxSynchronize() == CUDA_SUCCESS;
+}
+
+// Makes a launch again with what it got, and keeps what it makes of that: what differs then differs
+// from run to run. At the end memory is as the launch left it.
+void repeat(Taken *taken) {
+    State &s = state();
+    std::string trouble;
+    auto written = [](const Memory &one) { return one.before != one.after; };
+    auto filled = [&](std::string Memory::*when) {
+        bool whole = true;
+        for (Memory &one : taken->memories) {
+            if (!written(one)) continue;
+            whole = whole && fill(one, s.folder + "/" + one.*when);
+            s.lying[{one.base, one.size}] = one.*when;
+        }
+        return whole;
+    };
+    s.own = true;
+    for (unsigned time = 0; time < s.again && trouble.empty(); time++) {
+        if (!filled(&Memory::before) || !launch(taken->launch)) break;
+        for (size_t i = 0; i < taken->memories.size() && trouble.empty(); i++) {
+            Memory &one = taken->memories[i];
+            if (!written(one)) continue;
+            std::string name = file_of(taken->sequence, i, "again-") + std::to_string(time);
+            std::string &last = s.lying[{one.base, one.size}];
+            last = one.after;
+            std::string held = keep(one, name, &trouble);
+            if (!held.empty()) one.again.push_back(held);
+        }
+    }
+    filled(&Memory::after);
+    s.own = false;
+}
+
 void finish(Taken *taken) {
     if (taken->trouble.empty())
         if (CUresult failed = cuCtxSynchronize()) taken->trouble = "failed " + std::to_string(failed);
@@ -364,7 +414,10 @@ void finish(Taken *taken) {
                                                      &taken->trouble)
                                               : memory.before;
     }
-    if (taken->trouble.empty()) state().whole++;
+    if (taken->trouble.empty()) {
+        state().whole++;
+        repeat(taken);
+    }
     describe(*taken);
 }
 
@@ -458,10 +511,14 @@ void CUPTIAPI launched(void *, CUpti_CallbackDomain, CUpti_CallbackId id, const 
         return;
     }
     if (data->callbackSite == CUPTI_API_ENTER) {
-        s.one_launch.lock();
+        s.one_launch.lock();  // the thread that launches for this library has it
+        if (s.own) {
+            s.one_launch.unlock();
+            return;
+        }
         inside++;
         begin(launch_of(id, data->functionParams), data);
-    } else if (inside) {
+    } else if (inside && !s.own) {
         inside--;
         end(data);
         s.one_launch.unlock();
@@ -522,6 +579,8 @@ bool read_plan(const std::string &path) {
             s.textures.push_back(strtoul(words[1].c_str(), nullptr, 10));
         } else if (what == "limit") {
             s.limit = strtoull(words[1].c_str(), nullptr, 10);
+        } else if (what == "again") {
+            s.again = strtoul(words[1].c_str(), nullptr, 10);
         } else if (what == "seconds") {
             s.seconds = strtoul(words[1].c_str(), nullptr, 10);
         }

@@ -30,6 +30,7 @@ struct Memory {
     bool on_host;
     std::string name;  // of a variable
     std::string before, after;  // files of what it held
+    std::vector<std::string> again;  // and of what it held after the same launch, made again
     size_t addresses = 0;  // words in it that are addresses of a device
     std::vector<Texture> texture;  // that it is read through, if any: then nothing writes to it
 };
@@ -46,7 +47,7 @@ bool memory_of(CUdeviceptr address, Memory *memory) {
     void *values[] = {&kind, &base, &size};
     if (cuPointerGetAttributes(3, names, values, address) != CUDA_SUCCESS) return false;
     if (!kind || !base || !size) return false;
-    *memory = {base, size, kind == CU_MEMORYTYPE_HOST, "", "", "", 0, {}};
+    *memory = {base, size, kind == CU_MEMORYTYPE_HOST, "", "", "", {}, 0, {}};
     return true;
 }
 
@@ -115,7 +116,7 @@ bool texture_of(CUtexObject object, size_t parameter, Memory *memory) {
     if (!one.texel) return false;
     if (one.resource.resType == CU_RESOURCE_TYPE_LINEAR) one.width /= one.texel;
     size_t rows = (one.height ? one.height : 1) * (one.depth ? one.depth : 1);
-    *memory = {0, one.width * rows * one.texel, false, "", "", "", 0, {one}};
+    *memory = {0, one.width * rows * one.texel, false, "", "", "", {}, 0, {one}};
     return true;
 }
 
@@ -138,6 +139,25 @@ bool read_texture(const Texture &one, char *into) {
         copy.srcArray = from.array.hArray;
     }
     return cuMemcpy3D(&copy) == CUDA_SUCCESS;
+}
+
+// Makes a memory hold what a file does.
+bool fill(const Memory &memory, const std::string &path) {
+    constexpr size_t PIECE = size_t(32) << 20;
+    FILE *file = fopen(path.c_str(), "rb");
+    if (!file) return false;
+    std::vector<char> piece(memory.size < PIECE ? memory.size : PIECE);
+    bool whole = true;
+    for (size_t at = 0; whole && at < memory.size; at += piece.size()) {
+        size_t count = memory.size - at < piece.size() ? memory.size - at : piece.size();
+        whole = fread(piece.data(), 1, count, file) == count;
+        if (whole && memory.on_host)
+            memcpy(reinterpret_cast<char *>(memory.base) + at, piece.data(), count);
+        else if (whole)
+            whole = cuMemcpyHtoD(memory.base + at, piece.data(), count) == CUDA_SUCCESS;
+    }
+    fclose(file);
+    return whole;
 }
 
 // Gives what a memory holds to a function, in pieces, until that says false. Memory may be larger
@@ -173,7 +193,7 @@ bool global_of(CUfunction function, const Symbol &symbol, Memory *memory) {
         if ((in_module && cuModuleGetGlobal(&base, &size, module, name.c_str()) == CUDA_SUCCESS) ||
             (in_library &&
              cuLibraryGetGlobal(&base, &size, library, name.c_str()) == CUDA_SUCCESS)) {
-            *memory = {base, size, false, symbol.name, "", "", 0, {}};
+            *memory = {base, size, false, symbol.name, "", "", {}, 0, {}};
             return true;
         }
     }

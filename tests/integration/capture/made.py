@@ -104,14 +104,14 @@ def smooth(n: int, seed: int) -> Made:
     )
 
 
-def heat(width: int, height: int, steps: int, noise: float = 0.0) -> tuple[Made, ...]:
+def heat(width: int, height: int, steps: int) -> tuple[Made, ...]:
     """All launches of the example's first kernel in one run."""
     rng = np.random.default_rng(width)
     plate = rng.random((height, width), dtype=np.float32)
     conductivity = rng.random((height, width), dtype=np.float32)
     other, found = np.zeros_like(plate), []
     for _ in range(steps):
-        after = _spread(plate, conductivity) + np.float32(noise)
+        after = _spread(plate, conductivity)
         found.append(
             Made(
                 "_Z7diffuse4GridPKfS1_Pf",

@@ -85,11 +85,11 @@ def test_what_a_launch_got_is_kept_before_and_after(driver: Path, tmp_path: Path
     first = taken[1]
     assert [len(one) for one in first.parameters] == [8, 8, 4]
     assert [(one.parameter, one.offset) for one in first.pointers] == [(0, 4), (1, 0)]
-    values = first.memories[0].read(after=False).view(np.float32)
+    values = first.memories[0].read(first.memories[0].before).view(np.float32)
     assert values.size == 302
     assert not first.memories[0].changed
-    assert not first.memories[1].read(after=False).any()
-    after = first.memories[1].read(after=True).view(np.float32)
+    assert not first.memories[1].read(first.memories[1].before).any()
+    after = first.memories[1].read(first.memories[1].after).view(np.float32)
     assert np.array_equal(after, values[:-2] + values[1:-1] + values[2:])
 
 
@@ -106,6 +106,24 @@ def test_what_does_not_change_is_kept_once(driver: Path, tmp_path: Path) -> None
     first, again = found[0].taken()
     assert first.memories[0].before == first.memories[0].after == again.memories[0].before
     assert first.memories[1].before != first.memories[1].after
+
+
+def test_a_launch_is_made_again_with_what_it_got(
+    driver: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, application = Plan({SMOOTH: [0, 1]}, again=2), Driven((str(driver), "2"))
+    found, _ = application.run(plan, tmp_path / "same", quiet=True)
+    same = found[0].taken()[0].memories[1]
+    assert same.again == (same.after, same.after)
+    monkeypatch.setenv("DRIFTS", "1")
+    found, _ = application.run(plan, tmp_path / "drifting", quiet=True)
+    for count, one in enumerate(found[0].taken()):
+        out = one.memories[1]
+        answer, *again = (out.read(file).view(np.float32) for file in (out.after, *out.again))
+        assert [float((other - answer)[0]) for other in again] == [1.0, 2.0]
+        assert answer[0] == 3 * count + float(
+            sum(one.memories[0].read(one.memories[0].before).view(np.float32)[:3])
+        )
 
 
 def test_two_launches_may_take_all_and_others_a_quarter(driver: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -28,6 +29,8 @@ CUpti_CallbackFunc callback;
 CUpti_BuffersCallbackRequestFunc room;
 CUpti_BuffersCallbackCompleteFunc complete;
 std::vector<CUpti_ActivityKernel4> timed;
+std::function<void()> launched;  // what the last launch does
+int made;  // launches of smooth
 
 // So many zeros; what it gave before under that number is used again.
 float *allocate(int number, size_t count) {
@@ -53,6 +56,7 @@ void launch(Function *function, unsigned blocks, unsigned rows, unsigned threads
     data.callbackSite = CUPTI_API_ENTER;
     auto id = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
     if (callback) callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+    launched = work;
     work();
     data.callbackSite = CUPTI_API_EXIT;
     if (callback) callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
@@ -69,7 +73,8 @@ void smooth_once(int n) {
     for (int i = 0; i < n + 2; i++) in[i] = float(i % 13);
     void *parameters[] = {&from, &out, &n};
     launch(&smooth, (n + 127) / 128, 1, 128, parameters, [&] {
-        for (int i = 0; i < n; i++) out[i] = from[i - 1] + from[i] + from[i + 1];
+        float drift = getenv("DRIFTS") ? made++ : 0;
+        for (int i = 0; i < n; i++) out[i] += from[i - 1] + from[i] + from[i + 1] + drift;
     });
 }
 
@@ -116,6 +121,29 @@ CUresult cuPointerGetAttributes(unsigned, CUpointer_attribute *, void **data, CU
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes) {
     memcpy(to, reinterpret_cast<void *>(from), bytes);
     return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes) {
+    memcpy(reinterpret_cast<void *>(to), from, bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        unsigned, CUstream, void **parameters, void **) {
+    cuLaunchKernel_params words = {};
+    CUpti_CallbackData data = {};
+    data.functionParams = &words;
+    for (auto site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
+        data.callbackSite = site;
+        callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+        if (site == CUPTI_API_ENTER) launched();
+    }
+    return parameters ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                   unsigned, unsigned, CUstream, void **) {
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemcpy3D(const CUDA_MEMCPY3D *copy) {

@@ -1,6 +1,6 @@
 """Mistakes in what is typed: each answer names what, where and what to do, on any terminal.
 
-Those that need a compiler or a run are in ``tests/integration/cli``.
+Those that need a run are in ``tests/integration/cli``.
 """
 
 from __future__ import annotations
@@ -95,6 +95,59 @@ MISTAKES = {
 }
 """Words that are typed beside a target ``t`` and a run ``runs/one``, and the answer."""
 
+SOURCE = """#define SIDE 64
+#include "twice.h"
+
+__global__ void k(const float *a, float *b, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float s = 0.0f; // a sum
+        for (int j = 0; j < 4; j++)
+            s += twice(a[i]) * j;
+        b[i] = s;
+    }
+}
+
+int main()
+{
+    k<<<64, SIDE>>>(nullptr, nullptr, 4096);
+}
+"""
+HEADER = "__device__ inline float twice(float x)\n{\n    return 2.0f * x;\n}\n"
+SLIPS = {
+    "no semicolon": ("b[i] = s;", "b[i] = 2 * s", "k.cu:11: the source does not compile: expected"),
+    "no semicolon after a declaration": ("0.0f;", "0.0f", "k.cu:9: the source does not compile: "),
+    "no brace after if": ("    }\n}", "}", "k.cu:7: the source does not compile: this '{' is not"),
+    "no brace after a kernel": (
+        "    }\n}",
+        "    }\n",
+        "k.cu:5: the source does not compile: this '{'",
+    ),
+    "no brace before": ("(i < n) {", "(i < n)", "k.cu:12: the source does not compile: this '}'"),
+    "a brace too many": (
+        "    }\n}",
+        "    }\n}\n}",
+        "k.cu:14: the source does not compile: this '}'",
+    ),
+    "no parenthesis after if": ("i < n)", "i < n", "k.cu:7: the source does not compile: this '('"),
+    "no parenthesis after for": ("j++)", "j++", "k.cu:9: the source does not compile: this '(' is"),
+    "no parenthesis after a call": (
+        "[i])",
+        "[i]",
+        "k.cu:10: the source does not compile: this '('",
+    ),
+    "no bracket": ("b[i]", "b[i", "k.cu:11: the source does not compile: this '[' is not closed"),
+    "a comment without end": (
+        "// a sum",
+        "/* a sum",
+        "k.cu:8: the source does not compile: this c",
+    ),
+    "no #endif": ("#define", "#ifndef SIDE\n#define", "k.cu:1: its directives cannot be preproc"),
+    "in a header": ("return 2.0f * x;\n}", "return 2.0f * x;\n", "twice.h:2: the source does not"),
+}
+"""Texts of a source or its header, what somebody wrote in their place, and the answer of init."""
+
 
 @pytest.fixture(scope="module", params=[80, 200], ids="{} columns".format)
 def columns(request: pytest.FixtureRequest) -> int:
@@ -133,3 +186,18 @@ def test_a_mistake_is_answered_with_what_where_and_what_to_do(typed: str, column
         assert words in lines
     assert all(len(line) <= columns for line in done.output.splitlines() if line[:1] in "│╭╰")
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_a_source_is_answered_at_its_line_and_nothing_is_written(
+    slip: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after, said = SLIPS[slip]
+    for name, text in {"k.cu": SOURCE, "twice.h": HEADER}.items():
+        Path(name).write_text(text.replace(before, after, 1))
+    done = CliRunner().invoke(app, ["init", "k.cu"])
+    assert isinstance(done.exception, UserError), done.output
+    assert said in str(done.exception)
+    assert "nothing is written" in str(done.exception)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["k.cu", "twice.h"]

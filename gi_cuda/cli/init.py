@@ -131,9 +131,9 @@ def _copy(example: str, output: Path | None, beside: Mapping[str, object]) -> No
     """Copy an example; ``beside`` are arguments that have no meaning then."""
     if given := next((name for name, value in beside.items() if value), None):
         raise UserError(
-            f"{given} is about a source of your own",
+            f"{given} is for a source of your own",
             where="--example",
-            hint="leave either out",
+            hint="leave out one of the two",
         )
     folder = output or Path("targets") / example
     files = copy_example(example, folder)

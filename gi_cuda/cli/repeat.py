@@ -125,7 +125,7 @@ def read_seeds(text: str) -> list[int]:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if not first <= last < first + MOST:
             raise UserError(
-                f"{part!r} names no seeds, or over {MOST}",
+                f"{part!r} names no seeds, or more than {MOST}",
                 where="--seeds",
                 hint="e.g. 1..10, or 1,4,7..9",
             )

@@ -184,7 +184,7 @@ Record: TypeAlias = dict[str, Any]
 ITEMS = {"host": (150_000, 120_001), "cuda": (4_000_000, 3_200_001)}
 """Of the train case and the held-out one: a launch takes some microseconds at least."""
 
-WORK = {"host": 40, "cuda": 20_000}
+WORK = {"host": 40, "cuda": 2_000}
 """Turns of the loop in which something is planted: by far most of the time."""
 
 GENERATIONS = 2

@@ -1,7 +1,8 @@
 """How often noise is taken for a gain, and how often a winner's interval holds the truth.
 
 ``python -m benchmarks.honesty null`` searches on kernels of which no variant can be faster. Each
-search is resumed twice, and whatever is certified is counted: there should be none.
+search is resumed twice, and whatever is certified is counted: there should be none. With
+``--forced`` each look validates the best three, although the search found none that is faster.
 ``python -m benchmarks.honesty planted`` searches on a kernel in which one value of a parameter does
 5 % less work. What that gains is measured at length, apart from the searches; the interval of at
 least 94 of 100 winners should hold it.
@@ -34,6 +35,7 @@ import numpy as np
 from rich.console import Console
 
 from gi_cuda.analyze.finalists import select_winner
+from gi_cuda.analyze.validate.looks import look_at_held_out
 from gi_cuda.backends import set_one_thread
 from gi_cuda.backends.compile.code_cache import open_cache
 from gi_cuda.backends.cuda.choice import VISIBLE
@@ -43,6 +45,7 @@ from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import EDIT_SETS, convert, read_source, write_bnf, write_scope
 from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.results.verdict import Verdict, is_faster
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import Plan, open_store
@@ -190,6 +193,9 @@ WORK = {"host": 40, "cuda": 2_000}
 GENERATIONS = 2
 """That a search has before each look."""
 
+FORCED = 3
+"""Individuals that a look validates at least, where that is asked for."""
+
 TRUTHS, TIMES = 4, 5
 """Runs that measure the truth, and validations in each."""
 
@@ -234,24 +240,37 @@ def made(
         yield folder / "run"
 
 
-def looked(folder: Path, look: int) -> SpeedUp | None:
-    """Search on, look at the held-out cases, and return the interval of what is certified."""
+def looked(folder: Path, look: int, *, forced: bool = False) -> SpeedUp | None:
+    """Search on, look at the held-out cases, and return the interval of what is certified.
+
+    Args:
+        forced: whether the best are validated even where the search found none that is faster.
+    """
     with open_run(folder, open_cache(print)) as opened:
         run = opened.extended(look * GENERATIONS)
         for _ in run.evolution().run():
             pass
-        winner = select_winner(run)
-    return None if winner is None else winner.validation.overall
+        if winner := select_winner(run):
+            return winner.validation.overall
+        kinds = (None, Verdict.UNCERTAIN, Verdict.SAME)
+        best = [one for kind in kinds for one, _ in run.store.best(FORCED, kind)][:FORCED]
+        if not best or not forced:
+            return None
+        wanted = [candidate(run.subject, run.subject.read(one.genotype)) for one in best]
+        noise, found, _ = look_at_held_out(run, wanted)
+        floor = run.baseline.floor
+        certified = (one.overall for one in found if is_faster(one.overall, noise, floor))
+        return next(certified, None)
 
 
-def null(seed: int, backend: str, preset: str, looks: int) -> Record:
+def null(seed: int, backend: str, preset: str, looks: int, forced: bool) -> Record:
     """Search where nothing can be gained, and resume that until something is certified."""
     name = list(NULL)[seed % len(NULL)]
     found: Counter[str] = Counter()
     certified = None
     with made(NULL[name], [*range(2, 401), 1], seed, backend, preset) as folder:
         for look in range(1, looks + 1):
-            if (certified := looked(folder, look)) is not None:
+            if (certified := looked(folder, look, forced=forced)) is not None:
                 break
         with open_store(folder) as store:
             for generation in store.generations():
@@ -377,6 +396,9 @@ def main() -> None:
     parser.add_argument("--log", type=Path, help="a file; what is in it is not done again")
     parser.add_argument("--preset", default="tune", help="null: how to search")
     parser.add_argument("--looks", type=int, default=3, help="null: validations of each search")
+    parser.add_argument(
+        "--forced", action="store_true", help=f"null: validate the best {FORCED} at each look"
+    )
     parser.add_argument("--gain", type=float, default=0.05, help="planted: what there is to gain")
     parser.add_argument("--busy", type=int, default=0, help="processes that compute meanwhile")
     options = parser.parse_args()
@@ -384,7 +406,7 @@ def main() -> None:
     on, nothing = options.backend, options.question == "null"
     if nothing:
         tasks = {
-            f"search {seed}": partial(null, seed, on, options.preset, options.looks)
+            f"search {seed}": partial(null, seed, on, options.preset, options.looks, options.forced)
             for seed in range(options.searches or 200)
         }
     else:

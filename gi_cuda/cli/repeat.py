@@ -190,49 +190,49 @@ def search_side_by_side(runs: Mapping[int, Path], devices: Sequence[int], jobs: 
         jobs: compiler processes of each; 0: the processors are shared out.
 
     Raises:
-        UserError: a search could not begin.
+        UserError: a search cannot begin.
     """
-    pinned: dict[int, int] = {}
-    failed: list[tuple[int, int]] = []
-    for seed, run in runs.items():
-        run.parent.mkdir(parents=True, exist_ok=True)
-        if (run / DATABASE).is_file():
-            with open_store(run) as store:
-                if used := stored_plan(store).devices:
-                    pinned[seed] = used[0]
+    each = jobs or max(1, cores() // len(devices))
+    statuses: dict[int, int] = {}
 
     def start(seed: int, device: int) -> subprocess.Popen[bytes]:
-        say(
-            console,
-            f"seed {seed} on GPU {device}: {runs[seed]}, its output is in {_log(runs[seed])}",
-        )
-        own = {
-            "--seeds": seed,
-            "--devices": device,
-            "--jobs": jobs or max(1, cores() // len(devices)),
-        }
-        words = [sys.executable, "-m", "gi_cuda", *sys.argv[1:]]
-        for name, value in own.items():  # the last one counts
-            words += [name, str(value)]
-        with _log(runs[seed]).open("ab") as log:
+        run, log = runs[seed], _log(runs[seed])
+        say(console, f"seed {seed} on GPU {device}: {run}, its output is in {log}")
+        # Of an option that is given twice the last one counts.
+        own = ["--seeds", str(seed), "--devices", str(device), "--jobs", str(each)]
+        words = [sys.executable, "-m", "gi_cuda", *sys.argv[1:], *own]
+        with log.open("ab") as out:
             return subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
             )
 
     def ended(seed: int, device: int, status: int) -> None:
-        say(console, f"seed {seed} on GPU {device}: {'done' if not status else 'not validated'}")
-        if status not in (0, 1):
-            failed.append((seed, status))
+        statuses[seed] = status
+        said = {0: "done", 1: "not validated", STATUS: "stopped"}
+        say(console, f"seed {seed} on GPU {device}: {said.get(status, f'failed, status {status}')}")
 
-    SideBySide(list(runs), pinned, start, ended, fatal=(2, STATUS)).run(devices)
-    for seed, status in failed:
-        if status == STATUS:
-            raise typer.Exit(STATUS)
+    for run in runs.values():
+        run.parent.mkdir(parents=True, exist_ok=True)
+    SideBySide(list(runs), _begun_on(runs), start, ended, fatal=(2, STATUS)).run(devices)
+    if STATUS in statuses.values():
+        raise typer.Exit(STATUS)
+    if wrong := [seed for seed, status in statuses.items() if status == 2]:
         raise UserError(
-            f"the search with seed {seed} ended with status {status}",
-            where=str(_log(runs[seed])),
-            hint="the last lines there say why",
+            f"the search with seed {wrong[0]} cannot begin or go on",
+            where=str(_log(runs[wrong[0]])),
+            hint="the last lines there say why, and what to do",
         )
+
+
+def _begun_on(runs: Mapping[int, Path]) -> dict[int, int]:
+    """Return the device of each run that is begun."""
+    begun = {}
+    for seed, run in runs.items():
+        if (run / DATABASE).is_file():
+            with open_store(run) as store:
+                if devices := stored_plan(store).devices:
+                    begun[seed] = devices[0]
+    return begun
 
 
 def _log(run: Path) -> Path:

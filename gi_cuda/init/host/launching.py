@@ -26,7 +26,7 @@ from gi_cuda.init.host.host_code import Resolver
 from gi_cuda.init.host.host_extents import extents_of
 from gi_cuda.init.host.in_python import plainer
 from gi_cuda.init.host.launch_calls import LaunchCall, launch_calls
-from gi_cuda.init.host.rounds import SECOND, counted, times
+from gi_cuda.init.host.rounds import SECOND, counted, is_conditional, times
 from gi_cuda.init.host.value_ranges import Range
 from gi_cuda.init.kernel.sizes import bracketed
 
@@ -196,6 +196,8 @@ def _times(host: HostCode, resolver: Resolver, node: Node) -> int:
     """Return how often a program comes to a place, by the loops around it and around the only call
     of its function; 1 where these do not say so."""
     caller = resolver.caller
+    if is_conditional(node):
+        caller = None
     alone = len(host.calls.get(function_name(host.code, enclosing_function(node)), ())) == 1
     above = _times(host, *caller) if caller and alone else 1
     return above * (times(host.code, node, resolver.number) or 1)

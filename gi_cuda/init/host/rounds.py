@@ -39,9 +39,24 @@ def counted(
 
 
 def times(code: CudaFile, node: Node, number: Callable[[Node], int | float | None]) -> int | None:
-    """Return how often loops of a function come to a node; None where one does not say so."""
-    rounds = [_rounds(code, loop, number) for loop in _loops(node)]
-    return None if None in rounds else math.prod(one for one in rounds if one is not None)
+    """Return how often loops of a function come to a node; None where one does not say so, ends
+    early, or comes to the node in some of its rounds alone."""
+    loops = list(_loops(node))
+    rounds = [_rounds(code, loop, number) for loop in loops]
+    early = any(re.search(r"\b(?:break|goto)\b", code.of(loop)) for loop in loops)
+    if None in rounds or early or (loops and is_conditional(node, loops[-1])):
+        return None
+    return math.prod(one for one in rounds if one is not None)
+
+
+def is_conditional(node: Node, loop: Node | None = None) -> bool:
+    """Return whether a branch inside a loop, or else a function, decides if it comes to a node."""
+    above = node.parent
+    while above is not None and above != loop and above.type != "function_definition":
+        if above.type in ("if_statement", "case_statement", "conditional_expression"):
+            return True
+        above = above.parent
+    return False
 
 
 def _rounds(code: CudaFile, loop: Node, number: Callable[[Node], int | float | None]) -> int | None:

@@ -182,6 +182,9 @@ def test_rounds_of_a_loop(read: Callable[[str], CudaFile], loop: str, expected: 
         ("for (int step = 0; step < argc; step++)", 1),
         ("for (int step = STEPS; step > 0; step--)", 1),
         ("for (int step = 0; step < STEPS; step++) while (more())", 1),
+        ("for (int step = 0; step < STEPS; step++) if (step % 10 == 0)", 1),
+        ("for (int step = 0; step < STEPS; step++) if (step == argc) break; else", 1),
+        ("if (n > 0) for (int step = 0; step < STEPS; step++)", 40),
         ("for (int i = 0; i < 3; i++) for (int step = 0; step < STEPS; step++)", 120),
     ],
 )
@@ -195,6 +198,16 @@ def test_times_that_loops_of_the_program_launch_it(
         f" int steps = argc > 1 ? atoi(argv[1]) : 500; {loop} {inside} }}"
     )
     assert launch(read, host).times == expected
+
+
+def test_a_function_that_may_do_nothing_does_not_say_how_often(
+    read: Callable[[str], CudaFile],
+) -> None:
+    host = (
+        "void step(float *a, int i) { if (i % 2) k<<<4, 64>>>(a, 256, 1.5f); }"
+        "int main() { float *a; for (int i = 0; i < 9; i++) step(a, i); }"
+    )
+    assert launch(read, host).times == 1
 
 
 def test_a_function_called_twice_does_not_say_how_often(read: Callable[[str], CudaFile]) -> None:

@@ -1,37 +1,54 @@
-"""How often noise is taken for a gain, and how often an interval holds what is measured later.
+"""How often noise is taken for a gain, and how often a winner's interval holds the truth.
 
-``python -m benchmarks.honesty null`` searches, again and again, on kernels of which no variant can
-be faster, and counts those that are called so. ``python -m benchmarks.honesty intervals`` validates
-winners of searches where there is something to gain, each many times, and asks whether the interval
-of one validation holds the speed-up of the next one. ``--busy 2`` keeps two processors busy
-meanwhile. With ``--preset adaptive`` lines change and kernels are transformed as well, of a kernel
-that hardly takes time beside another one.
+``python -m benchmarks.honesty null`` searches on kernels of which no variant can be faster. Each
+search is resumed twice, and whatever is certified is counted: there should be none. With
+``--forced`` each look validates the best three, although the search found none that is faster.
+``python -m benchmarks.honesty planted`` searches on a kernel in which one value of a parameter does
+5 % less work. What that gains is measured at length, apart from the searches; the interval of at
+least 94 of 100 winners should hold it.
+
+Each search is a process of its own, on a GPU of its own where there are several. It prints a line
+as it ends, and with ``--log FILE`` the same command goes on where it was stopped. ``--busy 2``
+keeps two processors busy meanwhile. With ``null --preset adaptive`` lines change and kernels are
+transformed as well, of a kernel that hardly takes time beside another one on a CPU.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from itertools import islice, pairwise
+from functools import partial
+from multiprocessing.queues import Queue
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from rich.console import Console
 
-from gi_cuda.analyze.finalists import finalists, select_winner
+from gi_cuda.analyze.finalists import select_winner
+from gi_cuda.analyze.validate.looks import look_at_held_out
+from gi_cuda.backends import set_one_thread
+from gi_cuda.backends.compile.code_cache import open_cache
+from gi_cuda.backends.cuda.choice import VISIBLE
+from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import EDIT_SETS, convert, read_source, write_bnf, write_scope
 from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.results.verdict import Verdict, is_faster
 from gi_cuda.runs.create import create_run
-from gi_cuda.runs.run import Run, open_run
-from gi_cuda.runs.stored import Plan
+from gi_cuda.runs.run import open_run
+from gi_cuda.runs.stored import Plan, open_store
 from gi_cuda.search import PRESETS
 
 COPY = """
@@ -116,7 +133,7 @@ source = "kernel.cu"
 kernels = ["copy", "small"]
 [[parameter]]
 name = "TAG"
-values = { from = %d, to = %d }
+values = %s
 default = %d
 [[buffer]]
 name = "in"
@@ -156,12 +173,31 @@ absolute = 1e-4
 [[case]]
 name = "train"
 role = "train"
-args = { seed = 1, n = 150000 }
+args = { seed = 1, n = %d }
 [[case]]
 name = "held-out"
 role = "held-out"
-args = { seed = 2, n = 120001 }
+args = { seed = 2, n = %d }
 """
+
+
+Record: TypeAlias = dict[str, Any]
+"""What became of a task, as a line of the log has it."""
+
+ITEMS = {"host": (150_000, 120_001), "cuda": (4_000_000, 3_200_001)}
+"""Of the train case and the held-out one: a launch takes some microseconds at least."""
+
+WORK = {"host": 40, "cuda": 2_000}
+"""Turns of the loop in which something is planted: by far most of the time."""
+
+GENERATIONS = 2
+"""That a search has before each look."""
+
+FORCED = 3
+"""Individuals that a look validates at least, where that is asked for."""
+
+TRUTHS, TIMES = 4, 5
+"""Runs that measure the truth, and validations in each."""
 
 
 @contextmanager
@@ -178,107 +214,174 @@ def busy(number: int) -> Iterator[None]:
 
 
 @contextmanager
-def searched(
-    kernel: str,
-    values: range,
-    default: int,
-    seed: int,
-    folder: Path,
-    backend: str,
-    preset: str = "tune",
-) -> Iterator[Run]:
-    """A finished search over the one parameter of a kernel, two generations of it."""
-    folder.mkdir()
-    (folder / "kernel.cu").write_text(kernel % default + SMALL)
-    (folder / "data.py").write_text(DATA)
-    how = PRESETS[preset]
-    (folder / "target.toml").write_text(TARGET % (values[0], values[-1], default))
-    bnf, scope = folder / "small.bnf", folder / "small.scope"
-    grammar = convert(read_source(folder / "kernel.cu"), ["small"], EDIT_SETS[how.edits])
-    bnf.write_text(write_bnf(grammar))
-    scope.write_text(write_scope(grammar))
-    subject = open_subject(folder, backend, "source", edits=how.edits, bnf=bnf, scope=scope)
-    workers = 1 if backend == "cuda" else 2
-    plan = Plan(preset, how.settings.having(min(60, len(values)), 2), seed, workers, 2)
-    with create_run(subject, folder / "run", plan) as run:
+def made(
+    kernel: str, values: Sequence[int], seed: int, backend: str, preset: str = "tune"
+) -> Iterator[Path]:
+    """The folder of a run over the one parameter of a kernel, before its search.
+
+    Args:
+        values: of the parameter; the last one is its default.
+    """
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-honesty-") as scratch:
+        folder = Path(scratch)
+        (folder / "kernel.cu").write_text(kernel % values[-1] + SMALL)
+        (folder / "data.py").write_text(DATA)
+        (folder / "target.toml").write_text(TARGET % (list(values), values[-1], *ITEMS[backend]))
+        how = PRESETS[preset]
+        bnf, scope = folder / "small.bnf", folder / "small.scope"
+        grammar = convert(read_source(folder / "kernel.cu"), ["small"], EDIT_SETS[how.edits])
+        bnf.write_text(write_bnf(grammar))
+        scope.write_text(write_scope(grammar))
+        subject = open_subject(folder, backend, "source", edits=how.edits, bnf=bnf, scope=scope)
+        settings = how.settings.having(min(60, len(values) - 1), GENERATIONS)
+        plan = Plan(preset, settings, seed, 1 if backend == "cuda" else 2, 2)
+        with create_run(subject, folder / "run", plan, cache=open_cache(print)):
+            pass
+        yield folder / "run"
+
+
+def looked(folder: Path, look: int, *, forced: bool = False) -> SpeedUp | None:
+    """Search on, look at the held-out cases, and return the interval of what is certified.
+
+    Args:
+        forced: whether the best are validated even where the search found none that is faster.
+    """
+    with open_run(folder, open_cache(print)) as opened:
+        run = opened.extended(look * GENERATIONS)
         for _ in run.evolution().run():
             pass
-        yield run
+        if winner := select_winner(run):
+            return winner.validation.overall
+        kinds = (None, Verdict.UNCERTAIN, Verdict.SAME)
+        best = [one for kind in kinds for one, _ in run.store.best(FORCED, kind)][:FORCED]
+        if not best or not forced:
+            return None
+        wanted = [candidate(run.subject, run.subject.read(one.genotype)) for one in best]
+        noise, found, _ = look_at_held_out(run, wanted)
+        floor = run.baseline.floor
+        certified = (one.overall for one in found if is_faster(one.overall, noise, floor))
+        return next(certified, None)
 
 
-def null(seeds: range, backend: str, preset: str, console: Console) -> None:
-    """Search where nothing can be gained."""
+def null(seed: int, backend: str, preset: str, looks: int, forced: bool) -> Record:
+    """Search where nothing can be gained, and resume that until something is certified."""
+    name = list(NULL)[seed % len(NULL)]
     found: Counter[str] = Counter()
-    winners = refused = 0
-    for seed in seeds:
-        name = list(NULL)[seed % len(NULL)]
-        with tempfile.TemporaryDirectory(prefix="gi-cuda-honesty-") as scratch:
-            try:
-                folder = Path(scratch) / name
-                with searched(NULL[name], range(1, 401), 1, seed, folder, backend, preset) as run:
-                    mine = Counter(
-                        str(one.outcome)
-                        for generation in run.store.generations()
-                        for one in run.store.evaluations(generation.number).values()
-                    )
-                    winner = select_winner(run)
-            except UserError as error:  # too noisy to begin
-                refused += 1
-                console.print(f"{seed} {name}: {error.what}", highlight=False)
-                continue
-        found += mine
-        winners += winner is not None
-        said = f"; a winner: {winner.genotype} {winner.validation.overall}" if winner else ""
-        if winner or mine["faster"]:
-            console.print(f"{seed} {name}: {dict(mine)}{said}", highlight=False)
-    right = sum(found.values())
+    certified = None
+    with made(NULL[name], [*range(2, 401), 1], seed, backend, preset) as folder:
+        for look in range(1, looks + 1):
+            if (certified := looked(folder, look, forced=forced)) is not None:
+                break
+        with open_store(folder) as store:
+            for generation in store.generations():
+                found.update(
+                    str(one.outcome) for one in store.evaluations(generation.number).values()
+                )
+    said = f"certified {certified} at look {look}" if certified else f"nothing in {looks} looks"
+    record = {"certified": certified is not None, "right": sum(found.values())}
+    return {"said": f"{name}: {said}; {dict(found)}", "faster": found["faster"], **record}
+
+
+def planted(seed: int, backend: str, gain: float) -> Record:
+    """Search where one value gains something: the interval that the winner is certified with."""
+    with made(WASTEFUL, planted_values(backend, gain), seed, backend) as folder:
+        found = looked(folder, 1)
+    if found is None:
+        return {"said": "not certified"}
+    return {"said": f"certified {found}", "low": found.low, "high": found.high}
+
+
+def truth(number: int, backend: str, gain: float) -> Record:
+    """What that value gains, by validations one after the other, each in new processes."""
+    values = planted_values(backend, gain)
+    with made(WASTEFUL, values, number, backend) as folder, open_run(folder) as run:
+        one = candidate(run.subject, run.subject.read(f"TAG={values[0]}"))
+        found = [run.validate([one])[0].overall for _ in range(TIMES)]
+    gains = [one.value for one in found if one is not None]
+    return {"said": " ".join(f"{one:.4f}" for one in gains), "gains": gains}
+
+
+def planted_values(backend: str, gain: float) -> list[int]:
+    """How often the loop turns: so that all takes less time by the gain, and by default."""
+    return [round(WORK[backend] / (1 + gain)), WORK[backend]]
+
+
+Task: TypeAlias = "partial[Record]"
+
+
+def in_processes(
+    tasks: Mapping[str, Task], processes: int, backend: str, log: Path | None, console: Console
+) -> dict[str, Record]:
+    """Run tasks side by side, print a line for each as it ends, and return what became of them.
+
+    Args:
+        log: holds those that are done already; is written to.
+    """
+    lines = log.read_text("utf-8").splitlines() if log is not None and log.is_file() else []
+    done: dict[str, Record] = dict(json.loads(line) for line in lines)
+    context = multiprocessing.get_context("spawn")
+    gpus = len(backend_named(backend).gpus())
+    there = os.environ.get(VISIBLE, "").split(",") if VISIBLE in os.environ else range(gpus)
+    names, queue = [str(one) for one in there], context.Queue()
+    processes = processes or max(1, len(names))
+    for at in range(processes):
+        queue.put(names[at % len(names)] if names else "")
+    with ProcessPoolExecutor(processes, context, _begin, (queue,)) as pool:
+        waiting = {pool.submit(_done, task): key for key, task in tasks.items() if key not in done}
+        for future in as_completed(waiting):
+            key = waiting[future]
+            done[key] = future.result()
+            console.print(f"{key}: {done[key]['said']}", highlight=False)
+            if log is not None:
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([key, done[key]]) + "\n")
+    return {key: done[key] for key in tasks}
+
+
+def _begin(queue: Queue[str]) -> None:
+    """Make a process ready for tasks: it sees one GPU alone."""
+    set_one_thread()
+    if name := queue.get():
+        os.environ[VISIBLE] = name
+
+
+def _done(task: Task) -> Record:
+    try:
+        return task()
+    except UserError as error:  # too noisy to begin
+        return {"said": f"refused: {error.what}", "refused": True}
+
+
+def say_null(found: Mapping[str, Record], console: Console) -> None:
+    """Say how often something was certified."""
+    done = [one for one in found.values() if "refused" not in one]
+    right, faster = (sum(one[name] for one in done) for name in ("right", "faster"))
     console.print(
-        f"{len(seeds) - refused} searches, {refused} refused as too noisy; of {right} right"
-        f" individuals {found['faster']} called faster ({found['faster'] / max(1, right):.2%});"
-        f" {winners} validated winners",
+        f"{len(done)} searches, {len(found) - len(done)} refused as too noisy; of {right} right"
+        f" individuals {faster} called faster ({faster / max(1, right):.2%});"
+        f" {sum(one['certified'] for one in done)} certified",
         highlight=False,
     )
 
 
-def _validations(folder: Path) -> Iterator[SpeedUp]:
-    """A run's best individual, validated again and again, each time in new processes."""
-    while True:
-        with open_run(folder) as run:
-            ((_, genotype), *_) = finalists(run)
-            (one,) = run.validate([candidate(run.subject, genotype)])
-        assert one.overall is not None, one.message
-        yield one.overall
-
-
-def intervals(winners: int, times: int, backend: str, console: Console) -> None:
-    """Validate winners; between two validations of one all others are validated."""
-    with tempfile.TemporaryDirectory(prefix="gi-cuda-honesty-") as scratch:
-        folders = [Path(scratch) / str(n) for n in range(winners)]
-        for n, folder in enumerate(folders):
-            # Less of it is faster: gains of a fifth to a half.
-            default = 6 * (n + 1)
-            values = range(default * 2 // 3, default + 1)
-            with searched(WASTEFUL, values, default, n, folder, backend) as run:
-                if not finalists(run):
-                    raise SystemExit("no gain was found, though there is one: is all too noisy?")
-        rounds = zip(*(_validations(folder / "run") for folder in folders), strict=True)
-        table = [list(one) for one in zip(*islice(rounds, times), strict=True)]
-    held = asked = truth = 0
-    for n, row in enumerate(table):
-        middle = float(np.median([one.value for one in row]))
-        pairs = list(pairwise(row))
-        mine = sum(one.low <= later.value <= one.high for one, later in pairs)
-        truth += sum(one.low <= middle <= one.high for one in row)
-        held, asked = held + mine, asked + len(pairs)
-        width = float(np.median([one.high / one.low - 1 for one in row]))
-        console.print(
-            f"winner {n}: {middle:.3f}, interval of {width:.1%}; {mine} of {len(pairs)} hold the"
-            " next one",
-            highlight=False,
-        )
+def say_planted(found: Mapping[str, Record], console: Console) -> None:
+    """Say what the truth is, and how many intervals hold it."""
+    gains = [gain for one in found.values() for gain in one.get("gains", ())]
+    intervals = [(one["low"], one["high"]) for one in found.values() if "low" in one]
+    refused = sum("refused" in one for one in found.values())
+    searches = sum(key.startswith("search") for key in found)
+    if not gains or not intervals:
+        console.print(f"nothing to compare: {refused} refused as too noisy", highlight=False)
+        return
+    true = float(np.median(gains))
+    held = sum(low <= true <= high for low, high in intervals)
+    above = sum(low > true for low, _ in intervals)
+    width = float(np.median([high / low - 1 for low, high in intervals]))
     console.print(
-        f"{held} of {asked} intervals hold the speed-up of the next validation, {truth} of"
-        f" {asked + len(table)} the median of all",
+        f"truth {true:.4f} ({len(gains)} validations, {min(gains):.4f} to {max(gains):.4f});"
+        f" {len(intervals)} of {searches} searches certified it, {refused} refused as too noisy;"
+        f" {held} of {len(intervals)} intervals hold it, {above} lie above it; median width"
+        f" {width:.2%}",
         highlight=False,
     )
 
@@ -286,22 +389,35 @@ def intervals(winners: int, times: int, backend: str, console: Console) -> None:
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("question", choices=("null", "intervals"))
-    parser.add_argument("--backend", default="host")
-    parser.add_argument("--busy", type=int, default=0, help="processes that compute meanwhile")
+    parser.add_argument("question", choices=("null", "planted"))
+    parser.add_argument("--backend", default="host", choices=WORK)
+    parser.add_argument("--searches", type=int, help="200 for null, 100 for planted")
+    parser.add_argument("--processes", type=int, default=0, help="side by side; one for each GPU")
+    parser.add_argument("--log", type=Path, help="a file; what is in it is not done again")
     parser.add_argument("--preset", default="tune", help="null: how to search")
-    parser.add_argument("--searches", type=int, default=200, help="null: searches")
-    parser.add_argument("--seed", type=int, default=0, help="null: of the first search")
-    parser.add_argument("--winners", type=int, default=5, help="intervals: winners")
-    parser.add_argument("--times", type=int, default=21, help="intervals: validations of each")
+    parser.add_argument("--looks", type=int, default=3, help="null: validations of each search")
+    parser.add_argument(
+        "--forced", action="store_true", help=f"null: validate the best {FORCED} at each look"
+    )
+    parser.add_argument("--gain", type=float, default=0.05, help="planted: what there is to gain")
+    parser.add_argument("--busy", type=int, default=0, help="processes that compute meanwhile")
     options = parser.parse_args()
     console = Console(width=110)
+    on, nothing = options.backend, options.question == "null"
+    if nothing:
+        tasks = {
+            f"search {seed}": partial(null, seed, on, options.preset, options.looks, options.forced)
+            for seed in range(options.searches or 200)
+        }
+    else:
+        tasks = {f"truth {n}": partial(truth, n, on, options.gain) for n in range(TRUTHS)}
+        tasks |= {
+            f"search {seed}": partial(planted, seed, on, options.gain)
+            for seed in range(options.searches or 100)
+        }
     with busy(options.busy):
-        if options.question == "null":
-            seeds = range(options.seed, options.seed + options.searches)
-            null(seeds, options.backend, options.preset, console)
-        else:
-            intervals(options.winners, options.times, options.backend, console)
+        found = in_processes(tasks, options.processes, on, options.log, console)
+    (say_null if nothing else say_planted)(found, console)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,9 @@ def no_source(path: Path) -> UserError:
     folder = path if path.is_dir() else path.parent
     what = "this is a folder, and a CUDA source is needed" if path.is_dir() else "there is no file"
     found = [str(one) for one in sorted(folder.glob("*.cu*")) if one.suffix in SOURCES]
-    return UserError(what, where=str(path), hint=offered("sources", found, "name a .cu file"))
+    return UserError(
+        what, where=str(path), hint=offered("sources", found, "gi-cuda init PATH/FILE.cu")
+    )
 
 
 _ROOM = "make room, and go on"

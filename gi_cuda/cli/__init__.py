@@ -126,7 +126,8 @@ class _Verb(TyperCommand):
             word, here = what
             where = f"{ctx.info_name} {word.upper()}"
             if missing:
-                raise UserError(f"no {word} is named", where=where, hint=here()) from None
+                hint = f"type gi-cuda {where}; {here()}"
+                raise UserError(f"no {word} is named", where=where, hint=hint) from None
             hint = f"what else it takes: gi-cuda {ctx.info_name} -h"
             raise UserError(f"it takes one {word} at a time", where=where, hint=hint) from None
 

@@ -127,6 +127,9 @@ def command(
         ),
     ] = False,
     force: Force = False,
+    others: Annotated[
+        list[Path] | None, typer.Option("--baseline-of", metavar="RUN", hidden=True)
+    ] = None,
 ) -> None:
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
     cases."""
@@ -158,7 +161,16 @@ def command(
             plan = Plan(*numbers, untested, aim)
             folder = run or default_folder(subject.target.name)
             stack.enter_context(saying_how_to_go_on(folder))
-            made = create_run(subject, folder, plan, begun, overwrite=force, cache=cache, tell=tell)
+            made = create_run(
+                subject,
+                folder,
+                plan,
+                begun,
+                overwrite=force,
+                cache=cache,
+                tell=tell,
+                others=others or (),
+            )
             if ask is not None:
                 ask_for_ideas(made, ask)
                 made = open_run(folder, cache)

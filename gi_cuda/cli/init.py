@@ -35,6 +35,7 @@ from gi_cuda.init import (
     propose_several,
     rank_kernels,
     said_of_several,
+    unclosed,
     write_folder,
 )
 from gi_cuda.report.convert import kept_lines
@@ -100,13 +101,15 @@ def command(
         compilation = joined(compilation, from_database(database, source))
     if output is not None:
         check_free(output)
-    built = find_source(source, compilation)
-    wish = _Wish(built.source, built.compilation, tuple(host or ()))
     missing = "" if no_trial else no_compiler()
     named = tuple(kernel or ())
     try:
+        built = find_source(source, compilation)
+        wish = _Wish(built.source, built.compilation, tuple(host or ()))
         found = wish.untried(named, missing) if no_trial or missing else wish.tried(named)
     except UserError as error:
+        if slip := unclosed(source):
+            raise slip from None
         if source.suffix in SOURCES or error.where != str(source):
             raise
         hint = "gi-cuda init FILE.cu makes a target of a source"
@@ -128,9 +131,9 @@ def _copy(example: str, output: Path | None, beside: Mapping[str, object]) -> No
     """Copy an example; ``beside`` are arguments that have no meaning then."""
     if given := next((name for name, value in beside.items() if value), None):
         raise UserError(
-            f"{given} is about a source of your own",
+            f"{given} is for a source of your own",
             where="--example",
-            hint="leave either out",
+            hint="leave out one of the two",
         )
     folder = output or Path("targets") / example
     files = copy_example(example, folder)
@@ -189,7 +192,8 @@ class _Wish:
             else:
                 choice, outcome = trials.best(self._ranked(), self.propose)
                 proposal, chosen = choice.proposal, tuple(choice.lines())
-        if error := outcome.syntax_error:
+        slip = None if outcome.passes else unclosed(self.source)
+        if error := slip or outcome.syntax_error:
             raise UserError(error.what, where=error.where, hint="mend it; nothing is written")
         return _Proposed(proposal, chosen, tuple(outcome.lines()), outcome.passes)
 
@@ -216,6 +220,13 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         files = ", ".join(dict.fromkeys(proposal.files.values()))
         lines.append(f"  what evolves stands in {files}")
     lines += kept_lines(proposal.kept)
+    for step in proposal.steps:
+        place, times = step.launching.place, step.launching.times
+        if place is not None and times > 1:
+            lines.append(
+                f"{place}: the program launches {step.kernel} {times} times in a loop; the target"
+                f" times one launch, so a microsecond saved there is {times} in the program"
+            )
     origins = proposal.compilation.origins
     lines += [
         f"headers are looked for in {path}: {origins[str(path)]}"

@@ -272,11 +272,12 @@ def devices_of(backend: str, said: str) -> tuple[int, ...]:
     there = max(1, len(backend_named(backend).gpus()))
     if wrong := [one for one in numbers if not 0 <= one < there]:
         missing = f"there is no device {wrong[0]}"
-        what = missing if wrong[0] >= 0 else "it takes numbers with commas between"
+        what = missing if wrong[0] >= 0 else f"{said!r} is no list of device numbers"
         raise UserError(
-            f"{what}: {said!r}",
+            what,
             where="--devices",
-            hint=f"all, or some of those that are there: {', '.join(map(str, range(there)))}",
+            hint="all, or some of those that are there, with commas between:"
+            f" {', '.join(map(str, range(there)))}",
         )
     return tuple(numbers)
 
@@ -305,5 +306,5 @@ def check_choice(option: str, value: str, choices: Collection[str], what: str = 
     """
     if value not in choices:
         said = f"there is no {what} {value!r}" if what else f"{option} does not take {value!r}"
-        raise UserError(said, where=option, hint=f"one of: {', '.join(choices)}")
+        raise UserError(said, where=option if what else None, hint=f"one of: {', '.join(choices)}")
     return value

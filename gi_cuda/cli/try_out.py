@@ -63,7 +63,9 @@ def command(
     texts = (*(genotypes or ()), *_lines(file))
     if not texts:
         raise UserError(
-            "no genotype is named", where="gi-cuda try", hint="name some, or a file with --file"
+            "no genotype is named",
+            where="gi-cuda try",
+            hint=f"e.g. gi-cuda try {target} 'NAME=VALUE', or a file of them with --file",
         )
     wanted = [_read(subject, number, text) for number, text in enumerate(texts, 1)]
     cache = cache_unless(no_cache)

@@ -78,7 +78,7 @@ class _Reader:
         values = self.space.spellings.get(name)
         if values is None:
             names = self.space.spellings
-            there = f"there are {', '.join(names)}" if names else "[[parameter]] makes one"
+            there = f"the parameters: {', '.join(names)}" if names else "[[parameter]] makes one"
             hint = _suggest(name, names) or there
             raise self._error(name, f"there is no parameter {name}", hint)
         if value not in values:

@@ -5,6 +5,7 @@ from gi_cuda.init.choosing import Choice, Untried, first_that_passes, or_another
 from gi_cuda.init.proposing.proposal import Proposal, Step, propose
 from gi_cuda.init.proposing.several import join, propose_several, said_of_several
 from gi_cuda.init.ranking import Ranked
+from gi_cuda.init.source.brackets import unclosed
 from gi_cuda.init.source.fragments import Built, find_source
 from gi_cuda.init.writing.examples import copy_example, examples
 from gi_cuda.init.writing.text import files
@@ -35,5 +36,6 @@ __all__ = [
     "propose_several",
     "rank_kernels",
     "said_of_several",
+    "unclosed",
     "write_folder",
 ]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, SETTLE, afterwards
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import Baseline, establish, in_silence
+from gi_cuda.evaluate.baseline import establish, in_silence
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.untested import look_for_untested, untested_changes
 from gi_cuda.genome import Genotype, changes_of
@@ -23,7 +23,15 @@ from gi_cuda.runs.folder import beside, put_aside, restored
 from gi_cuda.runs.lock import FILE, locked
 from gi_cuda.runs.run import Run, open_run
 from gi_cuda.runs.siblings import making_siblings, record_siblings
-from gi_cuda.runs.stored import DATABASE, Plan, where_it_lies
+from gi_cuda.runs.stored import (
+    DATABASE,
+    Plan,
+    open_store,
+    stored_baseline,
+    stored_plan,
+    stored_untested,
+    where_it_lies,
+)
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
@@ -49,6 +57,7 @@ def create_run(
     overwrite: bool = False,
     cache: CodeCache | None = None,
     tell: Callable[[str], None] = in_silence,
+    others: Iterable[Path] = (),
 ) -> Iterator[Run]:
     """Make a run's folder, establish its baseline, store both.
 
@@ -60,6 +69,8 @@ def create_run(
         overwrite: a run that is in the folder makes room, once this one is made.
         cache: of compiled code, if there is one.
         tell: is told what is done next.
+        others: runs of which the first one of the same target, devices and tools gives its
+            baseline.
 
     Raises:
         UserError: the folder exists, another process works on the run that is in it or makes one
@@ -79,8 +90,10 @@ def create_run(
                 devices=plan.devices,
             ) as tools:
                 begun = time.monotonic()
-                facts = _established(tools, plan, folder, tell)
-                facts["prepared"] = time.monotonic() - begun
+                facts = _shared(tools, plan, folder, others, tell)
+                if facts is None:
+                    facts = _established(tools, plan, folder, tell)
+                    facts["prepared"] = time.monotonic() - begun
                 if start is not None and first is not None:
                     if not plan.untested:
                         _check_tested(start, first, facts["untested"])
@@ -106,10 +119,48 @@ def _established(
         baseline = establish(subject, compiler, pool, place, tools.reference, tell)
         tell("running the reference on cases like the held-out ones")
         baseline = replace(baseline, siblings=record_siblings(others, baseline))
-    if len(tools.backend.devices) > 1:
-        plan = replace(plan, devices=tuple(pool.devices))
+    plan = _on(tools, plan)
     untested = look_for_untested(subject, compiler, pool, tools.scratch("untested"), tell)
-    return {**_facts(subject, plan, baseline, tools.backend, folder), "untested": untested}
+    facts = _facts(subject, plan, tools.backend, folder)
+    return {**facts, "baseline": baseline, "untested": untested}
+
+
+def _shared(
+    tools: Tools,
+    plan: Plan,
+    folder: Path,
+    others: Iterable[Path],
+    tell: Callable[[str], None],
+) -> dict[str, Any] | None:
+    """Return what is to be known of a run whose baseline is that of another one.
+
+    A resumed run goes on with its old baseline just so. None where no other run is of the same
+    target, devices and tools.
+    """
+    plan = _on(tools, plan)
+    facts = _facts(tools.subject, plan, tools.backend, folder)
+    for other in others:
+        with open_store(other) as store:
+            theirs = stored_plan(store)
+            alike = all(store.get(name) == facts[name] for name in _SAME)
+            if alike and (theirs.workers, theirs.devices) == (plan.workers, plan.devices):
+                tell(f"taking the baseline of {other}")
+                shutil.copytree(other / tools.reference.name, tools.reference)
+                shared = stored_baseline(store), stored_untested(store), store.get("prepared")
+                return facts | dict(zip(_GIVEN, shared, strict=True))
+    return None
+
+
+_SAME: Final = ("target_hash", "grammar_hash", "backend", "edits", "level", "device", "versions")
+"""What a baseline depends on, besides the devices and the measurements at a time."""
+
+_GIVEN: Final = ("baseline", "untested", "prepared")
+"""What a run has of another one whose baseline it takes."""
+
+
+def _on(tools: Tools, plan: Plan) -> Plan:
+    """Return a plan with the devices that measure, where there are several."""
+    return replace(plan, devices=tuple(tools.pool.devices)) if tools.backend.devices[1:] else plan
 
 
 def _plain(fact: Any) -> Any:
@@ -235,9 +286,7 @@ def _make(making: Path, folder: Path) -> None:
         ) from None
 
 
-def _facts(
-    subject: Subject, plan: Plan, baseline: Baseline, backend: OpenBackend, folder: Path
-) -> dict[str, Any]:
+def _facts(subject: Subject, plan: Plan, backend: OpenBackend, folder: Path) -> dict[str, Any]:
     return {
         **where_it_lies(subject.target.folder, subject.grammar_files, folder),
         "target_hash": content_hash(subject.target),
@@ -248,7 +297,6 @@ def _facts(
         "edits": subject.edits,
         "level": subject.level,
         "plan": plan,
-        "baseline": baseline,
         "device": backend.device(),
         "versions": backend.versions(),
         "commit": commit_words(subject.target.source.parent),

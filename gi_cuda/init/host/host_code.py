@@ -66,7 +66,7 @@ class Resolver:
         self._extents: dict[tuple[str, int], tuple[str, ...] | None] = {}
 
     @cached_property
-    def _caller(self) -> tuple[Resolver, Node] | None:
+    def caller(self) -> tuple[Resolver, Node] | None:
         """The first call of the function that the place is in, and what reads expressions there."""
         name = function_name(self.code, self._function)
         if not name or self._known.callers >= _CALLERS:
@@ -87,7 +87,7 @@ class Resolver:
         """What the caller passes for a parameter of the function that is never set in it."""
         if name not in parameters(self.code, self._function) or name in self.locals.values:
             return None
-        caller = self._caller
+        caller = self.caller
         if caller is None:
             return None
         given = passed(self.code, self._function, caller[1]).get(name)
@@ -98,7 +98,7 @@ class Resolver:
         names = template_names(self.code, self._function)
         if name not in names:
             return None
-        caller = self._caller
+        caller = self.caller
         if caller is None:
             return self._instantiated.get(name)
         called = caller[1].child_by_field_name("function")

@@ -14,12 +14,19 @@ from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
 from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.host.drawn import drawn
-from gi_cuda.init.host.host import HostCode, KnownNames, enclosing_function, is_name, template_names
+from gi_cuda.init.host.host import (
+    HostCode,
+    KnownNames,
+    enclosing_function,
+    function_name,
+    is_name,
+    template_names,
+)
 from gi_cuda.init.host.host_code import Resolver
 from gi_cuda.init.host.host_extents import extents_of
 from gi_cuda.init.host.in_python import plainer
 from gi_cuda.init.host.launch_calls import LaunchCall, launch_calls
-from gi_cuda.init.host.rounds import SECOND, counted
+from gi_cuda.init.host.rounds import SECOND, counted, is_conditional, times
 from gi_cuda.init.host.value_ranges import Range
 from gi_cuda.init.kernel.sizes import bracketed
 
@@ -53,6 +60,7 @@ class LaunchSite:
         allocated: bytes that the host code allocates for a parameter, as an expression.
         drawn: between which numbers the host code draws what a parameter points to.
         note: what was found out about it, a line.
+        times: launches in a run of the program, where loops around it say so.
     """
 
     place: SourceLine
@@ -69,6 +77,7 @@ class LaunchSite:
     allocated: Mapping[str, str] = field(default_factory=dict)
     drawn: Mapping[str, Range] = field(default_factory=dict)
     note: str = ""
+    times: int = 1
 
 
 def launch_sites(
@@ -179,7 +188,19 @@ def _site(
         passed={a.name: resolver.origin(n) for a, n in passed},
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
         drawn={a.name: d for a, n in passed if a.pointers and (d := drawn(host, node, n))},
+        times=_times(host, Resolver(host, node, types, KnownNames(starts=True, free=True)), node),
     )
+
+
+def _times(host: HostCode, resolver: Resolver, node: Node) -> int:
+    """Return how often a program comes to a place, by the loops around it and around the only call
+    of its function; 1 where these do not say so."""
+    caller = resolver.caller
+    if is_conditional(node):
+        caller = None
+    alone = len(host.calls.get(function_name(host.code, enclosing_function(node)), ())) == 1
+    above = _times(host, *caller) if caller and alone else 1
+    return above * (times(host.code, node, resolver.number) or 1)
 
 
 def _copied(host: HostCode, symbols: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ is as right. In the second one it is 1, and nothing is special about it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 
@@ -16,7 +17,7 @@ from gi_cuda.grammar.frontends.cuda.file import CudaFile
 SECOND = 1
 """The number of the second round."""
 
-_FROM_0 = re.compile(r"(?:[^=;]*\s)?([A-Za-z_]\w*)\s*=\s*0[uUlL]*\s*;?")
+_BEGIN = re.compile(r"(?:[^=;]*\s)?([A-Za-z_]\w*)\s*=\s*([01])[uUlL]*\s*;?")
 
 
 def counted(
@@ -28,25 +29,65 @@ def counted(
     Args:
         number: the value of an expression, where it is a constant.
     """
-    above = node.parent
-    while above is not None and above.type != "function_definition":
-        if above.type == "for_statement" and (name := _variable(code, above)):
-            end = _end(above)
+    for loop in _loops(node):
+        name, begin = _counter(code, loop)
+        if name and begin == 0:
+            end = _end(loop)
             most = None if end is None else number(end)
             if most is None or most > SECOND:
                 yield name
+
+
+def times(code: CudaFile, node: Node, number: Callable[[Node], int | float | None]) -> int | None:
+    """Return how often loops of a function come to a node; None where one does not say so, ends
+    early, or comes to the node in some of its rounds alone."""
+    loops = list(_loops(node))
+    rounds = [_rounds(code, loop, number) for loop in loops]
+    early = any(re.search(r"\b(?:break|goto)\b", code.of(loop)) for loop in loops)
+    if None in rounds or early or (loops and is_conditional(node, loops[-1])):
+        return None
+    return math.prod(one for one in rounds if one is not None)
+
+
+def is_conditional(node: Node, loop: Node | None = None) -> bool:
+    """Return whether a branch inside a loop, or else a function, decides if it comes to a node."""
+    above = node.parent
+    while above is not None and above != loop and above.type != "function_definition":
+        if above.type in ("if_statement", "case_statement", "conditional_expression"):
+            return True
+        above = above.parent
+    return False
+
+
+def _rounds(code: CudaFile, loop: Node, number: Callable[[Node], int | float | None]) -> int | None:
+    """Return the rounds of a loop that counts one by one from 0 or 1 to a known number."""
+    (name, begin), end = _counter(code, loop), _end(loop)
+    condition = loop.child_by_field_name("condition")
+    compared = re.match(rf"{name}\s*(<=?|!=)", "" if condition is None else code.of(condition))
+    last = number(end) if name and compared and end is not None else None
+    if compared is None or not isinstance(last, int):
+        return None
+    return last - begin + (compared[1] == "<=")
+
+
+def _loops(node: Node) -> Iterator[Node]:
+    """Yield the loops of its function that a node stands in, the innermost first."""
+    above = node.parent
+    while above is not None and above.type != "function_definition":
+        if above.type in ("for_statement", "while_statement", "do_statement", "for_range_loop"):
+            yield above
         above = above.parent
 
 
-def _variable(code: CudaFile, loop: Node) -> str:
-    """What a loop counts from 0 on, one by one; "" where it does anything else."""
+def _counter(code: CudaFile, loop: Node) -> tuple[str, int]:
+    """Return what a loop counts one by one, and from where (0 or 1); "" where it does not."""
     begin, step = (loop.child_by_field_name(one) for one in ("initializer", "update"))
-    found = None if begin is None else _FROM_0.fullmatch(code.of(begin))
+    found = None if begin is None else _BEGIN.fullmatch(code.of(begin))
     if found is None or step is None:
-        return ""
+        return "", 0
     name = found[1]
     steps = rf"\+\+\s*{name}|{name}\s*\+\+|{name}\s*\+=\s*1"
-    return name if re.fullmatch(steps, code.of(step).strip()) else ""
+    return (name if re.fullmatch(steps, code.of(step).strip()) else ""), int(found[2])
 
 
 def _end(loop: Node) -> Node | None:

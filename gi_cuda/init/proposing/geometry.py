@@ -57,6 +57,7 @@ class Launching:
         seen: whether it was seen to be so in a run of the host code.
         assumed: numbers that only a run of the host code tells, and what they are here.
         cooperative: whether its blocks wait for each other.
+        times: launches in a run of the program, where its loops say so.
     """
 
     grid: tuple[str, ...]
@@ -69,6 +70,7 @@ class Launching:
     seen: bool = False
     assumed: Mapping[str, str] = field(default_factory=dict)
     cooperative: bool = False
+    times: int = 1
 
     def rewritten(self, change: Callable[[str], str]) -> Launching:
         """With each of its expressions changed."""
@@ -95,7 +97,8 @@ def launching(
         sizes: what says how much data there is.
     """
     how = _launching(source, found, usable | {extent.name for extent in sizes}, sizes)
-    return replace(how, cooperative=blocks_wait(source.texts))
+    times = max((use.times for use, _ in found if use.place == how.place), default=1)
+    return replace(how, cooperative=blocks_wait(source.texts), times=times)
 
 
 def blocks_wait(functions: Sequence[str]) -> bool:

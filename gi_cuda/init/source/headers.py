@@ -34,6 +34,9 @@ _LIMIT = 60.0
 _ROUNDS = 8
 """How often headers are looked for that those found before include in turn."""
 
+_SLIP = re.compile(r"missing terminating|unterminated|without #if|after #else|expects .*FILENAME")
+"""Complaints of a preprocessor that no macro mends, as g++ and clang word them."""
+
 
 class NotPreprocessed(UserError):
     """The directives of a source or its headers are refused.
@@ -46,7 +49,9 @@ class NotPreprocessed(UserError):
         super().__init__(
             f"its directives cannot be preprocessed: {what}",
             where=f"{file}:{line}" if line else file,
-            hint="give the macros that it asks for as its build does: -D NAME or -D NAME=VALUE",
+            hint="mend it; nothing is written"
+            if _SLIP.search(what)
+            else "give the macros that it asks for as its build does: -D NAME or -D NAME=VALUE",
         )
         self.file, self.line = file, line
 

@@ -81,12 +81,18 @@ def _target(proposal: Proposal, folder: Path) -> str:
     return table(
         "[target]",
         name=proposal.name,
-        description=f"{', '.join(kernels)} of {proposal.source.name}",
+        description=f"{', '.join(kernels)} of {proposal.source.name}{_often(proposal)}",
         source=Noted(relative(proposal.source, folder), "stays where it is"),
         headers=Noted(headers, "they evolve with it") if headers else None,
         kernels=Noted(kernels, evolved),
         data="data.py",
     )
+
+
+def _often(proposal: Proposal) -> str:
+    """Return how often a run of the program launches the only kernel; mails and pages say it."""
+    times = 1 if proposal.further else proposal.launching.times
+    return f", which launches it {times} times" if times > 1 else ""
 
 
 def _build(proposal: Proposal, folder: Path) -> str:
@@ -231,6 +237,8 @@ def _launch(step: Step, mark: str) -> str:
     comment = f"{mark}: the source does not say how it is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
+        if launching.times > 1:
+            comment += f"\nThe program launches it {launching.times} times there, in a loop."
     elif launching.seen:
         comment = "As it was seen to be launched."
     if launching.guessed:

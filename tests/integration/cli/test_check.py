@@ -38,8 +38,10 @@ def test_doubts_are_warnings_behind_the_tables(target: Path) -> None:
     change(
         target / "target.toml",
         ('size = "n"\nrole = "output"', 'size = "2 * n"   # FILL IN: twice?\nrole = "output"'),
-        ('grid = ["(n + BLOCK - 1) / BLOCK"]', 'grid = ["(n + 63) / 64"]'),
+        ('grid = ["(n + BLOCK - 1) / BLOCK"]', 'grid = ["(n + 63) / 64"]   # confirm: 64?'),
     )
+    text = (target / "target.toml").read_text()
+    line = text[: text.index("# confirm")].count("\n") + 1
     done = gi_cuda("check", "t", cwd=target.parent)
     assert done.returncode == 0, done.stderr
     said = done.stdout
@@ -53,6 +55,8 @@ def test_doubts_are_warnings_behind_the_tables(target: Path) -> None:
     )
     assert "FILL IN is left in line " in said
     assert said.rindex("warning: ") > said.index("each value by itself")
+    assert said.startswith("CPU emulation (host back end): these times say nothing about a GPU\n")
+    assert f"1 value assumed and marked `confirm`:\n  t/target.toml:{line}: grid" in said
     assert said.endswith("scale: ready to evolve\nnext: search\n  gi-cuda evolve t\n")
 
 

@@ -263,3 +263,28 @@ def test_what_a_format_says_of_a_variable_is_not_done_to_it(tmp_path: Path) -> N
     )
     target = init(str(source), tmp_path / "t")
     assert [one.symbol for one in target.buffers] == ["sum"]
+
+
+def test_how_often_the_program_launches_the_kernel_is_said(tmp_path: Path) -> None:
+    source = tmp_path / "heat.cu"
+    source.write_text(
+        "#define STEPS 1000\n"
+        "__global__ void heat(const float *u, float *v, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i > 0 && i < n - 1) v[i] = 0.5f * (u[i - 1] + u[i + 1]);\n"
+        "}\n"
+        "int main() {\n"
+        "    int n = 1 << 20; float *u, *v;\n"
+        "    cudaMalloc(&u, n * sizeof(float)); cudaMalloc(&v, n * sizeof(float));\n"
+        "    for (int step = 0; step < STEPS; step++)\n"
+        "        heat<<<(n + 255) / 256, 256>>>(u, v, n);\n"
+        "}\n"
+    )
+    words = ["init", str(source), "--no-trial", "-o", str(tmp_path / "t")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    said = " ".join(done.output.split())
+    assert "heat.cu:10: the program launches heat 1000 times in a loop" in said
+    assert (
+        load_target(tmp_path / "t").description == "heat of heat.cu, which launches it 1000 times"
+    )
+    assert "launches it 1000 times there" in (tmp_path / "t/target.toml").read_text()

@@ -195,6 +195,18 @@ def test_several_runs_are_compared(run: Path, tmp_path: Path) -> None:
     assert re.findall(r'class="n">([^<]*)<', row[1]) == ["0.00", "0.667", "0.667"]
 
 
+def test_runs_without_a_winner_are_not_to_be_compared_next(run: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(run, tmp_path / "other"))
+    with open_store(other) as store:
+        store.put(champion=None)
+    done = gi_cuda("report", run, other, "-o", tmp_path / "page.html")
+    assert done.returncode == 0, done.stderr
+    command = done.stdout.splitlines()[-1].strip()
+    assert command.startswith("gi-cuda ")
+    assert not command.startswith("gi-cuda compare")
+    assert str(other) in command
+
+
 def test_runs_of_different_targets_are_not_compared(run: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(run, tmp_path / "other"))
     with open_store(other) as store:

@@ -55,6 +55,23 @@ def test_commands_are_what_verbs_take(page: Path) -> None:
         assert typed <= known, command
 
 
+def test_the_first_screen_has_what_it_is_four_commands_one_result_and_one_picture() -> None:
+    screen = (ROOT / "README.md").read_text("utf-8").split("| target |")[0]
+    places = ("makes existing CUDA kernels faster", "## Install", "## Your kernel", "1.924", "![")
+    assert [*map(screen.index, places)] == sorted(map(screen.index, places))
+    block = screen.split("## Your kernel")[1].split("```")[1]
+    assert re.findall(r"^gi-cuda (\w+)", block, re.M) == ["init", "check", "evolve", "patch"]
+    assert screen.count("![") == 1
+    assert "say nothing about a GPU" in screen
+
+
+def test_it_can_be_cited_as_the_version_that_it_is() -> None:
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert "- name: The gi-cuda authors" in cited
+    assert f"\nversion: {gi_cuda.__version__}\n" in cited
+    assert "CITATION.cff" in (ROOT / "README.md").read_text("utf-8")
+
+
 def anchors(page: Path) -> set[str]:
     """What a link may name in a page: its headings, as they are shown to browsers."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.S | re.M)

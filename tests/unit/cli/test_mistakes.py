@@ -1,13 +1,16 @@
 """Mistakes in what is typed: each answer names what, where and what to do, on any terminal.
 
-Those that need a compiler or a run are in ``tests/integration/cli``.
+Those that need a run are in ``tests/integration/cli``. ``python -m tests.unit.cli.test_mistakes``
+prints all mistakes here with their answers, as wide as the terminal (``COLUMNS=80``).
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +35,7 @@ MISTAKES = {
     "--verbose": ("No such option: --verbose", "Try 'gi-cuda -h' for help."),
     "-v": ("No such option: -v", "Try 'gi-cuda -h' for help."),
     # A target.
-    "check": ("check TARGET: no target is named", HERE),
+    "check": ("check TARGET: no target is named", f"type gi-cuda check TARGET; {HERE}"),
     "try": ("try TARGET: no target is named", HERE),
     "repeat": ("repeat TARGET: no target is named", HERE),
     "repeat nowhere": ("nowhere: there is no target here", HERE),
@@ -57,11 +60,11 @@ MISTAKES = {
     "runs t/notes.txt": ("t/notes.txt: there is no run in this folder", "gi-cuda runs FOLDER"),
     # A source.
     "init": ("FILE: no source file is named", "gi-cuda init FILE.cu"),
-    "init nowhere.cu": ("nowhere.cu: there is no file", "name a .cu file"),
+    "init nowhere.cu": ("nowhere.cu: there is no file", "gi-cuda init PATH/FILE.cu"),
     "init t/kernle.cu": ("t/kernle.cu: there is no file", "the sources here: t/kernel.cu"),
     "init t": ("t: this is a folder, and a CUDA source", "the sources here: t/kernel.cu"),
     "init --example nothing": ("--example: there is no example 'nothing'", "one of: bwt_exact"),
-    "init t/kernel.cu --example bwt_exact": ("FILE is about a source", "leave either out"),
+    "init t/kernel.cu --example bwt_exact": ("FILE is for a source", "leave out one of the"),
     "capture": ("Missing argument 'COMMAND'", "Try 'gi-cuda capture -h' for help."),
     # A value.
     "evolve t --preset": ("Option '--preset' requires an argument", "Try 'gi-cuda evolve -h'"),
@@ -75,8 +78,8 @@ MISTAKES = {
     "evolve t --level sass": ("--level: there is no level 'sass'", "one of: source, ptx"),
     "evolve t --level ptx": ("--level: the host back end does not run PTX", "--backend cuda"),
     "evolve t --edits some": ("--edits: there is no set of edits 'some'", "one of: paper"),
-    "evolve t --devices 9": ("--devices: there is no device 9: '9'", "that are there: 0"),
-    "evolve t --devices x": ("--devices: it takes numbers with commas between: 'x'", "all, or"),
+    "evolve t --devices 9": ("--devices: there is no device 9", "with commas between: 0"),
+    "evolve t --devices x": ("--devices: 'x' is no list of device numbers", "all, or"),
     "evolve t --objective best": ("--objective does not take 'best'", "one of: each, geomean"),
     "evolve t --from t": ("t: no run is stored here: it is a target", "gi-cuda evolve t"),
     "evolve t --ideas no.patch": ("--ideas no.patch: cannot be read", "name patches"),
@@ -95,19 +98,85 @@ MISTAKES = {
 }
 """Words that are typed beside a target ``t`` and a run ``runs/one``, and the answer."""
 
+SOURCE = """#define SIDE 64
+#include "twice.h"
+
+__global__ void k(const float *a, float *b, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float s = 0.0f; // a sum
+        for (int j = 0; j < 4; j++)
+            s += twice(a[i]) * j;
+        b[i] = s;
+    }
+}
+
+int main()
+{
+    k<<<64, SIDE>>>(nullptr, nullptr, 4096);
+}
+"""
+HEADER = "__device__ inline float twice(float x)\n{\n    return 2.0f * x;\n}\n"
+SLIPS = {
+    "no semicolon": ("b[i] = s;", "b[i] = 2 * s", "k.cu:11: the source does not compile: expected"),
+    "no semicolon after a declaration": ("0.0f;", "0.0f", "k.cu:9: the source does not compile: "),
+    "no brace after if": ("    }\n}", "}", "k.cu:7: the source does not compile: this '{' is not"),
+    "no brace after a kernel": (
+        "    }\n}",
+        "    }\n",
+        "k.cu:5: the source does not compile: this '{'",
+    ),
+    "no brace before": ("(i < n) {", "(i < n)", "k.cu:12: the source does not compile: this '}'"),
+    "a brace too many": (
+        "    }\n}",
+        "    }\n}\n}",
+        "k.cu:14: the source does not compile: this '}'",
+    ),
+    "no parenthesis after if": ("i < n)", "i < n", "k.cu:7: the source does not compile: this '('"),
+    "no parenthesis after for": ("j++)", "j++", "k.cu:9: the source does not compile: this '(' is"),
+    "no parenthesis after a call": (
+        "[i])",
+        "[i]",
+        "k.cu:10: the source does not compile: this '('",
+    ),
+    "no bracket": ("b[i]", "b[i", "k.cu:11: the source does not compile: this '[' is not closed"),
+    "a comment without end": (
+        "// a sum",
+        "/* a sum",
+        "k.cu:8: the source does not compile: this c",
+    ),
+    "no #endif": ("#define", "#ifndef SIDE\n#define", "k.cu:1: its directives cannot be preproc"),
+    "in a header": ("return 2.0f * x;\n}", "return 2.0f * x;\n", "twice.h:2: the source does not"),
+}
+"""Texts of a source or its header, what somebody wrote in their place, and the answer of init."""
+
 
 @pytest.fixture(scope="module", params=[80, 200], ids="{} columns".format)
 def columns(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
+def make(folder: Path) -> None:
+    """Make the target, and the run that mistakes are typed beside."""
+    shutil.copytree(SCALE, folder / "t", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "t/notes.txt").touch()
+    (folder / "runs/one").mkdir(parents=True)
+    (folder / "runs/one/run.db").touch()
+
+
+def answer(typed: str, columns: int) -> tuple[str, int]:
+    """Type something, and return all that is said, with the exit status."""
+    done = CliRunner().invoke(app, shlex.split(typed), terminal_width=columns, prog_name="gi-cuda")
+    if isinstance(done.exception, UserError):  # which `main` prints, and ends with status 2
+        return f"{done.output}gi-cuda: error: {done.exception}", 2
+    return done.output, done.exit_code
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("mistakes")
-    shutil.copytree(SCALE, made / "t", ignore=shutil.ignore_patterns("__pycache__"))
-    (made / "t/notes.txt").touch()
-    (made / "runs/one").mkdir(parents=True)
-    (made / "runs/one/run.db").touch()
+    make(made)
     return made
 
 
@@ -122,14 +191,45 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("inside")
 @pytest.mark.parametrize("typed", MISTAKES)
 def test_a_mistake_is_answered_with_what_where_and_what_to_do(typed: str, columns: int) -> None:
-    done = CliRunner().invoke(app, shlex.split(typed), terminal_width=columns, prog_name="gi-cuda")
-    said = done.output
-    if isinstance(done.exception, UserError):  # which `main` prints, and ends with status 2
-        said += str(done.exception)
-    else:
-        assert done.exit_code == 2, done.exception
+    said, status = answer(typed, columns)
+    assert status == 2
     lines = " ".join(re.sub("[│╭╮╰╯─]", " ", said).split())
     for words in MISTAKES[typed]:
         assert words in lines
-    assert all(len(line) <= columns for line in done.output.splitlines() if line[:1] in "│╭╰")
+    assert all(len(line) <= columns for line in said.splitlines() if line[:1] in "│╭╰")
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_a_source_is_answered_at_its_line_and_nothing_is_written(
+    slip: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found, status = slipped(slip)
+    assert status == 2
+    assert SLIPS[slip][2] in found
+    assert "nothing is written" in found
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["k.cu", "twice.h"]
+
+
+def slipped(slip: str) -> tuple[str, int]:
+    """Write a source with a slip, and return what ``init`` says of it."""
+    before, after, _ = SLIPS[slip]
+    for name, text in {"k.cu": SOURCE, "twice.h": HEADER}.items():
+        Path(name).write_text(text.replace(before, after, 1))
+    return answer("init k.cu", 80)
+
+
+def main() -> None:
+    """Print each mistake with its answer."""
+    columns = shutil.get_terminal_size().columns
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        make(Path(scratch))
+        for typed in MISTAKES:
+            print(f"$ gi-cuda {typed}\n{answer(typed, columns)[0].strip()}\n")
+        for slip in SLIPS:
+            print(f"$ gi-cuda init k.cu    # {slip}\n{slipped(slip)[0].strip()}\n")
+
+
+if __name__ == "__main__":
+    main()

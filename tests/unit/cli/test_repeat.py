@@ -24,7 +24,7 @@ def test_seeds_are_numbers_and_ranges(text: str, seeds: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["", "1-10", "10..1", "1..", "1..100000", "-1", "1,,2", "all"])
 def test_what_names_no_seeds_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="names no seeds, or over 1000"):
+    with pytest.raises(UserError, match="names no seeds, or more than 1000"):
         read_seeds(text)
 
 

@@ -171,3 +171,48 @@ def test_a_variable_that_goes_through_a_range_is_a_number(
 def test_rounds_of_a_loop(read: Callable[[str], CudaFile], loop: str, expected: int) -> None:
     host = f"void run(float *a, int rounds) {{ for ({loop}) {{ k<<<4, 64>>>(a, round, 1.5f); }} }}"
     assert launch(read, host).values == {"n": expected, "s": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("for (int step = 0; step < STEPS; step++)", 40),
+        ("for (int step = 1; step <= 2 * STEPS; ++step)", 80),
+        ("for (int step = 0; step < steps; step += 1)", 500),
+        ("for (int step = 0; step < argc; step++)", 1),
+        ("for (int step = STEPS; step > 0; step--)", 1),
+        ("for (int step = 0; step < STEPS; step++) while (more())", 1),
+        ("for (int step = 0; step < STEPS; step++) if (step % 10 == 0)", 1),
+        ("for (int step = 0; step < STEPS; step++) if (step == argc) break; else", 1),
+        ("if (n > 0) for (int step = 0; step < STEPS; step++)", 40),
+        ("for (int i = 0; i < 3; i++) for (int step = 0; step < STEPS; step++)", 120),
+    ],
+)
+@pytest.mark.parametrize("inside", ["k<<<4, 64>>>(a, n, 1.5f);", "step(a, n);"])
+def test_times_that_loops_of_the_program_launch_it(
+    read: Callable[[str], CudaFile], loop: str, inside: str, expected: int
+) -> None:
+    step = "void step(float *a, int n) { k<<<4, 64>>>(a, n, 1.5f); }" if "step(" in inside else ""
+    host = (
+        f"#define STEPS 40\n{step}\nint main(int argc, char **argv) {{ float *a; int n = 256;"
+        f" int steps = argc > 1 ? atoi(argv[1]) : 500; {loop} {inside} }}"
+    )
+    assert launch(read, host).times == expected
+
+
+def test_a_function_that_may_do_nothing_does_not_say_how_often(
+    read: Callable[[str], CudaFile],
+) -> None:
+    host = (
+        "void step(float *a, int i) { if (i % 2) k<<<4, 64>>>(a, 256, 1.5f); }"
+        "int main() { float *a; for (int i = 0; i < 9; i++) step(a, i); }"
+    )
+    assert launch(read, host).times == 1
+
+
+def test_a_function_called_twice_does_not_say_how_often(read: Callable[[str], CudaFile]) -> None:
+    host = (
+        "void step(float *a) { k<<<4, 64>>>(a, 256, 1.5f); }"
+        "int main() { float *a; step(a); for (int i = 0; i < 9; i++) step(a); }"
+    )
+    assert launch(read, host).times == 1

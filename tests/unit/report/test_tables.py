@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from rich.text import Text
 from gi_cuda.grammar import EDIT_SETS, convert, read_source
 from gi_cuda.grammar.frontends.cuda.account import account
 from gi_cuda.report.convert import lines_table
+from gi_cuda.report.show import generations_table
 from gi_cuda.report.tables import print_table, right, say, say_whole, table, whole
+from gi_cuda.results.evaluation import Outcome
+from gi_cuda.results.generation import Generation, Phases, Tally
 
 CHANGE = "<_a_rather_long_file_name.cu_126>+<_a_rather_long_file_name.cu_948>"
 REASON = "without it the train cases take twice the time that they took before it was made"
@@ -53,6 +57,18 @@ def test_no_word_is_broken_and_nothing_is_cut(width: int) -> None:
     # What does not fit goes beyond the terminal, and no further than it must.
     least = len("runs/another-one generations 1234567890") + 4
     assert max(map(len, out.getvalue().splitlines())) <= max(width, least)
+
+
+def test_columns_of_a_generation_say_what_was_made_and_what_was_a_duplicate() -> None:
+    out = io.StringIO()
+    one = Generation(1, True, Tally(12, 3, 2), Phases(), {Outcome.FASTER: 4, Outcome.NOT_BUILT: 1})
+    print_table(Console(file=out, width=120), generations_table([one], [0.5]))
+    lines = out.getvalue().splitlines()
+    assert "duplicates by genotype and by text" in lines[0]
+    heading = " ".join(" ".join(lines[1:4]).split())
+    assert re.search(r"gen .*made .*geno .*text .*comp", heading)
+    row = next(line for line in lines if "2.000" in line)
+    assert row.split()[:4] == ["1", "12", "3", "2"]
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gi_cuda.init import Proposal
-from gi_cuda.trial.search import CONFIRM, MOST_ATTEMPTS, MOST_BETTER, mended
+from gi_cuda.trial.search import CONFIRM, MOST_ATTEMPTS, MOST_BETTER, Outcome, mended
 from gi_cuda.trial.troubles import Crowded, Impossible, Trouble
 from tests.unit.trial.proposals import A, B, N, changes, proposal, scalar
 
 ROWS = proposal(N, A, B, scalar("pitch"), scalar("seed"), scalar("width"))
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        ((), "passes"),
+        (("smaller sizes",), "passes; sizes were reduced to n = {n}"),
+        (
+            ("larger sizes", "BLOCK fixed"),
+            "passes; sizes were enlarged to n = {n}; mended: BLOCK fixed",
+        ),
+    ],
+)
+def test_sizes_that_were_changed_are_said_with_what_they_came_to(
+    done: tuple[str, ...], said: str
+) -> None:
+    tried = proposal(N, A, B)
+    (line,) = Outcome(tried, None, done).lines()
+    (extent,) = tried.extents
+    assert line == "it ran on the host back end, and " + said.format(n=extent.train)
 
 
 def test_the_mend_of_a_mend_is_tried_before_other_mends() -> None:

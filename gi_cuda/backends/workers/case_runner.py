@@ -48,7 +48,7 @@ from gi_cuda.spec import (
 )
 from gi_cuda.spec.numbers import in_memory
 
-_PREPARED = ".prepared.npz"
+_PREPARED = ".prepared"
 
 _SHORT = 2e-4
 """Seconds that the runs of one sample should take together."""
@@ -383,7 +383,7 @@ def get_ready(runner: CaseRunner, request: GetReady) -> None:
     """Do beforehand what the first measurement would have to wait for."""
     for case_plan in runner.plans(request.reference):
         runner.device.make_room(case_plan)
-        runner.stored(case_plan.case)
+        runner.recorded(case_plan.case)
     runner.references(request.reference)
 
 

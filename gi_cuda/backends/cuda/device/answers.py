@@ -14,7 +14,7 @@ from gi_cuda.backends.protocol.programs import Outputs
 from gi_cuda.spec import Buffer
 from gi_cuda.spec.oracles import Rules
 
-MOST = 256 * 2**20
+MOST = 512 * 2**20
 """Bytes of copies besides the first ones that are kept from round to round. To take and give back
 memory is dear: it waits for whoever opens the device."""
 

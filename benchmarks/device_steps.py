@@ -2,7 +2,8 @@
 
 Runs a target's reference on its first train case, in a process of its own as workers are, and
 prints what each step takes, from making the device to the oracle's judgement; and whether other
-answers are told from its own.
+answers are told from its own. With ``--large 64`` the target is a small kernel with an output of
+64 MiB.
 """
 
 from __future__ import annotations
@@ -31,6 +32,36 @@ from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.runs.tools import open_tools
 
 ROOT = Path(__file__).parent.parent
+LARGE = {
+    "kernel.cu": """
+__global__ void mix(const float *in, float *out, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    out[i] = in[i & 4095] * 0.5f + (float)(i & 15);
+}
+""",
+    "data.py": """
+import numpy as np
+
+def case(n, seed):
+    return {"in": np.random.default_rng(seed).random(4096, np.float32), "n": n}
+""",
+    "target.toml": """
+target = { name = "large", source = "kernel.cu", kernels = ["mix"], data = "data.py" }
+buffer = [
+    { name = "in", type = "float32", size = "4096", role = "input" },
+    { name = "out", type = "float32", size = "n", role = "output" },
+]
+scalar = [{ name = "n", type = "int32" }]
+launch = [{ kernel = "mix", grid = "1024", block = "256", args = ["in", "out", "n"] }]
+oracle = { kind = "tolerance", absolute = 1e-5, relative = 1e-5 }
+case = [
+    { name = "train", role = "train", args = { n = SIZE, seed = 1 } },
+    { name = "held-out", role = "held-out", args = { n = SIZE, seed = 2 } },
+]
+""",
+}
+"""The files of that target; SIZE is how many numbers it writes."""
+
 LIMIT = 60.0
 """Seconds a launch may take."""
 
@@ -41,6 +72,11 @@ def lap(name: str, times: int, step: Callable[[], object]) -> None:
     for _ in range(times):
         step()
     print(f"{name:32} {(time.perf_counter() - begun) / times * 1e3:9.3f} ms", flush=True)
+
+
+def near(array: np.ndarray) -> np.ndarray:
+    """Values of which the last bit is another one."""
+    return (array.view(f"u{array.itemsize}") ^ 1).view(array.dtype)
 
 
 def steps(context: WorkerContext, program: Program, times: int) -> None:
@@ -75,6 +111,21 @@ def steps(context: WorkerContext, program: Program, times: int) -> None:
         lap("verify", times, lambda: device.verify(verified[:1], LIMIT))
         lap(f"verify {times} of them", 1, lambda: device.verify(verified, LIMIT))
         lap("judge", times, lambda: runner.judge(plan))
+
+        def judged(words: str, answers: dict[str, np.ndarray]) -> None:
+            """Verify beside other answers, as the oracle has it."""
+            run = TimedRun(loaded, plan, answers, runner.rules)
+
+            def look() -> None:
+                (seen,) = device.verify([run], LIMIT)
+                runner.opinion(plan, seen.outputs) if seen.outputs else None
+
+            lap(f"verify and judge {words}", 1, look)  # brings the answers to the device
+            lap(f"verify and judge {words} again", times, look)
+
+        judged("what is near", {name: near(array) for name, array in expected.items()})
+        far = {name: ~array.view(np.uint8) for name, array in expected.items()}
+        judged("what is not", far)  # it is copied, and known to the oracle
         assert all(
             not one.damaged and one.outputs is None for one in device.verify(verified, LIMIT)
         ), "the reference does not agree with itself"
@@ -91,7 +142,12 @@ def main() -> None:
     parser.add_argument("--target", type=Path, default=ROOT / "targets" / "bwt_exact")
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0])
     parser.add_argument("--times", type=int, default=10, help="how often a step is taken")
+    parser.add_argument("--large", type=int, metavar="MIB", help="a target with such an output")
     options = parser.parse_args()
+    if options.large:
+        options.target = Path(tempfile.mkdtemp(prefix="gi-cuda-"))
+        for name, text in LARGE.items():
+            (options.target / name).write_text(text.replace("SIZE", str(options.large << 18)))
     subject = open_subject(options.target, options.backend)
     with (
         tempfile.TemporaryDirectory(prefix="gi-cuda-") as folder,

@@ -51,7 +51,7 @@ LONGEST: Final = 3.0
 """Seconds in which the reference has to be looked at; what takes longer is not done."""
 
 ASKING: Final = 2.0
-"""The same on the GPU: answers of a hundred megabytes take many."""
+"""The same on the GPU, which is kept from the search as long."""
 
 _ASKED: Final = REFERENCE - 1
 """Stands for finding out whether the GPU can be asked."""

@@ -103,6 +103,26 @@ class NumberType:
         """As it lies in memory."""
         return np.dtype(self.name) if self.small is None else self.small.dtype
 
+    @property
+    def real(self) -> bool:
+        """Whether these are real numbers, of which there is NaN."""
+        return self.small is not None or self.dtype.kind == "f"
+
+
+def in_memory(values: NDArray[Any], kind: NumberType) -> NDArray[Any]:
+    """What an oracle sees of numbers of that type, as it lies in memory; one NaN is as good as
+    another."""
+    small = kind.small
+    if small is None:
+        return values
+    if small.bits == 16:  # the upper half of a float
+        return (np.ascontiguousarray(values).view(np.uint32) >> 16).astype(small.dtype)
+    codes = np.arange(1 << small.bits, dtype=small.dtype)
+    found = np.full(1 << 16, (1 << small.bits - 1) - 1, small.dtype)  # NaN
+    found[small.floats(codes).astype(np.float16).view(np.uint16)] = codes
+    memory: NDArray[Any] = found[values.astype(np.float16).view(np.uint16)]
+    return memory
+
 
 def seen(values: NDArray[Any], kind: NumberType) -> NDArray[Any]:
     """What lies in memory as an oracle sees it."""

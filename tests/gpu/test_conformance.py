@@ -22,6 +22,10 @@ SHARED = {
         "test_diverged_warps_meet_again_by_syncwarp",
         "test_a_lock_is_given_up_by_a_sleeping_thread",
     ),
+    "test_host_agreement": (
+        "test_a_device_takes_the_values_that_the_oracle_takes",
+        "test_members_of_structs_may_lie_anywhere",
+    ),
     "test_host_atomics": ("test_atomics",),
     "test_host_language": (
         "test_constants_and_globals_are_set_from_outside",

@@ -1,12 +1,15 @@
 // What the tool itself runs on the device, between the launches of variants.
 
-// One stretch of memory to look at: equal to another stretch, or filled with a word.
+#include "../protocol/agreement.hpp"
+
+// One stretch of memory to look at: equal to another stretch, as good as it, or filled with a word.
 struct Check {
   unsigned char *memory;
   const unsigned char *expected;  // null: the word, wherever it is aligned to four bytes
   unsigned long long bytes;
   unsigned word;
   unsigned mended;  // whether what is not as it should be is made so
+  GiRule rule;      // when a value of it is as good as expected; without values, all bytes are to be the same
 };
 
 static __device__ bool as_expected(const Check &check, unsigned long long at) {
@@ -28,13 +31,38 @@ static __device__ bool as_expected(const Check &check, unsigned long long at, un
   return false;
 }
 
-// Adds to found[i] how many pieces (of 16 bytes or of one) of check i are not as they should be.
+// How many of a thread's share of values are not as good as expected. Where values lie one behind the other, nearly all
+// are passed over as pieces of 16 bytes that are the same.
+static __device__ unsigned wrong_values(const Check &check, unsigned long long first, unsigned long long step) {
+  const GiRule rule = check.rule;
+  const unsigned char *got = check.memory, *want = check.expected;
+  unsigned long long pieces = rule.item == rule.width ? rule.values * rule.width / 16 : 0;
+  if (((unsigned long long)got | (unsigned long long)want) & 15) pieces = 0;
+  unsigned each = 16 / rule.width, count = 0;
+  for (unsigned long long i = first; i < pieces; i += step) {
+    uint4 a = ((const uint4 *)got)[i], b = ((const uint4 *)want)[i];
+    if (a.x == b.x && a.y == b.y && a.z == b.z && a.w == b.w) continue;
+    for (unsigned long long at = 16 * i; at < 16 * (i + 1); at += rule.width)
+      count += !gi_agrees(rule, gi_bits(got + at, rule.width), gi_bits(want + at, rule.width));
+  }
+  for (unsigned long long i = pieces * each + first; i < rule.values; i += step) {
+    unsigned long long at = gi_place(rule, i);
+    count += !gi_agrees(rule, gi_bits(got + at, rule.width), gi_bits(want + at, rule.width));
+  }
+  return count;
+}
+
+// Sets found[i] where some of what check i looks at is not as it should be.
 // Grid: any number of blocks in x, one for each check in y.
 extern "C" __global__ void gi_check(const Check *checks, unsigned *found) {
   const Check check = checks[blockIdx.y];
   unsigned long long first = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
   unsigned long long step = gridDim.x * (unsigned long long)blockDim.x;
   unsigned long long lead = -(unsigned long long)check.memory & 15;
+  if (check.rule.values) {
+    if (wrong_values(check, first, step)) found[blockIdx.y] = 1;
+    return;
+  }
   if (check.expected && (((unsigned long long)check.expected + lead) & 15)) lead = check.bytes;
   if (lead > check.bytes) lead = check.bytes;
   unsigned long long middle = (check.bytes - lead) / 16;
@@ -44,7 +72,7 @@ extern "C" __global__ void gi_check(const Check *checks, unsigned *found) {
     count += !as_expected(check, lead + 16 * i, 16);
   for (unsigned long long i = lead + 16 * middle + first; i < check.bytes; i += step)
     count += !as_expected(check, i);
-  if (count) atomicAdd(found + blockIdx.y, count);
+  if (count) found[blockIdx.y] = 1;
 }
 
 // Fills the shared memory of a multiprocessor. With as many blocks as multiprocessors, each taking

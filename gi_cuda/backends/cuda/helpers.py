@@ -11,6 +11,8 @@ from gi_cuda.backends.cuda.toolkit import Toolkit
 
 SOURCE = Path(__file__).parent / "helpers.cu"
 
+_FILES = SOURCE, SOURCE.parent.parent / "protocol" / "agreement.hpp"
+
 
 def build_helpers(toolkit: Toolkit, architecture: str, cache: Path | None = None) -> Path:
     """Path of the cubin, compiled if the cache does not have it.
@@ -33,7 +35,7 @@ def build_helpers(toolkit: Toolkit, architecture: str, cache: Path | None = None
 
 
 def _key(toolkit: Toolkit) -> str:
-    digest = xxhash.xxh3_64(SOURCE.read_bytes())
+    digest = xxhash.xxh3_64(b"".join(path.read_bytes() for path in _FILES))
     nvcc = toolkit.nvcc.resolve()
     digest.update(f"{nvcc} {nvcc.stat().st_mtime_ns}".encode())
     return digest.hexdigest()

@@ -15,9 +15,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from gi_cuda.backends.host.shard import Array, LoadedKernel, memory_at
 from gi_cuda.backends.host.textures import HostTexture
+from gi_cuda.backends.protocol.agreement import packed, values
 from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.spec import View
+from gi_cuda.spec.oracles import ValueRule
 
 Argument: TypeAlias = Array | np.generic
 
@@ -123,6 +125,8 @@ class Runtime:
         api.gi_gave.restype = ctypes.c_char_p
         api.gi_texture_object.argtypes = [ctypes.c_void_p]
         api.gi_texture_object.restype = ctypes.c_uint64
+        api.gi_first_wrong.argtypes = [ctypes.c_char_p, *[ctypes.c_void_p] * 2]
+        api.gi_first_wrong.restype = ctypes.c_uint64
 
     def alloc(self, name: str, dtype: DTypeLike, count: int, alignment: int = 16) -> Array:
         """A poisoned buffer between two guard pages. Valid until :meth:`free`.
@@ -278,6 +282,17 @@ class Runtime:
                 return
             if found.before or found.most:
                 yield name.decode(), Beyond(found.before, found.least, found.most)
+
+    def first_wrong(self, rule: ValueRule, got: Array, want: Array) -> int | None:
+        """The number of the first value that a rule does not allow beside what is expected; None
+        where there is none.
+
+        Args:
+            got, want: of one size, as they lie in memory.
+        """
+        known = packed(rule, got.nbytes)
+        found = self._library.gi_first_wrong(known, _address(got), _address(want))
+        return int(found) if found < values(known) else None
 
     def choose(self, number: int) -> None:
         """From now on schemata are the variant of that number."""

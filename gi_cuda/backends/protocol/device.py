@@ -17,6 +17,7 @@ from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.measurement import Survival
 from gi_cuda.spec import CaseData, Launch, Target
+from gi_cuda.spec.oracles import Rules
 
 POISON = 0xFFFDA5A5
 """What fresh buffers and shared memory hold.
@@ -98,13 +99,15 @@ class TimedRun:
     Attributes:
         loaded: the variant.
         plan: how it runs a case.
-        expected: what it gave when it was verified, or is to give; None where its answers are not
-            looked at.
+        expected: what it gave when it was verified, or is to give, as it lies in memory; None where
+            its answers are not looked at.
+        rules: what is as good as that; without them nothing but the same bits.
     """
 
     loaded: Loaded
     plan: CasePlan
     expected: Outputs | None = None
+    rules: Rules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ class Timed:
 
     Attributes:
         seconds: on the device's clock.
-        agrees: whether its outputs are those that are expected, bit for bit.
+        agrees: whether its outputs are those that are expected, or as good as these.
     """
 
     seconds: float
@@ -129,8 +132,8 @@ class Verified:
         damaged: what it wrote to and must not.
         fates: what would have become of it, were it not confined, or its loops not guarded, that
             which counts first; none where it would have ended as it did.
-        outputs: what it wrote, where nothing is damaged and these are not the outputs that are
-            expected, bit for bit; valid until the next launch.
+        outputs: what it wrote, where nothing is damaged and it is not known that these are the
+            outputs that are expected, or as good as these; valid until the next launch.
     """
 
     seconds: float
@@ -226,6 +229,10 @@ class Device(Protocol):
 
     def outputs(self, plan: CasePlan) -> Outputs:
         """What the launches wrote."""
+
+    def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
+        """Whether the launches are known to have written what is expected, or what is as good: see
+        :class:`TimedRun`."""
 
     def damaged(self, plan: CasePlan) -> list[str]:
         """What was written to and must not be: read-only inputs, memory around buffers.

@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ from gi_cuda.backends.protocol.requests import (
     Inputs,
     LoopCounts,
     TellInputs,
-    TrySchedule,
 )
 from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
 from gi_cuda.backends.workers.room import check_room
@@ -47,8 +46,9 @@ from gi_cuda.spec import (
     given,
     plan,
 )
+from gi_cuda.spec.numbers import in_memory
 
-_PREPARED = ".prepared.npz"
+_PREPARED = ".prepared"
 
 _SHORT = 2e-4
 """Seconds that the runs of one sample should take together."""
@@ -125,7 +125,10 @@ class CaseRunner:
         self.cases = cases
         self._folder = folder
         self._untimed = frozenset(case.name for case in target.cases if not case.timed)
+        types = {one.name: one.type for one in target.buffers if one.role.judged}
+        self.types, self.rules = types, target.oracle.rules(types)
         self._stored: dict[tuple[str, int], Reference] = {}
+        self._recorded: dict[tuple[str, int], Outputs] = {}
         self._plans: dict[tuple[str, tuple[tuple[str, Value], ...]], CasePlan] = {}
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
         self._paces: tuple[Pace, ...] = ()
@@ -139,6 +142,15 @@ class CaseRunner:
         if (case, draw) not in self._stored:
             self._stored[case, draw] = self._read(case, draw)
         return self._stored[case, draw]
+
+    def recorded(self, case: str, draw: int = 0) -> Outputs:
+        """The first of these runs as it lies in memory; always the same arrays."""
+        if (case, draw) not in self._recorded:
+            self._recorded[case, draw] = {
+                name: in_memory(array, self.types[name])
+                for name, array in self.stored(case, draw).outputs.items()
+            }
+        return self._recorded[case, draw]
 
     def _read(self, case: str, draw: int) -> Reference:
         # That of another version may be of no use; the arrays hold as much.
@@ -244,8 +256,8 @@ class CaseRunner:
         runs decides what the next one finds in caches."""
         loads, case_plan = self.references(program), self.timed_plans(program)[place].drawn(number)
         known = number == 0 or not case_plan.redrawn
-        expected = self.stored(case_plan.case).outputs if known else None
-        return TimedRun(loads[number % len(loads)], case_plan, expected)
+        expected = self.recorded(case_plan.case) if known else None
+        return TimedRun(loads[number % len(loads)], case_plan, expected, self.rules)
 
     def paces(self, program: Program, limit: float) -> tuple[Pace, ...]:
         """How each timed case is timed: with more runs where they are short, since what disturbs a
@@ -269,7 +281,14 @@ class CaseRunner:
     def judge(self, case_plan: CasePlan) -> Judgement:
         """What the oracle says of the launches that just ran; unwanted writes count as wrong."""
         damage = damage_of(case_plan, self.device.damaged(case_plan))
-        return damage or self.opinion(case_plan, self.device.outputs(case_plan))
+        return damage or self.judge_answers(case_plan)
+
+    def judge_answers(self, case_plan: CasePlan) -> Judgement:
+        """What the oracle says of the answers of the launches that just ran."""
+        expected = self.recorded(case_plan.case, case_plan.draw)
+        if self.device.agrees(case_plan, expected, self.rules):
+            return Judgement(0.0)
+        return self.opinion(case_plan, self.device.outputs(case_plan))
 
     def was_damaged(self, program: Program) -> bool:
         """Whether anything was written to that must not be; it is mended."""
@@ -278,23 +297,25 @@ class CaseRunner:
         return any(damaged)
 
     def run_to_verify(
-        self, loaded: Loaded, case_plan: CasePlan, accepted: Outputs | None = None
+        self, loaded: Loaded, case_plan: CasePlan, accepted: TimedRun | None = None
     ) -> TimedRun:
-        """A run whose answers are to be those of the reference's recorded run in the same draw.
+        """A run whose answers are to be those of the reference's recorded run in the same draw, or
+        as good by the oracle's rules.
 
         Args:
-            accepted: answers of its own that were acceptable; to be those is as good.
+            accepted: an earlier run of it, with what its answers were found to be.
         """
-        if accepted is None:
-            accepted = self.stored(case_plan.case, case_plan.draw).outputs
-        return TimedRun(loaded, case_plan, accepted)
+        if accepted is not None:
+            return replace(accepted, loaded=loaded, plan=case_plan)
+        expected = self.recorded(case_plan.case, case_plan.draw)
+        return TimedRun(loaded, case_plan, expected, self.rules)
 
     def judged(self, case_plan: CasePlan, verified: Verified) -> Judgement:
         """What is to be said of a run.
 
-        The oracle is not asked about answers that are those that were expected, bit for bit: the
-        reference's recorded run in the same draw or what it has accepted before. Comparing is
-        cheaper, and the device may do it without copying.
+        The oracle is not asked about answers that are as good as those that were expected: the
+        reference's recorded run in the same draw, by its own rules, or what it has accepted before,
+        bit for bit. Comparing is cheaper, and the device may do it without copying.
         """
         if damage := damage_of(case_plan, verified.damaged):
             return damage
@@ -358,27 +379,11 @@ def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:
     return Inputs({name: given(case) for name, case in runner.cases.items()})
 
 
-def try_schedule(runner: CaseRunner, request: TrySchedule) -> bool | None:
-    """Whether the reference's answers are right under a schedule; judged by the oracle, as sums may
-    be rounded otherwise."""
-    loaded = runner.device.load(request.reference.binary)
-    scheduled = runner.device.scheduled(request.schedule, request.natural)
-    with runner.device.turn(), scheduled as possible:
-        if not possible:
-            return None
-        for case_plan in runner.plans(request.reference):
-            runner.device.prepare(case_plan)
-            runner.device.run(loaded, case_plan, request.limit)
-            if runner.judge(case_plan).penalty:
-                return False
-    return True
-
-
 def get_ready(runner: CaseRunner, request: GetReady) -> None:
     """Do beforehand what the first measurement would have to wait for."""
     for case_plan in runner.plans(request.reference):
         runner.device.make_room(case_plan)
-        runner.stored(case_plan.case)
+        runner.recorded(case_plan.case)
     runner.references(request.reference)
 
 

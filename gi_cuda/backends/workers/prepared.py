@@ -1,16 +1,17 @@
 """What an oracle prepared, in a file: arrays and words only, so that reading it runs nothing.
 
-A run's folder may come from a stranger, and a pickle is a program.
+A run's folder may come from a stranger, and a pickle is a program. The arrays are not read but
+mapped: all workers have the same memory, and one that takes the place of another is soon ready.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,11 @@ _RECORDS: Final[Mapping[str, type[Reference] | type[Spread]]] = {
 }
 """What may be made of what is read, besides arrays, numbers, texts, lists and mappings."""
 
-_TREE = "tree"
+_UNIT: Final = 64
+"""Arrays begin at a multiple of so many bytes, as code that looks at several values at a time likes
+it."""
 
-UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, BadZipFile)
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
 """How it shows that a file is not there, or not what this version writes."""
 
 
@@ -37,23 +40,42 @@ def save(path: Path, reference: Reference) -> None:
         OSError: the file cannot be written.
     """
     arrays: list[NDArray[Any]] = []
-    tree = json.dumps(_told(reference, arrays, {}))
-    stored = {_TREE: np.array(tree), **{str(n): one for n, one in enumerate(arrays)}}
-    np.savez(path, **stored)  # type: ignore[arg-type]
+    tree = _told(reference, arrays, {})
+    kinds = [(one.dtype.str, one.shape) for one in arrays]
+    # What is mapped stays as it is where it is written anew.
+    fresh = path.with_name(f"{path.name}.new")
+    with fresh.open("wb") as file:
+        file.write(json.dumps([tree, kinds]).encode() + b"\n")
+        for one in arrays:
+            file.seek(_next_unit(file.tell()))
+            file.write(np.ascontiguousarray(one).data)
+    fresh.replace(path)
 
 
 def load(path: Path) -> Reference:
-    """Read that again.
+    """Read that again; its arrays cannot be written to.
 
     Raises:
         Exception: one of :data:`UNREADABLE`.
     """
-    with np.load(path, allow_pickle=False) as stored:
-        arrays = [stored[str(number)] for number in range(len(stored.files) - 1)]
-        made = _made(json.loads(str(stored[_TREE])), arrays)
+    with path.open("rb") as file:
+        line = file.readline()
+    tree, kinds = json.loads(line)
+    whole: NDArray[Any] = np.memmap(path, np.uint8, "r").view(np.ndarray)
+    arrays, at = [], len(line)
+    for kind, shape in kinds:
+        at, dtype = _next_unit(at), np.dtype(kind)
+        size = dtype.itemsize * math.prod(shape)
+        arrays.append(whole[at : at + size].view(dtype).reshape(shape))
+        at += size
+    made = _made(tree, arrays)
     if not isinstance(made, Reference):
         raise TypeError
     return made
+
+
+def _next_unit(at: int) -> int:
+    return -(-at // _UNIT) * _UNIT
 
 
 def _told(value: Any, arrays: list[NDArray[Any]], known: dict[int, int]) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device import POISON, Device
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs
-from gi_cuda.backends.protocol.requests import Record, Recorded
+from gi_cuda.backends.protocol.requests import Record, Recorded, TrySchedule
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.case_runner import CaseRunner, damage_of
 from gi_cuda.backends.workers.written import only_value
@@ -52,6 +52,22 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     return Recorded(penalties, reasons, damaged, unwritten, undefined, only)
+
+
+def try_schedule(runner: CaseRunner, request: TrySchedule) -> bool | None:
+    """Whether the reference's answers are right under a schedule; judged by the oracle, as sums may
+    be rounded otherwise."""
+    loaded = runner.device.load(request.reference.binary)
+    scheduled = runner.device.scheduled(request.schedule, request.natural)
+    with runner.device.turn(), scheduled as possible:
+        if not possible:
+            return None
+        for case_plan in runner.plans(request.reference):
+            runner.device.prepare(case_plan)
+            runner.device.run(loaded, case_plan, request.limit)
+            if runner.judge(case_plan).penalty:
+                return False
+    return True
 
 
 def _in_turn(device: Device, schedules: Schedules, number: int) -> AbstractContextManager[object]:

@@ -85,7 +85,7 @@ def _is_seen(runner: CaseRunner, case_plan: CasePlan, request: LeaveOut) -> bool
     """Whether the answers of the launches that just ran are wrong."""
     if not request.input:
         return bool(runner.judge(case_plan).penalty)
-    seen = runner.opinion(case_plan, runner.device.outputs(case_plan))
+    seen = runner.judge_answers(case_plan)
     runner.device.damaged(case_plan)  # mends the input
     return bool(seen.penalty)
 
@@ -167,12 +167,12 @@ def _accepted(
     case that changes something."""
     changed = False
     for case, right in rights.items():
-        spoilt = right.copy()
         at = part.of(right.size)
-        spoilt[at] = wrongs[case][at]
-        if spoilt.tobytes() == right.tobytes():
+        if right[at].tobytes() == wrongs[case][at].tobytes():
             continue
         changed = True
+        spoilt = right.copy()
+        spoilt[at] = wrongs[case][at]
         stored = runner.stored(case)
         outputs = {**stored.outputs, name: spoilt}
         if runner.target.oracle.penalty(runner.cases[case].values, outputs, stored):
@@ -189,8 +189,8 @@ def _fillings(
     if buffer.role is BufferRole.INOUT:
         yield "as before the launch", given[buffer.name]
     else:
-        poison = np.resize(np.array([POISON], np.uint32).view(np.uint8), right.nbytes)
-        yield "never written", poison.view(right.dtype)
+        poison = np.full(-(-right.nbytes // 4), POISON, np.uint32).view(np.uint8)
+        yield "never written", poison[: right.nbytes].view(right.dtype)
     yield "zero", np.zeros_like(right)
     for other in runner.target.buffers:
         same = other.role is BufferRole.INPUT and other.dtype == right.dtype
@@ -205,11 +205,10 @@ def _far_off(right: Array) -> Array:
     """Values none of which could be taken for the right ones."""
     if right.dtype.kind != "f":
         return ~right
-    finite = np.abs(right[np.isfinite(right)], dtype=np.float64)
-    largest = np.finfo(right.dtype).max
-    far = min(1000.0 + 1000.0 * float(finite.max(initial=0.0)), float(largest) / 4)
-    signs = np.where(np.signbit(right), 1.0, -1.0)
-    return (signs * far).astype(right.dtype)
+    most = np.abs(right).max(initial=0.0, where=np.isfinite(right))
+    far = min(1000.0 + 1000.0 * float(most), float(np.finfo(right.dtype).max) / 4)
+    found: Array = np.copysign(right.dtype.type(far), -right)
+    return found
 
 
 def _only_value(rights: Mapping[str, Array]) -> object | None:

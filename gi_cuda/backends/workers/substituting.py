@@ -14,8 +14,9 @@ from gi_cuda.backends.protocol.programs import CasePlan, Program
 from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.room import memory
 from gi_cuda.spec import CaseData, plan
-from gi_cuda.spec.oracles import Outputs
+from gi_cuda.spec.oracles import Allowed, Outputs, Rules, ValueRule
 
 _AT_LEAST, _LONGER = 0.5, 20
 """Seconds that a launch with something else may take, and how many times what it takes without."""
@@ -25,8 +26,9 @@ _WIDER = 10.0
 the case's own numbers; a long sum of which a few terms are most depends more on the order of
 additions."""
 
-_KEPT = 64 * 2**20
-"""Bytes of the reference's answers that are remembered."""
+_KEPT, _SHARE = 64 * 2**20, 64
+"""Bytes of the reference's answers that are remembered at least, and the part of all memory that
+they may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
         runner.device.make_room(one.given)
         before = _answers(runner, request.program, one.given, request.limit)
         limit = min(request.limit, _AT_LEAST + _LONGER * before.seconds)
-        if not _same(before, _answers(runner, request.program, one.plan, limit, one.contents)):
+        same = _Right(before.outputs, None)
+        if _answers(runner, request.program, one.plan, limit, one.contents, same).outputs:
             return True
     return False
 
@@ -72,12 +75,28 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     expected = _expected(runner, request, right)
     if expected is None:
         return None
-    found = _answers(runner, request.program, one.plan, expected.limit, one.contents)
-    if request.substitute.to_overflow:
+    overflow = request.substitute.to_overflow
+    known = _Right(expected.runs[0].outputs, _finite(runner) if overflow else _near(runner))
+    found = _answers(runner, request.program, one.plan, expected.limit, one.contents, known)
+    if overflow:
         wrong = _why_overflown(found, expected.runs[0])
     else:
         wrong = _why_wrong(runner, right, found, expected.runs)
     return f"{one.plan.case}: {wrong}" if wrong else ""
+
+
+def _near(runner: CaseRunner) -> Rules | None:
+    """What is as good as the reference's answers with something else; None where the oracle has to
+    be asked."""
+    return runner.target.oracle.wider(_WIDER).rules(runner.types)
+
+
+def _finite(runner: CaseRunner) -> Rules:
+    """What is as good where only overflows matter."""
+    return {
+        name: (ValueRule(Allowed.FINITE, kind),) if kind.dtype.kind == "f" else ()
+        for name, kind in runner.types.items()
+    }
 
 
 def _expected(runner: CaseRunner, request: AgreesWith, right: _Changed) -> _Expected | None:
@@ -88,7 +107,8 @@ def _expected(runner: CaseRunner, request: AgreesWith, right: _Changed) -> _Expe
     key = reference.binary.path, values, right.plan.case, request.input, request.substitute
     if key not in runner.expected:
         known = [run for one in runner.expected.values() if one for run in one.runs]
-        if sum(array.nbytes for run in known for array in run.outputs.values()) > _KEPT:
+        size = sum(array.nbytes for run in known for array in run.outputs.values())
+        if size > max(_KEPT, memory() // _SHARE):
             runner.expected.clear()
         runner.expected[key] = _fit(runner, request, right)
     found: _Expected | None = runner.expected[key]
@@ -99,10 +119,12 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: _Changed) -> _Expected 
     """The reference's answers, where they are fit to compare with."""
     given = _answers(runner, request.reference, right.given, request.limit)
     limit = min(request.limit, _AT_LEAST + _LONGER * given.seconds)
-    again, *runs = (
+    runs = [
         _answers(runner, request.reference, right.plan, limit, right.contents)
-        for _ in range(1 + runner.target.oracle.runs)
-    )
+        for _ in range(runner.target.oracle.runs)
+    ]
+    known = _Right(runs[0].outputs, _near(runner))
+    again = _answers(runner, request.reference, right.plan, limit, right.contents, known)
     if _why_wrong(runner, right, again, runs) or _unjudged(runner, right, runs):
         return None
     whole = {one.name for one in runner.target.scalars if one.dtype.kind != "f"}
@@ -146,17 +168,21 @@ def _is_ordered(
     with runner.device.scheduled(Schedule.REVERSED, ()) as chosen:
         if not chosen:
             return False
-        turned = _answers(runner, reference, case.plan, limit, case.contents)
+        known = _Right(runs[0].outputs, _near(runner))
+        turned = _answers(runner, reference, case.plan, limit, case.contents, known)
         if not _why_wrong(runner, case, turned, runs):
             return False
         whole = _Changed(case.given, case.given, {}, runner.cases[case.given.case])
-        turned = _answers(runner, reference, case.given, limit)
+        known = _Right(given.outputs, _near(runner))
+        turned = _answers(runner, reference, case.given, limit, right=known)
         return not _why_wrong(runner, whole, turned, [given])
 
 
 def _unjudged(runner: CaseRunner, case: _Changed, runs: Sequence[_Answers]) -> bool:
     """Whether the oracle does not accept the very answers that it compares with: it may have been
     written for what the case holds alone."""
+    if runner.rules is not None:
+        return False  # whatever the values are, each is as good as itself
     oracle = runner.target.oracle
     expected = oracle.reference([run.outputs for run in runs])
     return not oracle.judge(case.data.values, runs[0].outputs, expected).acceptable
@@ -168,7 +194,7 @@ def _why_wrong(
     """What is wrong with answers beside those of the reference's runs; "" where nothing is."""
     if found.damaged:
         return f"wrote where it must not: {', '.join(found.damaged)}"
-    if _same(found, runs[0]):
+    if not found.outputs:
         return ""
     oracle = runner.target.oracle.wider(_WIDER)
     verdict = oracle.judge(
@@ -199,6 +225,7 @@ class _Answers:
 
     Attributes:
         seconds: that it took.
+        outputs: none where these are known to be right.
         damaged: what it wrote to and must not.
     """
 
@@ -220,11 +247,12 @@ class _Expected:
     runs: tuple[_Answers, ...]
 
 
-def _same(one: _Answers, other: _Answers) -> bool:
-    """Whether they are the same, bit for bit."""
-    return all(
-        other.outputs[name].tobytes() == array.tobytes() for name, array in one.outputs.items()
-    )
+@dataclass(frozen=True, slots=True)
+class _Right:
+    """Answers that are known to be right, and what is as good: see :class:`TimedRun`."""
+
+    outputs: Outputs
+    rules: Rules | None
 
 
 def _answers(
@@ -233,15 +261,21 @@ def _answers(
     case_plan: CasePlan,
     limit: float,
     contents: Mapping[str, NDArray[Any]] = MappingProxyType({}),
+    right: _Right | None = None,
 ) -> _Answers:
-    """What a program answers on a case, where some buffers hold something else."""
+    """What a program answers on a case, where some buffers hold something else.
+
+    Args:
+        right: what need not be told.
+    """
     with runner.device.turn():
         loaded = runner.device.load(program.binary)
         runner.device.prepare(case_plan)
         for name, array in contents.items():
             runner.device.put(case_plan, name, array)
         seconds = runner.device.run(loaded, case_plan, limit)
-        outputs = runner.device.outputs(case_plan)
+        known = right and runner.device.agrees(case_plan, right.outputs, right.rules)
+        outputs = {} if known else runner.device.outputs(case_plan)
         found = {name: np.copy(array) for name, array in outputs.items()}
         damaged = runner.device.damaged(case_plan)  # mends the inputs as well
         runner.device.unload(loaded)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from gi_cuda.backends.protocol.device import Fate, Loaded, TimedRun, Verified
-from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program, Sampling
+from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.results.measurement import LOADS, Measurement, Sample, Survival
 from gi_cuda.results.statistics import ratios
@@ -35,7 +35,7 @@ class VariantRunner:
         self._run_seconds = self._verify_seconds = 0.0
         self._verdict = Judgement(0.0)
         self._fate: Fate | None = None
-        self._answers: dict[str, Outputs] = {}
+        self._answers: dict[str, TimedRun] = {}
         self.differed = self.elsewhere = False
         self.loaded = case_runner.device.load(program.binary)
         self._places = [self.loaded]
@@ -86,17 +86,17 @@ class VariantRunner:
                 self._verdict = Judgement(self._verdict.penalty, reason)
             right = not self._verdict.penalty
             if right and not case_plan.draw:
-                self._answers[case_plan.case] = self._kept(run, seen)
+                self._answers[case_plan.case] = self._accepted(run, seen)
         self._case_runner.enter(case_plan.case, right=right)
         self._verify_seconds += time.perf_counter() - begun
         return right
 
-    def _kept(self, run: TimedRun, seen: Verified) -> Outputs:
-        """What a run gave, to be looked for in later ones."""
+    def _accepted(self, run: TimedRun, seen: Verified) -> TimedRun:
+        """A run with what is to be looked for in later ones."""
         if seen.outputs is None:
-            assert run.expected is not None, "it was compared with what is expected"
-            return run.expected
-        return self._case_runner.kept(run.plan.case, seen.outputs)
+            return run
+        outputs = self._case_runner.kept(run.plan.case, seen.outputs)
+        return replace(run, expected=outputs, rules=None)
 
     def add_reason(self, words: str) -> None:
         """It was found wrong when it ran in a way that is to be said."""
@@ -120,9 +120,10 @@ class VariantRunner:
         draw."""
         case_plan = self._case_runner.timed_plans(self.program)[place].drawn(number)
         known = number == 0 or not case_plan.redrawn
-        return TimedRun(
-            self.place(number), case_plan, self._answers[case_plan.case] if known else None
-        )
+        if not known:
+            return TimedRun(self.place(number), case_plan)
+        accepted = self._answers[case_plan.case]
+        return self._case_runner.run_to_verify(self.place(number), case_plan, accepted)
 
     def timed(self, pairs: Iterable[tuple[Sample, bool]], seconds: float) -> None:
         """Enter pairs of timed runs, whether its answers were those of before, and the wall time

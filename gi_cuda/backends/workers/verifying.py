@@ -188,7 +188,7 @@ class Verifier:
             for place, run in runs.items():
                 with self._noted(place):
                     (one,) = device.verify([run], limit)
-                    found[place] = one.kept()
+                    found[place] = one if len(runs) == 1 else one.kept()
             return found
 
     @contextmanager

@@ -37,11 +37,10 @@ from gi_cuda.backends.workers.case_runner import (
     count_loops,
     get_ready,
     tell_inputs,
-    try_schedule,
 )
 from gi_cuda.backends.workers.exploring import explore
 from gi_cuda.backends.workers.measuring import measure, measure_together
-from gi_cuda.backends.workers.recording import record
+from gi_cuda.backends.workers.recording import record, try_schedule
 from gi_cuda.backends.workers.rehearsing import rehearse
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
 from gi_cuda.backends.workers.substituting import agrees_with, depends_on

@@ -7,6 +7,7 @@ from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
 from gi_cuda.spec.oracles.exact import Exact
 from gi_cuda.spec.oracles.oracle import Oracle, Reference
 from gi_cuda.spec.oracles.python import Python
+from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 from gi_cuda.spec.oracles.sigma import Sigma
 from gi_cuda.spec.oracles.tolerance import Tolerance
 
@@ -15,6 +16,7 @@ CHECKS = (Exact, Tolerance, Sigma, Python)
 
 __all__ = [
     "CHECKS",
+    "Allowed",
     "Exact",
     "Judgement",
     "Oracle",
@@ -22,6 +24,8 @@ __all__ = [
     "Outputs",
     "Python",
     "Reference",
+    "Rules",
     "Sigma",
     "Tolerance",
+    "ValueRule",
 ]

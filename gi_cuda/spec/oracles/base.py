@@ -14,7 +14,9 @@ from typing import Any, Self
 import numpy as np
 
 from gi_cuda.spec.locate import Files, Key
+from gi_cuda.spec.numbers import NumberType
 from gi_cuda.spec.oracles.compare import Array, Mask
+from gi_cuda.spec.oracles.rules import Rules
 from gi_cuda.spec.table import Table
 
 Outputs = Mapping[str, Array]
@@ -86,6 +88,15 @@ class OutputCheck(Table, ABC):
     def wider(self, times: float) -> Self:
         """The check with so many times the tolerance, where it has one."""
         return self
+
+    def rules(self, types: Mapping[str, NumberType]) -> Rules | None:
+        """What it allows of each value beside that of the first reference run, for each buffer
+        that it judges; None where it is not values one by one that it looks at.
+
+        Args:
+            types: of all judged buffers.
+        """
+        return None
 
     def prepare(self, runs: Sequence[Outputs]) -> Any:
         """What outputs are judged against, from those of reference runs: the first one's."""

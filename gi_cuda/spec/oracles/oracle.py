@@ -12,6 +12,7 @@ import numpy as np
 from gi_cuda.spec.numbers import NumberType, seen
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
 from gi_cuda.spec.oracles.compare import Array, Mask
+from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,25 @@ class Oracle:
         """The oracle with so many times the tolerance."""
         return replace(self, checks=tuple(check.wider(times) for check in self.checks))
 
+    def rules(self, types: Mapping[str, NumberType]) -> Rules | None:
+        """What is allowed of each value beside that of the first reference run: where all values
+        are so, outputs are acceptable. None where a check does not look at values one by one.
+
+        Args:
+            types: of all judged buffers.
+        """
+        found: dict[str, tuple[ValueRule, ...]] = {
+            name: (ValueRule(Allowed.DEFINED, kind),) if kind.real else ()
+            for name, kind in types.items()
+        }
+        for check in self.checks:
+            rules = check.rules(types)
+            if rules is None:
+                return None
+            for name, more in rules.items():
+                found[name] += more
+        return {name: _without_needless(rules) for name, rules in found.items()}
+
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Reference) -> Judgement:
         """Judge the outputs of one launch.
 
@@ -105,6 +125,12 @@ class Oracle:
     def penalty(self, case: Mapping[str, Any], outputs: Outputs, reference: Reference) -> float:
         """The penalty alone; 0 is acceptable."""
         return self.judge(case, outputs, reference).penalty
+
+
+def _without_needless(rules: tuple[ValueRule, ...]) -> tuple[ValueRule, ...]:
+    """Rules without that which others hold as well: all that look at whole outputs refuse a NaN."""
+    whole = any(one.allowed is not Allowed.DEFINED and not one.item for one in rules)
+    return tuple(one for one in rules if not (whole and one.allowed is Allowed.DEFINED))
 
 
 def _undefined(runs: Sequence[Outputs]) -> dict[str, Mask]:

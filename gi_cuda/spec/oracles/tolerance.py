@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from gi_cuda.spec.numbers import NumberType
 from gi_cuda.spec.oracles.base import Judgement, Outputs, ValueCheck
 from gi_cuda.spec.oracles.compare import Array, Mask, beyond, differing
+from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 
 if TYPE_CHECKING:
     from gi_cuda.spec import key_types as key
@@ -32,6 +34,29 @@ class Tolerance(ValueCheck):
 
     def wider(self, times: float) -> Self:
         return replace(self, absolute=times * self.absolute, relative=times * self.relative)
+
+    def rules(self, types: Mapping[str, NumberType]) -> Rules | None:
+        names = self.buffers or tuple(types)
+        if not self.members:
+            return {name: (self._rule(types[name]),) for name in names}
+        if self.item is None or any(types[name].small for name in names):
+            return None
+        members = tuple(
+            replace(
+                self._rule(NumberType(place.dtype.name)),
+                item=self.item,
+                at=place.at,
+                count=place.count,
+            )
+            for place in self.members.values()
+        )
+        return dict.fromkeys(names, members)
+
+    def _rule(self, kind: NumberType) -> ValueRule:
+        """What is allowed of numbers of a type; see :meth:`wrong`."""
+        if self.item and kind.small is None and kind.dtype.kind in "iu":
+            return ValueRule(Allowed.UNDEFINED, kind)
+        return ValueRule(Allowed.NEAR, kind, self.absolute, self.relative)
 
     def wrong(self, got: Array, reference: Array) -> Mask:
         if self.item and got.dtype.kind in "iu":

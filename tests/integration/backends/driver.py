@@ -8,18 +8,23 @@ allocated fails.
 from __future__ import annotations
 
 import bisect
+import ctypes
 import struct
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gi_cuda.backends.host.library import build_library
+from gi_cuda.backends.protocol.agreement import NOTHING, values
 
 Bytes = NDArray[np.uint8]
 Kernel = Callable[["Driver", bytes], None]
@@ -44,11 +49,13 @@ class Driver:
         kernels: what the launches of variants do, by their numbers.
         calls: how often memory was taken, given back and copied to, and page-locked.
         launched: the numbers of the variants that were launched, in order.
+        read: how many bytes were copied from the device.
     """
 
     kernels: dict[int, Kernel]
     calls: Counter[str] = field(default_factory=Counter)
     launched: list[int] = field(default_factory=list)
+    read: int = 0
     _next: int = _FIRST
     _begins: list[int] = field(default_factory=list)
     _blocks: dict[int, Bytes] = field(default_factory=dict)
@@ -76,6 +83,7 @@ class Driver:
         found.Device = lambda number: _Device()
         found.Stream = lambda: SimpleNamespace(handle=1, is_done=lambda: True)
         found.Event = _Event
+        found.mem_get_info = lambda: (1 << 40, 1 << 40)
         found.device_attribute = SimpleNamespace(
             MAX_SHARED_MEMORY_PER_BLOCK_OPTIN="shared", MULTIPROCESSOR_COUNT="multiprocessors"
         )
@@ -121,6 +129,7 @@ class Driver:
         self.at(int(to), values.nbytes)[:] = values.reshape(-1).view(np.uint8)
 
     def _from_device(self, values: NDArray[Any], at: Any, stream: object = None) -> None:
+        self.read += values.nbytes
         values.reshape(-1).view(np.uint8)[:] = self.at(int(at), values.nbytes)
 
     def _within(self, to: int, at: int, size: int, stream: object = None) -> None:
@@ -131,17 +140,33 @@ class Driver:
     def check(self, arguments: bytes, checks: int) -> None:
         """What ``gi_check`` of helpers.cu does."""
         table, found = struct.unpack("@PP", arguments)
-        each = struct.calcsize("@PPQII")
+        head = struct.calcsize("@PPQII")
+        each = head + len(NOTHING)
         for number in range(checks):
             packed = bytes(self.at(table + each * number, each))
-            address, expected, size, word, mended = struct.unpack("@PPQII", packed)
-            memory = self.at(address, size)
+            address, expected, size, word, mended = struct.unpack("@PPQII", packed[:head])
+            memory, rule = self.at(address, size), packed[head:]
             wanted = self.at(expected, size) if expected else _repeated(word, address, size)
-            wrong = np.count_nonzero(memory != wanted)
+            if rule == NOTHING:
+                wrong = bool((memory != wanted).any())
+            else:
+                wrong = not agree(rule, memory, wanted)
             if wrong:
-                self.array(found + 4 * number, 1, np.uint32)[0] += wrong
+                self.array(found + 4 * number, 1, np.uint32)[0] = 1
                 if mended:
                     memory[:] = wanted
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(str(build_library()))
+
+
+def agree(rule: bytes, got: NDArray[Any], want: NDArray[Any]) -> bool:
+    """Whether values are allowed by a packed rule, as the text that devices compile has it."""
+    first = _library().gi_first_wrong
+    first.argtypes, first.restype = [ctypes.c_char_p, *[ctypes.c_void_p] * 2], ctypes.c_uint64
+    return bool(first(rule, got.ctypes.data, want.ctypes.data) == values(rule))
 
 
 def _repeated(word: int, address: int, size: int) -> Bytes:

@@ -281,6 +281,25 @@ def test_what_rounds_otherwise_each_time_is_right(worker: Worker) -> None:
     assert len(found.samples) == Sampling().screen
 
 
+def test_answers_leave_the_device_only_where_one_is_not_near_enough(worker: Worker) -> None:
+    size = 1001  # of the smaller output, in bytes
+    near = worker.program(EachTimeOtherwise())
+    (found,) = worker.measured(near)
+    assert found.correct
+    assert worker.driver.read < size, "nothing but what was found"
+    worker.rehearsed(worker.program(wrong))
+    assert worker.driver.read > 5 * size
+
+
+def test_answers_that_a_device_has_no_room_to_compare_are_judged_here(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Memory, "has_room", lambda *_: False)
+    fine, it = worker.measured(worker.program(rounding_otherwise), worker.program(wrong))
+    assert fine.correct
+    assert it.message.startswith("train: out[3] is 7.0")
+
+
 def test_one_that_is_wrong_on_a_sibling_is_found_there(worker: Worker) -> None:
     def for_one_size(driver: Driver, arguments: bytes) -> None:
         memory = right(driver, arguments)

@@ -162,7 +162,8 @@ def test_a_machine_with_other_answers_is_refused(scale: Subject, tmp_path: Path)
     with create_run(scale, tmp_path / "run", RANDOM) as run:
         package = package_of(run)
     answers = {}
-    for name, content in package.answers.items():
+    arrays = {name: one for name, one in package.answers.items() if name.endswith(".npz")}
+    for name, content in arrays.items():
         with np.load(io.BytesIO(content)) as stored, io.BytesIO() as other:
             np.savez(other, **{key: _changed(stored[key]) for key in stored})
             answers[name] = other.getvalue()

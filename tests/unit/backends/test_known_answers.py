@@ -12,11 +12,14 @@ import pytest
 from gi_cuda.backends.cuda.device import answers as on_device
 from gi_cuda.backends.cuda.device.answers import Answers
 from gi_cuda.backends.cuda.device.memory import Region
+from gi_cuda.backends.protocol.agreement import NOTHING
 from gi_cuda.backends.workers import case_runner
 from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.spec.numbers import NumberType
+from gi_cuda.spec.oracles import Allowed, Exact, Oracle, ValueRule
 
-TARGET: Any = SimpleNamespace(cases=())
-BUFFER: Any = SimpleNamespace(name="out")
+TARGET: Any = SimpleNamespace(cases=(), buffers=(), oracle=Oracle((Exact(),)))
+BUFFER: Any = SimpleNamespace(name="out", addresses={})
 BYTES = 4000
 
 
@@ -60,8 +63,12 @@ def test_what_nobody_asked_for_lately_is_forgotten_first(
 class Memory:
     """Says what was copied to a device."""
 
-    def __init__(self) -> None:
+    def __init__(self, free: int = 1 << 30) -> None:
         self.copied: list[np.ndarray] = []
+        self.free = free
+
+    def has_room(self, size: int) -> bool:
+        return size <= self.free
 
     def upload(self, name: str, array: np.ndarray) -> int:
         self.copied.append(array)
@@ -100,3 +107,29 @@ def test_answers_of_another_size_are_not_compared() -> None:
     told = Answers(memory).checks("train", [(BUFFER, region)], values(1), lambda _, one: one)
     assert told is None
     assert memory.copied == []
+
+
+def test_answers_for_which_a_device_has_no_room_are_compared_here() -> None:
+    memory: Any = Memory(free=4 * BYTES)
+    region = Region("out", 64, BYTES, True)
+    told = Answers(memory).checks("train", [(BUFFER, region)], values(1), lambda _, one: one)
+    assert told is None
+    assert memory.copied == []
+
+
+def test_each_rule_is_a_check_and_addresses_are_compared_bit_for_bit() -> None:
+    memory: Any = Memory()
+    region = Region("out", 64, BYTES, True)
+    rule = ValueRule(Allowed.NEAR, NumberType("float64"), absolute=0.5)
+    defined = ValueRule(Allowed.DEFINED, NumberType("float64"))
+    pointers: Any = SimpleNamespace(name="out", addresses={"next": 0})
+    answers, expected = Answers(memory), values(1)
+
+    def rules(buffer: Any, *some: ValueRule) -> list[bytes]:
+        judged = [(buffer, region)]
+        found = answers.checks("train", judged, expected, lambda _, one: one, {"out": some})
+        return [check.rule for check in found or ()]
+
+    assert len(set(rules(BUFFER, rule, defined))) == 2
+    assert rules(BUFFER) == []
+    assert rules(pointers, rule) == [NOTHING]

@@ -39,13 +39,23 @@ def same(one: Any, other: Any) -> bool:
 )
 def test_what_was_prepared_comes_back(check: OutputCheck, tmp_path: Path) -> None:
     prepared = Oracle((check, Exact())).reference(RUNS)
-    save(tmp_path / "case.npz", prepared)
-    assert same(load(tmp_path / "case.npz"), prepared)
+    save(tmp_path / "case", prepared)
+    assert same(load(tmp_path / "case"), prepared)
+
+
+def test_who_has_read_it_keeps_it_where_it_is_written_anew(tmp_path: Path) -> None:
+    first, second = (Oracle((Exact(),)).reference(runs) for runs in (RUNS, RUNS[::-1]))
+    save(tmp_path / "case", first)
+    read = load(tmp_path / "case")
+    save(tmp_path / "case", second)
+    assert same(read, first)
+    assert same(load(tmp_path / "case"), second)
+    assert [path.name for path in tmp_path.iterdir()] == ["case"]
 
 
 def test_what_cannot_be_stored_is_said(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
-        save(tmp_path / "case.npz", Reference({}, (object(),)))
+        save(tmp_path / "case", Reference({}, (object(),)))
 
 
 class Rude:
@@ -56,12 +66,17 @@ class Rude:
 
 
 def test_a_file_that_holds_a_program_is_not_run(tmp_path: Path) -> None:
-    whole = np.empty(1, object)
-    whole[0] = Rude()
-    np.savez(tmp_path / "objects.npz", tree=np.array("[]"), **{"0": whole})
-    (tmp_path / "pickle.npz").write_bytes(pickle.dumps(Rude()))
-    np.savez(tmp_path / "unknown.npz", tree=np.array('["Popen", {"args": ["plain", "true"]}]'))
-    (tmp_path / "cut.npz").write_bytes((tmp_path / "unknown.npz").read_bytes()[:100])
-    for name in ("objects", "pickle", "unknown", "cut", "absent"):
+    texts = {
+        "objects": '[["array", 0], [["|O", [1]]]]\n',
+        "unknown": '[["Popen", {"args": ["plain", "true"]}], []]\n',
+        "cut": '[["array", 0], [["<f8", [999]]]]\n',
+        "words": "none\n",
+        "nothing": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text + "\0" * 64 * bool(text))
+    (tmp_path / "pickle").write_bytes(pickle.dumps(Rude()))
+    np.savez(tmp_path / "arrays.npz", tree=np.array("[]"))
+    for name in (*texts, "pickle", "arrays.npz", "absent"):
         with pytest.raises(UNREADABLE):
-            load(tmp_path / f"{name}.npz")
+            load(tmp_path / name)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.spec import load_case, load_target
-from gi_cuda.spec.numbers import SMALL_FLOATS, NumberType
+from gi_cuda.spec.numbers import SMALL_FLOATS, NumberType, in_memory
 from gi_cuda.spec.oracles import Exact, Oracle, Tolerance
 
 from .conftest import DATA, TARGET, Write
@@ -28,6 +28,19 @@ def test_each_code_comes_back(name: str) -> None:
     assert np.isinf(floats).sum() == 2 * kind.infinite
     finite = floats[: kind.most + 1]
     assert (np.diff(finite) > 0).all()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_an_oracle_sees_lies_in_memory_as_it_did(name: str) -> None:
+    kind = NumberType(name)
+    small = SMALL_FLOATS[name]
+    codes = np.arange(1 << small.bits, dtype=small.dtype)
+    floats = small.floats(codes)
+    again = in_memory(floats, kind)
+    assert again.dtype == small.dtype
+    numbers = ~np.isnan(floats)
+    np.testing.assert_array_equal(again[numbers], codes[numbers])
+    assert np.isnan(small.floats(again[~numbers])).all()
 
 
 def test_known_numbers() -> None:

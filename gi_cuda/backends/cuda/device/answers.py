@@ -1,19 +1,25 @@
-"""Looking on the device whether outputs are what is expected, bit for bit."""
+"""Looking on the device whether outputs are what is expected, or as good as that."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region
+from gi_cuda.backends.protocol.agreement import packed
 from gi_cuda.backends.protocol.programs import Outputs
 from gi_cuda.spec import Buffer
+from gi_cuda.spec.oracles import Rules
 
-MOST = 64 * 2**20
+MOST = 512 * 2**20
 """Bytes of copies besides the first ones that are kept from round to round. To take and give back
 memory is dear: it waits for whoever opens the device."""
+
+_SHARE = 16
+"""No copy takes more than the free memory divided by this: other workers have copies as well."""
 
 
 class Answers:
@@ -41,8 +47,10 @@ class Answers:
         judged: Iterable[tuple[Buffer, Region]],
         expected: Outputs,
         stored: Callable[[Buffer, Any], Any],
+        rules: Rules | None = None,
     ) -> list[MemoryCheck] | None:
-        """Checks that outputs are as expected; None where they have not even the size.
+        """Checks that outputs are as expected; None where they have not even the size, or the
+        device has no room for what is expected.
 
         What is expected first of a case, the reference's answers, is copied once, as long as it is
         the same object; anything else once until it is forgotten.
@@ -50,6 +58,8 @@ class Answers:
         Args:
             judged: the buffers that the oracle looks at, and where they lie.
             stored: makes of a buffer's values what stands in memory for them.
+            rules: see :class:`TimedRun`. Addresses are compared bit for bit: as numbers they say
+                nothing.
         """
         checks = []
         for buffer, region in judged:
@@ -57,17 +67,30 @@ class Answers:
             if wanted.nbytes != region.size:
                 return None
             copy = self._copy((case, buffer.name), wanted, partial(stored, buffer))
-            checks.append(MemoryCheck(region.address, region.size, copy))
+            if copy is None:
+                return None
+            whole = MemoryCheck(region.address, region.size, copy)
+            if rules is None or buffer.addresses:
+                checks.append(whole)
+            else:
+                allowed = [packed(rule, region.size) for rule in rules[buffer.name]]
+                checks += [replace(whole, rule=rule) for rule in allowed]
         return checks
 
-    def _copy(self, key: tuple[str, str], wanted: Any, stored: Callable[[Any], Any]) -> int:
-        """Address of a copy; with it the array is kept, so that no other has its number."""
-        if key not in self._first:
-            self._first[key] = (wanted, self._uploaded(key, stored(wanted)))
-        if self._first[key][0] is wanted:
-            return int(self._first[key][1])
+    def _copy(self, key: tuple[str, str], wanted: Any, stored: Callable[[Any], Any]) -> int | None:
+        """Address of a copy; with it the array is kept, so that no other has its number. None where
+        there is no room for it."""
+        first = self._first.get(key)
+        if first is not None and first[0] is wanted:
+            return int(first[1])
         if id(wanted) not in self._others:
-            self._others[id(wanted)] = (wanted, self._uploaded(key, stored(wanted)))
+            if not self._memory.has_room(_SHARE * wanted.nbytes):
+                return None
+            copied = (wanted, self._uploaded(key, stored(wanted)))
+            if first is None:
+                self._first[key] = copied
+                return int(copied[1])
+            self._others[id(wanted)] = copied
         self._others.move_to_end(id(wanted))
         return int(self._others[id(wanted)][1])
 

@@ -33,6 +33,7 @@ from gi_cuda.backends.protocol.programs import CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Buffer, CaseData, Target
+from gi_cuda.spec.oracles import Rules
 
 _PREPARING = 7
 """What preparing, timing and looking at a run puts into the stream, at most, besides two pieces a
@@ -181,9 +182,13 @@ class CudaDevice(Solid):
             LaunchRefused: see :meth:`run`.
         """
         self._answers.forget_old()
-        steps = [Step(one, self._expected(one)) for one in runs]
+        checks = [self._expected(one) for one in runs]
+        steps = [Step(run, some or ()) for run, some in zip(runs, checks, strict=True)]
         done = self._timed(steps, limit, self.prepare)
-        return [Timed(one.seconds, not one.failing) for one in done]
+        return [
+            Timed(one.seconds, some is not None and not one.failing)
+            for one, some in zip(done, checks, strict=True)
+        ]
 
     def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
         """Prepare and run several in turn without a pause between them, look at the answers of
@@ -222,7 +227,7 @@ class CudaDevice(Solid):
         bound = self._binder.bound(run.loaded, run.plan)
         judged = self._judged(run.plan, bound.variables)
         assert run.expected is not None, "what is verified is compared with something"
-        answers = self._checks(run.plan, judged, run.expected)
+        answers = self._checks(run.plan, judged, run.expected, run.rules)
         control = self._buffers.control(run.plan)
         signs = self._confinement.signs(control, confined=bound.confined)
         zones = self._buffers.zones(run.plan, bound.variables)
@@ -299,19 +304,24 @@ class CudaDevice(Solid):
             for failing, (begin, end) in zip(looks.failing(), events, strict=True)
         ]
 
-    def _expected(self, one: TimedRun) -> list[MemoryCheck]:
-        """Checks that a run's answers are as expected; none where nothing is."""
+    def _expected(self, one: TimedRun) -> list[MemoryCheck] | None:
+        """Checks that a run's answers are as expected, as :meth:`Answers.checks` has them; none
+        where nothing is."""
         if one.expected is None:
             return []
         judged = self._judged(one.plan, self._binder.bound(one.loaded, one.plan).variables)
-        return self._checks(one.plan, judged, one.expected) or []
+        return self._checks(one.plan, judged, one.expected, one.rules)
 
     def _checks(
-        self, plan: CasePlan, judged: Sequence[tuple[Buffer, Region]], expected: Outputs
+        self,
+        plan: CasePlan,
+        judged: Sequence[tuple[Buffer, Region]],
+        expected: Outputs,
+        rules: Rules | None,
     ) -> list[MemoryCheck] | None:
-        """Checks that answers are as expected; None where they have not even the size."""
+        """Checks that answers are as expected: see :meth:`Answers.checks`."""
         stored = partial(self._buffers.stored, plan)
-        return self._answers.checks(plan.case, judged, expected, stored)
+        return self._answers.checks(plan.case, judged, expected, stored, rules)
 
     # -- afterwards --------------------------------------------------------------------------
 
@@ -319,6 +329,12 @@ class CudaDevice(Solid):
         """What the launches wrote; valid until outputs are asked for again."""
         judged = self._judged(plan, self._known)
         return self._told(plan, judged, self._memory.download([region for _, region in judged]))
+
+    def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
+        """Whether the launches are known to have written what is expected, or what is as good."""
+        self._answers.forget_old()
+        checks = self._checks(plan, self._judged(plan, self._known), expected, rules)
+        return checks is not None and not self._memory.failing(checks)
 
     def _told(
         self,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.cuda.device.arena import UNIT, Arena
 from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.protocol.agreement import NOTHING
 from gi_cuda.backends.protocol.device import POISON, margin_of
 
 GUARD = 64 * 1024
@@ -63,6 +64,8 @@ class MemoryCheck:
 
     Attributes:
         mended: whether it is made so, where it is not.
+        rule: packed, when its values are as good as those that are expected; by default all bytes
+            are to be the same.
     """
 
     address: int
@@ -70,12 +73,12 @@ class MemoryCheck:
     expected: int = 0
     mended: bool = False
     word: int = POISON
+    rule: bytes = NOTHING
 
     def packed(self) -> bytes:
         """As ``gi_check`` reads it."""
-        return struct.pack(
-            "@PPQII", self.address, self.expected, self.size, self.word, int(self.mended)
-        )
+        where = self.address, self.expected, self.size
+        return struct.pack("@PPQII", *where, self.word, int(self.mended)) + self.rule
 
 
 def guards(region: Region) -> tuple[MemoryCheck, ...]:
@@ -102,7 +105,7 @@ class Looks:
         function: makes a group.
         tables: the groups on the device; kept as long as they may be looked at.
         sizes: checks of each.
-        found: on the device: how often each check failed.
+        found: on the device: which checks failed.
         landing: here, for what was found.
     """
 
@@ -195,6 +198,11 @@ class Memory:
             LaunchRefused: see :meth:`upload`.
         """
         return self._context.allocate(name, max(16, array.nbytes))
+
+    def has_room(self, size: int) -> bool:
+        """Whether so many bytes are free."""
+        free, _ = self._drv.mem_get_info()
+        return bool(size <= free)
 
     def write(self, memory: Any, array: NDArray[Any]) -> None:
         """Copy an array to where there is room for it."""

@@ -49,7 +49,7 @@ class Look:
 
     Attributes:
         judged: the buffers that the oracle looks at, and where they lie.
-        answers: checks that these are as expected; None where they have not even the size.
+        answers: checks that these are as expected; None where the device cannot tell.
         signs: checks for the signs of confined code.
         zones: what must not have been written to.
     """

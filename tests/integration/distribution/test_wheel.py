@@ -123,5 +123,5 @@ def test_from_an_example_to_a_patch(installed: Installed, tmp_path: Path) -> Non
     # Whether it is faster is not asked: this machine may be a busy one.
     assert "wrote report.html" in said("report", "runs/bwt_exact-1", "-o", "report.html")
     assert "<h1>bwt_exact" in (tmp_path / "report.html").read_text("utf-8")
-    said("patch", "runs/bwt_exact-1", "--individual", 1, "-o", "faster.patch")
+    said("patch", "runs/bwt_exact-1", "--individual", 1, "-o", "faster.patch", "--force")
     assert "+#define" in (tmp_path / "faster.patch").read_text()

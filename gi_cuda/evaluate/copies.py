@@ -33,7 +33,13 @@ QUIETER = 2.0
 """Times as noisy as the quietest device that one is without which a search is better off."""
 
 PAIRS = 25
-"""Pairs of launches for each of them."""
+"""Pairs of launches for each of them, where these are short."""
+
+FEWEST = 6
+"""Pairs of launches in any case."""
+
+LONGEST = 1.5
+"""Seconds that the launches of one of them may take with more pairs than that."""
 
 ATTEMPTS = 5
 """To time one of them quietly: something else may go on for a moment."""
@@ -88,9 +94,12 @@ def time_copies(
     """
     best: dict[int, dict[int, Measurement]] = {}
     due = list(range(len(copies)))
+    once = _time(subject, pool, copies[0], program, 1)
+    seconds = max(sum(one.reference for one in mine.samples) for mine in once.values())
+    pairs = max(FEWEST, min(PAIRS, int(LONGEST / (2 * max(seconds, 1e-9)))))
     for _ in range(ATTEMPTS):
         for at in due:
-            for device, mine in _time(subject, pool, copies[at], program).items():
+            for device, mine in _time(subject, pool, copies[at], program, pairs).items():
                 known = best.setdefault(device, {})
                 known[at] = min(known.get(at, mine), mine, key=_noise)
         *finding, _ = ([best[n][at] for n in pool.devices] for at in range(len(copies)))
@@ -123,7 +132,7 @@ def _noise(copy: Measurement) -> float:
 
 
 def _time(
-    subject: Subject, pool: Pool[int], copy: Program, program: Program
+    subject: Subject, pool: Pool[int], copy: Program, program: Program, pairs: int
 ) -> dict[int, Measurement]:
     """Time a copy of the reference against it on each device, however long that takes; one on which
     it fails is left where there are others.
@@ -131,7 +140,7 @@ def _time(
     In the worker that is there, as variants are: fresh ones open the device meanwhile, and that
     would disturb the times.
     """
-    sampling = Sampling(screen=PAIRS, most=PAIRS, limit=FIRST_LIMIT)
+    sampling = Sampling(screen=pairs, most=pairs, limit=FIRST_LIMIT)
     found = {}
     for device, answer in pool.each(Measure(copy, program, sampling)).items():
         try:

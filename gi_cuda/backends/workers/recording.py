@@ -41,8 +41,8 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             runner.device.prepare(case_plan)
             runner.device.run(loaded, case_plan, request.limit)
             names = runner.device.damaged(case_plan)
-            outputs = runner.device.outputs(case_plan)
-            verdict = damage_of(case_plan, names) or runner.opinion(case_plan, outputs)
+            verdict = damage_of(case_plan, names) or runner.judge_answers(case_plan)
+            outputs = runs[0]
             unwritten[case_plan.case] = _unwritten(runner.target, case_plan, outputs)
             before = runner.cases[case_plan.case].buffers
             only[case_plan.case] = only_value(outputs, before)

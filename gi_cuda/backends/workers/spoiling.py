@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from gi_cuda.backends.protocol.requests import LeaveOut, SpoilOutputs, Spoilt, U
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.recording import still_poison
 from gi_cuda.spec import Buffer, BufferRole
+from gi_cuda.spec.oracles import Outputs, Reference
 
 Array = NDArray[Any]
 
@@ -59,6 +61,58 @@ _LAST = (
 )
 
 FAR_OFF = "far off"
+
+_SLABS, _SLAB = 16, 1 << 20
+"""Parts of a large output that are looked at, and the bytes of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The reference's answers on a case, of large ones parts from all over them.
+
+    Attributes:
+        reference: what they are judged against.
+        units: bytes of an item of each, none of which is cut.
+    """
+
+    reference: Reference
+    units: Mapping[str, int]
+
+    @property
+    def outputs(self) -> Outputs:
+        """The answers."""
+        return self.reference.outputs
+
+
+def _known(runner: CaseRunner, case: str) -> _Known:
+    """The answers on a case: whole, unless each value is judged by itself."""
+    stored, rules = runner.stored(case), runner.rules
+    if rules is None:
+        return _Known(stored, {})
+    units = {
+        name: lcm(array.itemsize, *(one.item or array.itemsize for one in rules[name]))
+        for name, array in stored.outputs.items()
+    }
+    some = {name: _some(array, units[name]) for name, array in stored.outputs.items()}
+    if all(some[name] is array for name, array in stored.outputs.items()):
+        return _Known(stored, {})
+    return _Known(runner.target.oracle.reference([some]), units)
+
+
+def _some(array: Array, unit: int) -> Array:
+    """Parts from all over an array, or all of a small one.
+
+    Args:
+        unit: bytes of an item.
+    """
+    each = _SLAB // unit * unit // array.itemsize
+    if not each or array.size <= _SLABS * each:
+        return array
+    items = array.nbytes // unit
+    step = unit // array.itemsize
+    last = items - each // step
+    begins = [round(i * last / (_SLABS - 1)) * step for i in range(_SLABS)]
+    return np.concatenate([array[begin : begin + each] for begin in begins])
 
 
 def leave_out(runner: CaseRunner, request: LeaveOut) -> bool:
@@ -108,11 +162,12 @@ def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:
     unseen: list[Unseen] = []
     constant: dict[str, str] = {}
     undefined: dict[str, dict[str, int]] = {}
+    known = {case: _known(runner, case) for case in request.cases}
     for buffer in runner.target.buffers:
         if not buffer.role.judged:
             continue
         rights = {case: runner.stored(case).outputs[buffer.name] for case in request.cases}
-        unseen += _unseen(runner, buffer, rights)
+        unseen += _unseen(runner, buffer, known)
         if (value := _only_value(rights)) is not None:
             constant[buffer.name] = str(value)
         nans = {case: _written_nans(buffer, right) for case, right in rights.items()}
@@ -121,17 +176,17 @@ def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:
     return Spoilt(tuple(unseen), constant, undefined)
 
 
-def _unseen(runner: CaseRunner, buffer: Buffer, rights: Mapping[str, Array]) -> list[Unseen]:
+def _unseen(runner: CaseRunner, buffer: Buffer, known: Mapping[str, _Known]) -> list[Unseen]:
     """For each filling the largest part of the buffer's values that is accepted, if any is."""
     fillings: dict[str, dict[str, Array]] = {}
-    for case, right in rights.items():
-        for words, values in _fillings(runner, buffer, case, right):
+    for case, one in known.items():
+        for words, values in _fillings(runner, buffer, case, one):
             fillings.setdefault(words, {})[case] = values
     found = []
     for words, wrongs in fillings.items():
-        if len(wrongs) < len(rights):
+        if len(wrongs) < len(known):
             continue
-        part = _largest_part(runner, buffer.name, rights, wrongs)
+        part = _largest_part(runner, buffer.name, known, wrongs)
         if part is not None:
             found.append(Unseen(buffer.name, words, part.words, part.share))
         if words == FAR_OFF and part is _ALL:
@@ -140,16 +195,16 @@ def _unseen(runner: CaseRunner, buffer: Buffer, rights: Mapping[str, Array]) -> 
 
 
 def _largest_part(
-    runner: CaseRunner, name: str, rights: Mapping[str, Array], wrongs: Mapping[str, Array]
+    runner: CaseRunner, name: str, known: Mapping[str, _Known], wrongs: Mapping[str, Array]
 ) -> _Part | None:
     """The largest part of the values that may be wrong; None where none may. Where a small part is
     seen, larger ones are taken to be."""
-    if _accepted(runner, name, rights, wrongs, _ALL):
+    if _accepted(runner, name, known, wrongs, _ALL):
         return _ALL
     largest = None
     for parts in (_SPREAD, _LAST):
         for part in parts:
-            if not _accepted(runner, name, rights, wrongs, part):
+            if not _accepted(runner, name, known, wrongs, part):
                 break
             if largest is None or part.share > largest.share:
                 largest = part
@@ -159,33 +214,39 @@ def _largest_part(
 def _accepted(
     runner: CaseRunner,
     name: str,
-    rights: Mapping[str, Array],
+    known: Mapping[str, _Known],
     wrongs: Mapping[str, Array],
     part: _Part,
 ) -> bool:
     """Whether the oracle accepts on all cases that a part of the values is replaced, and on some
     case that changes something."""
     changed = False
-    for case, right in rights.items():
+    for case, one in known.items():
+        right = one.outputs[name]
         at = part.of(right.size)
         if right[at].tobytes() == wrongs[case][at].tobytes():
             continue
         changed = True
         spoilt = right.copy()
         spoilt[at] = wrongs[case][at]
-        stored = runner.stored(case)
-        outputs = {**stored.outputs, name: spoilt}
-        if runner.target.oracle.penalty(runner.cases[case].values, outputs, stored):
+        outputs = {**one.outputs, name: spoilt}
+        if runner.target.oracle.penalty(runner.cases[case].values, outputs, one.reference):
             return False
     return changed
 
 
 def _fillings(
-    runner: CaseRunner, buffer: Buffer, case: str, right: Array
+    runner: CaseRunner, buffer: Buffer, case: str, known: _Known
 ) -> Iterator[tuple[str, Array]]:
     """What may stand in the place of right values, in words."""
+    right, size = known.outputs[buffer.name], runner.stored(case).outputs[buffer.name].size
     yield FAR_OFF, _far_off(right)
-    given = runner.cases[case].buffers
+    unit = known.units.get(buffer.name)
+    given = {
+        name: array if unit is None else _some(array, unit)
+        for name, array in runner.cases[case].buffers.items()
+        if array.size == size
+    }
     if buffer.role is BufferRole.INOUT:
         yield "as before the launch", given[buffer.name]
     else:
@@ -194,7 +255,7 @@ def _fillings(
     yield "zero", np.zeros_like(right)
     for other in runner.target.buffers:
         same = other.role is BufferRole.INPUT and other.dtype == right.dtype
-        if same and given[other.name].size == right.size:
+        if same and other.name in given:
             yield f"those of the input {other.name}", given[other.name]
     if right.dtype.kind == "f" and np.isfinite(right).any():
         mean = right[np.isfinite(right)].mean(dtype=np.float64)

@@ -30,16 +30,22 @@ def test_one_that_is_quiet_enough_is_used_beside_one_that_is_quieter() -> None:
 class Scripted:
     """Workers of one device that answer, of each copy, with what it is to differ by in turn."""
 
-    def __init__(self, *differences: list[float]) -> None:
+    def __init__(self, *differences: list[float], seconds: float = 0.001) -> None:
+        self.seconds = seconds
         self.devices = {0: None}
         self.asked: list[int] = []
+        self.pairs: list[int] = []
         self._turns: list[Iterator[float]] = [iter(some) for some in differences]
 
     def each(self, request: Measure) -> dict[int, Measurement]:
         ident = request.variant.binary.ident
         self.asked.append(ident)
+        self.pairs.append(request.sampling.most)
         off = next(self._turns[ident])
-        samples = tuple(Sample("c", 1.0 + off * (-1) ** at, 1.0) for at in range(25))
+        samples = tuple(
+            Sample("c", self.seconds * (1 + off * (-1) ** at), self.seconds)
+            for at in range(request.sampling.most)
+        )
         return {0: Measurement(ident, Survival.NORMAL, 0.0, "", samples, 0.0, 0.0)}
 
 
@@ -47,18 +53,25 @@ def timed(pool: Scripted, copies: int) -> list[float]:
     """How far each copy that finds the noise floor is off."""
     programs = [Program(Binary(at, Path("none"), None), {}, ("c",)) for at in range(copies)]
     (one,) = time_copies(cast(Any, None), cast(Any, pool), programs, programs[0])
-    return [round(abs(copy.samples[0].variant - 1), 6) for copy in one.found]
+    return [round(abs(copy.samples[0].variant / pool.seconds - 1), 6) for copy in one.found]
 
 
 def test_a_copy_that_was_disturbed_is_timed_again_by_itself() -> None:
     loud = 3 * NOISY
-    pool = Scripted([0.001], [loud, loud, 0.002], [0.003], [0.0])
+    pool = Scripted([0.5, 0.001], [loud, loud, 0.002], [0.003], [0.0])
     assert timed(pool, 4) == [0.001, 0.002, 0.003]
-    assert pool.asked == [0, 1, 2, 3, 1, 1]
+    assert pool.asked == [0, 0, 1, 2, 3, 1, 1]  # the first time to see how long one takes
 
 
 def test_of_one_that_is_never_quiet_the_quietest_counts() -> None:
     differences = [NOISY * factor for factor in (5, 3, 4, 6, 7)]
-    pool = Scripted([0.001], differences, [0.0])
+    pool = Scripted([0.5, 0.001], differences, [0.0])
     assert timed(pool, 3) == [0.001, round(3 * NOISY, 6)]
-    assert pool.asked == [0, 1, 2, *[1] * (ATTEMPTS - 1)]
+    assert pool.asked == [0, 0, 1, 2, *[1] * (ATTEMPTS - 1)]
+
+
+def test_a_slow_reference_is_timed_in_fewer_pairs() -> None:
+    for seconds, pairs in {0.001: 25, 0.05: 15, 0.3: 6}.items():
+        pool = Scripted([0.0, 0.0], [0.0], [0.0], seconds=seconds)
+        timed(pool, 3)
+        assert pool.pairs == [1, pairs, pairs, pairs]

@@ -64,7 +64,7 @@ class Allowed:
         return bool(np.count_nonzero(~near) >= _SEEN * len(near))
 
     def tells_most(self, cases: Sequence[Sequence[Differing]]) -> bool:
-        """Whether that is so in at least half of the launches.
+        """Tell whether that is so in at least half of the launches.
 
         Args:
             cases: of each launch how its answer differs from each of what it got.

@@ -54,7 +54,7 @@ class Piece:
         return self._part(self.memory.after if after else self.memory.before, dtype)
 
     def again(self, dtype: str) -> list[NDArray[Any]]:
-        """What it held each time after the launch was made again with what it got."""
+        """Read it as it was each time after the launch was made again with what it got."""
         return [self._part(file, dtype) for file in self.memory.again]
 
     def _part(self, file: Path, dtype: str) -> NDArray[Any]:

@@ -87,7 +87,7 @@ class Memory:
         return self.before != self.after
 
     def read(self, file: Path) -> NDArray[np.uint8]:
-        """What a file of it holds; what is looked at is read."""
+        """Map a file of it: only what is looked at is read."""
         return np.memmap(file, np.uint8, "r") if self.size else np.empty(0, np.uint8)
 
 
@@ -186,7 +186,7 @@ class Recording:
 
     @property
     def was_ended(self) -> bool:
-        """Whether its time was up before it had come to its end."""
+        """Tell whether its time was up before it had come to its end."""
         return (self.folder / "ended").exists()
 
     @property

@@ -78,7 +78,7 @@ class Application:
         return None if found is None else Path(found)
 
     def run(self, plan: Plan, folder: Path, *, quiet: bool) -> tuple[list[Recording], int]:
-        """What its processes launch, and its exit status: 0 where it was ended.
+        """Run it; the launches of its processes, and its exit status: 0 where it was ended.
 
         Args:
             folder: where that is written; must not exist yet.

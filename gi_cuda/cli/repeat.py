@@ -36,7 +36,7 @@ OPTIONS = "options.json"
 """The file beside the runs that says with which options they were made, from the first run on."""
 
 _OWN = ("target", "run", "seed", "force", "others")
-"""What ``repeat`` gives to ``evolve`` itself."""
+"""Options that ``repeat`` itself gives to ``evolve``."""
 
 MOST = 1000
 """Seeds at most."""

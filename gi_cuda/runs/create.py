@@ -152,10 +152,11 @@ def _shared(
 
 
 _SAME: Final = ("target_hash", "grammar_hash", "backend", "edits", "level", "device", "versions")
-"""What a baseline depends on, besides the devices and the measurements at a time."""
+"""Versions and options that a baseline depends on, besides the devices and the measurements at a
+time."""
 
 _GIVEN: Final = ("baseline", "untested", "prepared")
-"""What a run has of another one whose baseline it takes."""
+"""Attributes of another run's plan that a run takes with its baseline."""
 
 
 def _on(tools: Tools, plan: Plan) -> Plan:

@@ -34,7 +34,8 @@ class Given:
 
 
 def _is_uniform(array: NDArray[Any]) -> bool:
-    """Whether all values of an array are the same; of most it is seen early that they are not."""
+    """Tell whether all values of an array are the same; of most it is seen early that they are
+    not."""
     return bool((array[:_SMALL] == array[0]).all() and (array == array[0]).all())
 
 

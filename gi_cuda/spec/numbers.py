@@ -105,12 +105,12 @@ class NumberType:
 
     @property
     def real(self) -> bool:
-        """Whether these are real numbers, of which there is NaN."""
+        """Tell whether these are real numbers, of which there is NaN."""
         return self.small is not None or self.dtype.kind == "f"
 
 
 def in_memory(values: NDArray[Any], kind: NumberType) -> NDArray[Any]:
-    """What an oracle sees of numbers of that type, as it lies in memory; one NaN is as good as
+    """Numbers of that type as an oracle sees them, put as they lie in memory; one NaN is as good as
     another."""
     small = kind.small
     if small is None:

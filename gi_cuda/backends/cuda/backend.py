@@ -192,7 +192,7 @@ def nvcc_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: s
 
 
 def _compiles(compiler: NvccCompiler, subject: Subject) -> bool:
-    """Whether the reference compiles; for the same text that is found out once."""
+    """Tell whether the reference compiles; for the same text that is found out once."""
     macros = subject.macros(subject.standard)
     reference = Variant(0, subject.reference, macros, subject.options(subject.standard))
     told = [*compiler.command(), compiler.front, reference.text, *sorted(macros.items())]

@@ -354,7 +354,7 @@ class HostDevice:
         }
 
     def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
-        """Whether the launches wrote what is expected, or what is as good."""
+        """Tell whether the launches wrote what is expected, or what is as good."""
         return all(
             array.nbytes == expected[name].nbytes
             and (

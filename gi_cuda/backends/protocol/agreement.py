@@ -56,6 +56,6 @@ def _numbers(kind: NumberType) -> tuple[int, tuple[int, int, int, int]]:
 
 
 def same_bytes(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether two arrays of one size hold the same bytes: eight at a time take an eighth."""
+    """Compare two arrays of one size, byte for byte: eight at a time take an eighth."""
     unit = np.uint8 if one.nbytes % 8 else np.uint64
     return np.array_equal(one.view(unit), other.view(unit))

@@ -231,8 +231,8 @@ class Device(Protocol):
         """What the launches wrote."""
 
     def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
-        """Whether the launches are known to have written what is expected, or what is as good: see
-        :class:`TimedRun`."""
+        """Tell whether the launches are known to have written what is expected, or what is as good:
+        see :class:`TimedRun`."""
 
     def damaged(self, plan: CasePlan) -> list[str]:
         """What was written to and must not be: read-only inputs, memory around buffers.

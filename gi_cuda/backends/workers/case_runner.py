@@ -290,7 +290,7 @@ class CaseRunner:
         return damage or self.judge_answers(case_plan)
 
     def judge_answers(self, case_plan: CasePlan) -> Judgement:
-        """What the oracle says of the answers of the launches that just ran."""
+        """Judge the answers of the launches that just ran."""
         expected = self.recorded(case_plan.case, case_plan.draw)
         if self.device.agrees(case_plan, expected, self.rules):
             return Judgement(0.0)

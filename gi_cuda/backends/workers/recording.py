@@ -55,8 +55,8 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
 
 
 def try_schedule(runner: CaseRunner, request: TrySchedule) -> bool | None:
-    """Whether the reference's answers are right under a schedule; judged by the oracle, as sums may
-    be rounded otherwise."""
+    """Tell whether the reference's answers are right under a schedule: the oracle judges, as sums
+    may be rounded otherwise."""
     loaded = runner.device.load(request.reference.binary)
     scheduled = runner.device.scheduled(request.schedule, request.natural)
     with runner.device.turn(), scheduled as possible:

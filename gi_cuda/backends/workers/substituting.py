@@ -86,13 +86,13 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
 
 
 def _near(runner: CaseRunner) -> Rules | None:
-    """What is as good as the reference's answers with something else; None where the oracle has to
+    """Rules for answers beside the reference's with something else; None where the oracle has to
     be asked."""
     return runner.target.oracle.wider(_WIDER).rules(runner.types)
 
 
 def _finite(runner: CaseRunner) -> Rules:
-    """What is as good where only overflows matter."""
+    """Rules by which all but an overflow is good."""
     return {
         name: (ValueRule(Allowed.FINITE, kind),) if kind.dtype.kind == "f" else ()
         for name, kind in runner.types.items()
@@ -263,7 +263,7 @@ def _answers(
     contents: Mapping[str, NDArray[Any]] = MappingProxyType({}),
     right: _Right | None = None,
 ) -> _Answers:
-    """What a program answers on a case, where some buffers hold something else.
+    """Answers of a program on a case, where some buffers hold something else.
 
     Args:
         right: what need not be told.

@@ -33,7 +33,7 @@ def check_free(folder: Path, option: str = "--output") -> None:
 
 
 Content = str | NDArray[Any]
-"""What a file holds: a text, or an array in numpy's format."""
+"""The content of a file: a text, or an array in numpy's format."""
 
 
 def write_file(path: Path, content: Content) -> None:

@@ -90,7 +90,7 @@ class OutputCheck(Table, ABC):
         return self
 
     def rules(self, types: Mapping[str, NumberType]) -> Rules | None:
-        """What it allows of each value beside that of the first reference run, for each buffer
+        """Rules for each value beside that of the first reference run, for each buffer
         that it judges; None where it is not values one by one that it looks at.
 
         Args:

@@ -66,7 +66,7 @@ class Oracle:
         return replace(self, checks=tuple(check.wider(times) for check in self.checks))
 
     def rules(self, types: Mapping[str, NumberType]) -> Rules | None:
-        """What is allowed of each value beside that of the first reference run: where all values
+        """Rules for each value beside that of the first reference run: where all values
         are so, outputs are acceptable. None where a check does not look at values one by one.
 
         Args:

@@ -1,4 +1,4 @@
-"""What an oracle allows of each value of an output, where it says that of values one by one.
+"""Rules of an oracle for each value of an output, where it judges values one by one.
 
 A device can then look at answers where they lie. What it finds right is right by
 :mod:`gi_cuda.spec.oracles.compare`, whose formulas ``protocol/agreement.hpp`` has; of all else the
@@ -16,7 +16,8 @@ from gi_cuda.spec.numbers import NumberType
 
 
 class Allowed(IntEnum):
-    """What a value may be that has not the bits of the reference's; as ``agreement.hpp`` has it."""
+    """Values that are good though they have not the bits of the reference's, as ``agreement.hpp``
+    counts them."""
 
     NEAR = 1
     """``|a - r| <= absolute + relative * |r|`` for the reference's finite r, or NaN as r is."""
@@ -33,7 +34,7 @@ class Allowed(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """What is allowed of some values of an output.
+    """A rule for some values of an output.
 
     Attributes:
         type: of the values.

@@ -53,7 +53,7 @@ class Tolerance(ValueCheck):
         return dict.fromkeys(names, members)
 
     def _rule(self, kind: NumberType) -> ValueRule:
-        """What is allowed of numbers of a type; see :meth:`wrong`."""
+        """A rule for numbers of a type; see :meth:`wrong`."""
         if self.item and kind.small is None and kind.dtype.kind in "iu":
             return ValueRule(Allowed.UNDEFINED, kind)
         return ValueRule(Allowed.NEAR, kind, self.absolute, self.relative)

@@ -331,7 +331,7 @@ class CudaDevice(Solid):
         return self._told(plan, judged, self._memory.download([region for _, region in judged]))
 
     def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
-        """Whether the launches are known to have written what is expected, or what is as good."""
+        """Tell whether the launches are known to have written what is expected or as good."""
         self._answers.forget_old()
         checks = self._checks(plan, self._judged(plan, self._known), expected, rules)
         return checks is not None and not self._memory.failing(checks)

@@ -200,7 +200,7 @@ class Memory:
         return self._context.allocate(name, max(16, array.nbytes))
 
     def has_room(self, size: int) -> bool:
-        """Whether so many bytes are free."""
+        """Tell whether so many bytes are free."""
         free, _ = self._drv.mem_get_info()
         return bool(size <= free)
 

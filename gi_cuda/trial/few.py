@@ -16,9 +16,9 @@ from gi_cuda.init.kernel.sizes import bare, bracketed
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial.changes import with_buffer
 from gi_cuda.trial.facts import on_host, plan
-from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
+from gi_cuda.trial.search import PATIENCE, Attempt, Outcome, Substitutes
 from gi_cuda.trial.tight import may_lead
-from gi_cuda.trial.troubles import Bearable, Beside, borne_with
+from gi_cuda.trial.troubles import Bearable, Beside
 
 _MOST = 6
 """Buffers that are looked at."""
@@ -35,7 +35,7 @@ def with_few_items(outcome: Outcome, attempt: Attempt, until: float) -> Outcome:
     """
     proposal = outcome.proposal
     names = _written(proposal) if outcome.passes and _sizes_differ(proposal) else ()
-    borne: tuple[type, ...] | None = None
+    substitutes = Substitutes(proposal, attempt)
     for name in names[:_MOST]:
         if time.monotonic() >= until:
             break
@@ -43,10 +43,7 @@ def with_few_items(outcome: Outcome, attempt: Attempt, until: float) -> Outcome:
         if items is None:
             continue
         tried = _with_items(proposal, name, items)
-        trouble = attempt(tried, PATIENCE)
-        if isinstance(trouble, Bearable) and borne is None:
-            borne = borne_with(attempt(proposal, PATIENCE))
-        if trouble is None or isinstance(trouble, borne or ()):
+        if substitutes.trouble(tried) is None:
             proposal = tried
     return replace(outcome, proposal=proposal)
 

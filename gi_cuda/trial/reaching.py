@@ -20,8 +20,7 @@ from gi_cuda.trial.changes import Mend, multiplied, resized, whole, with_buffer
 from gi_cuda.trial.facts import is_handy
 from gi_cuda.trial.grids import fewer_blocks
 from gi_cuda.trial.reach import Reach
-from gi_cuda.trial.search import Attempt, Outcome
-from gi_cuda.trial.troubles import borne_with
+from gi_cuda.trial.search import Attempt, Outcome, Substitutes
 
 PATIENCE = 0.02
 """Seconds a case may take so that more is reached."""
@@ -65,7 +64,7 @@ def with_more_reached(
     if best is None:
         return outcome
     done, tried, idle = list(outcome.done), [proposal], 0
-    borne: tuple[type, ...] | None = None
+    substitutes = Substitutes(proposal, attempt, PATIENCE)
     waiting = _variations(proposal, best)
     most = max(_MOST_IDLE, _MOST_EACH * (len(proposal.scalars) + len(proposal.buffers)))
     while not best.complete and idle < most and time.monotonic() < until:
@@ -78,10 +77,7 @@ def with_more_reached(
         found = reach(mend.proposal)
         if found is None or found.places <= best.places:
             continue
-        # How good it was is asked only where there is something to compare.
-        borne = borne_with(attempt(proposal, PATIENCE)) if borne is None else borne
-        trouble = attempt(mend.proposal, PATIENCE)
-        if trouble is None or isinstance(trouble, borne):
+        if substitutes.trouble(mend.proposal) is None:
             proposal, best = mend.proposal, found
             done.append(mend.said)
             waiting, idle = _variations(proposal, best), 0

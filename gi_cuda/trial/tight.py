@@ -19,8 +19,8 @@ from gi_cuda.init.kernel.access import Access
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial.changes import with_buffer
 from gi_cuda.trial.facts import names, on_host
-from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable, Beside, Died, borne_with
+from gi_cuda.trial.search import Attempt, Outcome, Substitutes
+from gi_cuda.trial.troubles import Beside, Died
 
 _TRIES = 6
 _MOST_COUNTS = 4
@@ -41,7 +41,7 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
     loose = _loose(outcome.proposal) if outcome.passes else ()
     if not loose:
         return outcome
-    borne: tuple[type, ...] | None = None
+    substitutes = Substitutes(outcome.proposal, attempt)
     choices: _Choices = dict.fromkeys(loose, _products(outcome.proposal))
     for _ in range(_TRIES):
         if time.monotonic() >= until:
@@ -49,10 +49,8 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
         tried = outcome.proposal
         for name, sizes in choices.items():
             tried = _sized(tried, name, sizes[0])
-        trouble = attempt(tried, PATIENCE)
-        if isinstance(trouble, Bearable) and borne is None:
-            borne = borne_with(attempt(outcome.proposal, PATIENCE))
-        if trouble is None or isinstance(trouble, borne or ()):
+        trouble = substitutes.trouble(tried)
+        if trouble is None:
             return replace(outcome, proposal=tried)
         if isinstance(trouble, Beside):
             further = {name: _enough(tried, trouble, name, some) for name, some in choices.items()}

@@ -52,7 +52,6 @@ class LaunchSite:
         passed: the text of what each parameter gets, as host code has it.
         allocated: bytes that the host code allocates for a parameter, as an expression.
         drawn: between which numbers the host code draws what a parameter points to.
-        note: what was found out about it, a line.
     """
 
     place: SourceLine
@@ -68,7 +67,6 @@ class LaunchSite:
     passed: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
     drawn: Mapping[str, Range] = field(default_factory=dict)
-    note: str = ""
 
 
 def launch_sites(

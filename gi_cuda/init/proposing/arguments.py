@@ -6,24 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.kernel.access import accesses
-from gi_cuda.init.kernel.array_rows import counted_rows, filled_rows
-from gi_cuda.init.kernel.meanings import are_flags, are_offsets, are_sorted
+from gi_cuda.init.kernel.meanings import are_offsets
 from gi_cuda.init.kernel.places import leads_into
-from gi_cuda.init.proposing.buffers import (
-    COUNTS,
-    FLAGS,
-    OFFSETS,
-    SORTED,
-    Fill,
-    ProposedBuffer,
-    of_pointer,
-)
+from gi_cuda.init.proposing.buffers import OFFSETS, ProposedBuffer, of_pointer
 from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct, pointed, take_apart
 from gi_cuda.init.proposing.shapes import declared_shape, is_polymorphic, opaque
 from gi_cuda.init.proposing.texture_setup import set_up
@@ -145,35 +135,18 @@ class _Reader:
         code, definition = self._source.code, self._source.kernel.definition
         access = accesses(code, definition, name)
         buffer = of_pointer(name, element, access, argument.text, const=argument.const)
-        if buffer.is_whole and buffer.role == "input":
-            if element.bytes >= _PLACE and are_offsets(code, definition, name):
-                buffer = buffer.with_data(
-                    OFFSETS, "rising: where one row ends, the next one begins"
-                )
-            elif element.bytes >= _PLACE and are_sorted(code, definition, name):
-                buffer = buffer.with_data(SORTED, "sorted: it is searched by halves")
-            elif are_flags(code, definition, name):
-                buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
-            elif counted_rows(code, definition, name) is not None:
-                buffer = buffer.with_data(COUNTS, "how many rows of others each has")
-            elif (length := filled_rows(code, definition, name)) is not None:
-                most = min(COUNTS.high - 1, self._number(length) or COUNTS.high)
-                buffer = buffer.with_data(Fill(0, most + 1), "how much of its row each has")
-            elif element.bytes >= _PLACE:
+        led = None
+        if buffer.role == "input" and buffer.is_whole and element.bytes >= _PLACE:
+            if are_offsets(code, definition, name):
+                note = "rising: where one row ends, the next one begins"
+                buffer = buffer.with_data(OFFSETS, note)
+            else:
                 led = leads_into(code, definition, name, self._pointers)
-                buffer = buffer if led is None else buffer.leading_into(led)
-        elif _is_whole_vector(element) and buffer.role == "input":
+        elif buffer.role == "input" and _is_whole_vector(element):
             # Of the corners of a triangle all are places in one array.
             led = leads_into(code, definition, name, self._pointers)
-            led = None if led is None else led._replace(once=False, within=(), others=None)
-            buffer = buffer if led is None else buffer.leading_into(led)
-        self.buffers.append(buffer)
-
-    def _number(self, text: str) -> int | None:
-        """A number of the source, or what host code passes for it."""
-        known = constant(self._source.code, text)
-        passed = None if self._use is None else self._use.values.get(text)
-        return passed if known is None and isinstance(passed, int) else known
+            led = None if led is None else led._replace(once=False, within=())
+        self.buffers.append(buffer if led is None else buffer.leading_into(led))
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:
         """Take a parameter of which the compiler knows the type; False where no target can."""

@@ -139,8 +139,7 @@ def _launching(
             if (full.grid, full.block) != (use.grid, use.block):
                 named = f"grid = {_list(full.grid)}, block = {_list(full.block)}"
             shared = use.shared or _shared(source, use.block)
-            notes = (use.note,) if use.note else ()
-            return Launching(use.grid, use.block, shared, use.place, named, notes)
+            return Launching(use.grid, use.block, shared, use.place, named)
     for use, _ in found:
         if (read := _assumed(source, use, usable, sizes)) is not None:
             return read

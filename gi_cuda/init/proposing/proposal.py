@@ -23,9 +23,7 @@ from gi_cuda.init.proposing.cases import Second, second_of
 from gi_cuda.init.proposing.data import Launches, data_of, known_sizes, words_of
 from gi_cuda.init.proposing.geometry import Launching, launching, with_room
 from gi_cuda.init.proposing.instances import instance_of
-from gi_cuda.init.proposing.member_counts import with_member_counts
 from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct
-from gi_cuda.init.proposing.pointed_counts import with_pointed_counts
 from gi_cuda.init.proposing.symbol_counts import as_sizes, counting_symbols
 from gi_cuda.init.proposing.variables import variables
 from gi_cuda.init.source.headers import Headers
@@ -154,15 +152,7 @@ def propose(
         headers=source.headers,
         compilation=replace(compilation, define=define),
         parameters=parameters,
-        buffers=with_member_counts(
-            _all(
-                source,
-                with_pointed_counts(source, data.buffers, data.extents),
-                as_sizes(symbols, counts, data.extents),
-            ),
-            data.extents,
-            source.texts,
-        ),
+        buffers=_all(source, data.buffers, as_sizes(symbols, counts, data.extents)),
         scalars=data.scalars,
         structs=given.structs,
         arguments=given.names,

@@ -52,9 +52,9 @@ def as_sizes(
     found = []
     for one in symbols:
         if one.name in sizes:
-            one = replace(one, name=_free(one.name, taken), known=(("", one.name),))
+            one = replace(one, name=_free(one.name, taken), holds=one.name)
         elif len(counting) == len(sizes) == 1 and _plain(one) in counting:
-            one = replace(one, known=(("", sizes[0]),))
+            one = replace(one, holds=sizes[0])
         found.append(one)
     return tuple(found)
 

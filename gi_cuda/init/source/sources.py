@@ -23,7 +23,6 @@ from gi_cuda.grammar import (
 )
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import (
-    Argument,
     CudaFile,
     KernelSource,
     choose_kernel,
@@ -37,12 +36,9 @@ from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.build.repository import repository_of
-from gi_cuda.init.host.blocks import in_items
 from gi_cuda.init.host.host import HostCode, KnownNames
 from gi_cuda.init.host.host_files import find_hosts
 from gi_cuda.init.host.launching import LaunchSite, launch_sites
-from gi_cuda.init.kernel.access import is_compared
-from gi_cuda.init.kernel.count_names import is_count_name
 from gi_cuda.init.kernel.sizes import constants
 from gi_cuda.init.source.conditions import without_dead_code
 from gi_cuda.init.source.headers import Headers, find_headers
@@ -121,13 +117,7 @@ class Chosen:
         """
         known = KnownNames(kept=kept, own=own, members=members, symbols=symbols)
         found = (launch_sites(host, self.kernel, self.types, known) for host in self.hosts)
-        counts = [one.name for one in self.kernel.arguments if self._counts(one)]
-        return [in_items(site, counts, self.texts) for sites in found for site in sites]
-
-    def _counts(self, argument: Argument) -> bool:
-        """Whether a parameter may say how much data there is."""
-        compared = is_compared(self.code, self.kernel.definition, argument.name)
-        return not argument.pointers and is_count_name(argument.name, compared=compared)
+        return [site for sites in found for site in sites]
 
 
 def choose(

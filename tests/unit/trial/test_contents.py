@@ -9,7 +9,7 @@ import pytest
 
 from gi_cuda.backends.protocol.requests import STATIC_SHARED
 from gi_cuda.backends.protocol.undefined import UNDEFINED
-from gi_cuda.init.proposing.buffers import FLAGS, OFFSETS, Fill
+from gi_cuda.init.proposing.buffers import OFFSETS, Fill
 from gi_cuda.results.measurement import Survival
 from gi_cuda.trial.mends import mends
 from gi_cuda.trial.troubles import (
@@ -284,7 +284,9 @@ def test_data_that_show_too_little_are_replaced(name: str) -> None:
 
 def test_flags_keep_their_meaning_where_numbers_get_wider() -> None:
     """Types without such numbers keep theirs as well."""
-    before = proposal(N, buffer("flags", kind="int32", fill=FLAGS), buffer("c", kind="int8"), B)
+    before = proposal(
+        N, buffer("flags", kind="int32", fill=Fill(0, 2)), buffer("c", kind="int8"), B
+    )
     wider = next(mends(before, Blind()))
     assert changes(before, wider.proposal) == {"flags.fill": Fill(1, 1000)}
 

@@ -6,7 +6,7 @@ import pytest
 
 from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, Beyond
-from gi_cuda.init.proposing.buffers import FLAGS, Fill
+from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.mends import mends
 from gi_cuda.trial.troubles import Beside
@@ -149,7 +149,10 @@ OTHERS = {
     ),
     "numbers that are as small already stay": Row(
         proposal(
-            N, buffer("flags", kind="int32", elements="n", fill=FLAGS), buffer("a", elements="n"), B
+            N,
+            buffer("flags", kind="int32", elements="n", fill=Fill(0, 2)),
+            buffer("a", elements="n"),
+            B,
         ),
         beside(a=4 * 20000),
         [

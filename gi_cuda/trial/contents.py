@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,10 +13,9 @@ from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.proposing.consistent import is_pitch_name
 from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
-from gi_cuda.trial.facts import JUDGED, plan
-from gi_cuda.trial.resizing import block_as_in_source, fewer_threads, other_block
-from gi_cuda.trial.surfaces import with_texels
-from gi_cuda.trial.troubles import Beside, Died, Roles, Varying
+from gi_cuda.trial.facts import plan
+from gi_cuda.trial.resizing import fewer_threads, other_block
+from gi_cuda.trial.troubles import Beside, Died, Roles
 
 _ZEROS = Fill(0, 1)
 _INDICES = Fill(0, 16)
@@ -28,17 +26,12 @@ _ROWS = (128, 1024)
 _LEVELS = (10.0, 0.0)
 """Real scalars that are tried: what is compared with them may be on one side of 0.5."""
 
-_MARGIN = 16
-"""How far from the first item a kernel may begin: no less than most stencils reach."""
-
 _WHOLE = 128
 """Of which whole sizes are multiples."""
 
 
 def in_their_roles(proposal: Proposal, trouble: Roles) -> Iterator[Mend]:
     """What is written is judged; what is not, or with NaN alone, holds what the case gives."""
-    if trouble.unwritten and (as_in_source := block_as_in_source(proposal)) is not None:
-        yield as_in_source
     found = proposal
     for buffer in proposal.buffers:
         if buffer.name in trouble.written and buffer.texture is None:
@@ -58,35 +51,6 @@ def measured(proposal: Proposal, sizes: Mapping[str, float]) -> Proposal:
         if buffer.name in sizes:
             proposal = with_buffer(proposal, replace(buffer, magnitude=sizes[buffer.name]))
     return proposal
-
-
-def judged(proposal: Proposal) -> Iterator[Mend]:
-    """Whatever may be written is looked at."""
-    found = proposal
-    for buffer in proposal.buffers:
-        fixed = buffer.texture is not None or "const" in buffer.shown.split()
-        if not fixed and "__constant__" not in buffer.shown:
-            note = "it may be written in a way that was not understood"
-            found = with_buffer(found, _as(buffer, "inout", note))
-    if found != proposal:
-        yield Mend(found, "all that may be written is looked at")
-
-
-def steady(proposal: Proposal, trouble: Varying) -> Iterator[Mend]:
-    """What differs from run to run is not looked at, if anything else is."""
-    if (other := other_block(proposal)) is not None:
-        yield other
-    left = [b for b in proposal.buffers if b.role in JUDGED and b.name not in trouble.names]
-    found = proposal
-    for buffer in proposal.buffers:
-        if buffer.name in trouble.names:
-            note = "not judged: it differs from run to run"
-            role = "scratch" if buffer.role == "output" and buffer.symbol is None else ""
-            if not role:
-                return
-            found = with_buffer(found, _as(buffer, role, note))
-    if left and found != proposal:
-        yield Mend(found, f"{', '.join(sorted(trouble.names))} not judged")
 
 
 def _as(buffer: ProposedBuffer, role: str, note: str) -> ProposedBuffer:
@@ -131,19 +95,13 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
     if f"'{STATIC_SHARED}" in trouble.message:
         # That the launch which was found is this kernel's is less sure than what it has room for.
         yield from fewer_threads(proposal)
-    if "beyond the surface" in trouble.message:
-        yield from with_texels(proposal)
     if (other := other_block(proposal)) is not None:
         yield other
     narrow: list[Callable[[Proposal], Mend]] = [_few_bytes, _narrow_unknown, _narrow]
     kinds = [_given, *narrow, _whole_sizes, _small, _lone]
     if "which is in no buffer" in trouble.message:
-        # Where no data may be indices, it is scalars that are.
-        first = [] if any(map(_whole_numbers, proposal.buffers)) else [_apart_from_borders]
-        kinds = [_given, *first, _small, *narrow, _whole_sizes, _lone, _apart_from_borders]
-    if trouble.signal == signal.SIGFPE:
-        kinds = [_from_one, _scalars_of_one, *kinds]
-    elif trouble.signal is None:
+        kinds = [_given, _small, *narrow, _whole_sizes, _lone]
+    if trouble.signal is None:
         kinds = [_whole_sizes, *kinds]
     for kind in kinds:
         mend = kind(proposal)
@@ -228,16 +186,6 @@ def _narrow(proposal: Proposal) -> Mend:
     return Mend(_filled(proposal, _whole_numbers, Fill(0, 2), note), "whole numbers of 0 and 1")
 
 
-def _from_one(proposal: Proposal) -> Mend:
-    note = "none is 0, as something may be divided by them"
-    return Mend(_filled(proposal, _whole_numbers, Fill(1, MOST), note), "whole numbers from 1 on")
-
-
-def _scalars_of_one(proposal: Proposal) -> Mend:
-    note = "not 0, as something may be divided by it"
-    return Mend(with_scalars(proposal, lambda s: int(s.value) or 1, note), "scalars from 1 on")
-
-
 def _whole_sizes(proposal: Proposal) -> Mend:
     note = "a multiple of what blocks are made of"
     return Mend(
@@ -256,28 +204,6 @@ def _lone(proposal: Proposal) -> Mend:
     return Mend(
         with_scalars(proposal, lambda s: min(int(s.value), 1), note), "scalars of at most 1"
     )
-
-
-def _apart_from_borders(proposal: Proposal) -> Mend:
-    """What says where to begin may be so small that neighbours lie in front of the first item."""
-    free, note = guessed(proposal), "larger, as launches failed with another value"
-
-    def larger(scalar: ProposedScalar) -> int:
-        return max(int(scalar.value), _MARGIN) if scalar.name in free else int(scalar.value)
-
-    return Mend(with_scalars(proposal, larger, note), f"guessed scalars of at least {_MARGIN}")
-
-
-def defined(proposal: Proposal) -> Iterator[Mend]:
-    """With data that roots and logarithms are defined for, or a block that shared memory is for."""
-    if (as_in_source := block_as_in_source(proposal)) is not None:
-        yield as_in_source
-    note = "above zero, as there was nothing but NaN in the outputs before"
-    found = _filled(proposal, _real_numbers, Fill(1, 2), note)
-    if found != proposal:
-        yield Mend(found, "real numbers from 1 to 2")
-    if (other := other_block(proposal)) is not None:
-        yield other
 
 
 def apart(proposal: Proposal) -> Iterator[Mend]:

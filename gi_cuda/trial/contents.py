@@ -6,25 +6,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from gi_cuda.backends.protocol.requests import STATIC_SHARED, Beyond
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.proposing.consistent import is_pitch_name
 from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
-from gi_cuda.trial.facts import plan
-from gi_cuda.trial.resizing import fewer_threads, other_block
-from gi_cuda.trial.troubles import Beside, Died, Roles
+from gi_cuda.trial.resizing import other_block
+from gi_cuda.trial.troubles import Died, Roles
 
 _ZEROS = Fill(0, 1)
-_INDICES = Fill(0, 16)
 _GIVEN = ("input", "inout")
 _ROWS = (128, 1024)
 """Lengths of rows that are tried."""
-
-_LEVELS = (10.0, 0.0)
-"""Real scalars that are tried: what is compared with them may be on one side of 0.5."""
 
 _WHOLE = 128
 """Of which whole sizes are multiples."""
@@ -57,32 +51,9 @@ def _as(buffer: ProposedBuffer, role: str, note: str) -> ProposedBuffer:
     return replace(buffer, role=role, notes=replace(buffer.notes, role=note))
 
 
-def within(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
-    """With small indices, where others lead far beyond what the source says there is."""
-    if any(_is_far(proposal, case, name, one) for case, name, one in _beyond(trouble)):
-        note = "small, as they may be indices"
-        found = _filled(proposal, _whole_numbers, _INDICES, note)
-        if found != proposal:
-            yield Mend(found, f"whole numbers below {_INDICES.high}")
-
-
-def _beyond(trouble: Beside) -> Iterator[tuple[str, str, Beyond]]:
-    for case, seen in trouble.seen.items():
-        yield from ((case, name, one) for name, one in seen.items())
-
-
-def _is_far(proposal: Proposal, case: str, name: str, beyond: Beyond) -> bool:
-    """Whether a kernel goes as far beyond a buffer as that is long, which the source says."""
-    buffer = next((one for one in proposal.buffers if one.name == name), None)
-    if buffer is None or buffer.elements is None or buffer.grown:
-        return False
-    return beyond.least > plan(proposal, case).items[name] * buffer.element.bytes
-
-
 def nearer(proposal: Proposal) -> Iterator[Mend]:
     """With indices that may be smaller."""
-    unknown, every = _narrow_unknown(proposal), _narrow(proposal)
-    others = [_small(proposal), _few_bytes(proposal), unknown, every, _lone(proposal)]
+    others = [_small(proposal), _few_bytes(proposal), _narrow(proposal)]
     if (other := other_block(proposal)) is not None:
         others.insert(1, other)
     yield from (mend for mend in others if mend.proposal != proposal)
@@ -92,15 +63,11 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
     """Other contents and sizes, those first that are most likely to be it."""
     if UNDEFINED in trouble.message:
         return
-    if f"'{STATIC_SHARED}" in trouble.message:
-        # That the launch which was found is this kernel's is less sure than what it has room for.
-        yield from fewer_threads(proposal)
     if (other := other_block(proposal)) is not None:
         yield other
-    narrow: list[Callable[[Proposal], Mend]] = [_few_bytes, _narrow_unknown, _narrow]
-    kinds = [_given, *narrow, _whole_sizes, _small, _lone]
+    kinds = [_given, _few_bytes, _narrow, _whole_sizes, _small]
     if "which is in no buffer" in trouble.message:
-        kinds = [_given, _small, *narrow, _whole_sizes, _lone]
+        kinds = [_given, _small, _few_bytes, _narrow, _whole_sizes]
     if trouble.signal is None:
         kinds = [_whole_sizes, *kinds]
     for kind in kinds:
@@ -170,17 +137,6 @@ def _few_bytes(proposal: Proposal) -> Mend:
     return Mend(_filled(proposal, _bytes, Fill(0, MOST), note), f"bytes below {MOST}")
 
 
-def _narrow_unknown(proposal: Proposal) -> Mend:
-    """Small numbers where nothing says what they are for, if it is known of others."""
-
-    def unknown(buffer: ProposedBuffer) -> bool:
-        return _whole_numbers(buffer) and buffer.fill is None and not buffer.into
-
-    known = any(_whole_numbers(one) and not unknown(one) for one in proposal.buffers)
-    found = _filled(proposal, unknown, Fill(0, 2), "small, as they may be indices")
-    return Mend(found if known else proposal, "other whole numbers of 0 and 1")
-
-
 def _narrow(proposal: Proposal) -> Mend:
     note = "small, as they may be indices"
     return Mend(_filled(proposal, _whole_numbers, Fill(0, 2), note), "whole numbers of 0 and 1")
@@ -197,13 +153,6 @@ def _whole_sizes(proposal: Proposal) -> Mend:
 def _small(proposal: Proposal) -> Mend:
     note = "smaller than at first, as launches failed"
     return Mend(resized(proposal, lambda _, n: max(min(16, n), n // 8), note), "smaller sizes")
-
-
-def _lone(proposal: Proposal) -> Mend:
-    note = "as launches failed with another value"
-    return Mend(
-        with_scalars(proposal, lambda s: min(int(s.value), 1), note), "scalars of at most 1"
-    )
 
 
 def apart(proposal: Proposal) -> Iterator[Mend]:
@@ -232,9 +181,6 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
     tried = with_scalars(proposal, lambda s: max(int(s.value), 16), real)
     if tried != proposal:
         yield Mend(tried, "larger scalars")
-    vast = with_scalars(proposal, _vast, "vast, so that something is below it")
-    if vast != proposal:
-        yield Mend(vast, "vast scalars")
     few = "of few values, so that some are what the kernel looks for"
     for flags in (Fill(0, 2), Fill(0, 1)):
         # Threads that are told to do nothing leave at once.
@@ -247,12 +193,6 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
         yield Mend(found, "numbers of few values")
 
 
-def _vast(scalar: ProposedScalar) -> int:
-    """A number of 64 bits that is no less than most hashes and keys."""
-    wide = scalar.element.type.removeprefix("u") == "int64" and not scalar.source
-    return 1 << 62 if wide else int(scalar.value)
-
-
 def varied(proposal: Proposal) -> Iterator[Mend]:
     """Data and scalars for which answers may differ from item to item."""
     note = "on both sides of zero, as all answers were one value before"
@@ -263,14 +203,4 @@ def varied(proposal: Proposal) -> Iterator[Mend]:
         few = _filled(proposal, which, fill, "few, as all answers were one value before")
         if few != proposal:
             yield Mend(few, f"whole numbers from {fill.low} to {fill.high}")
-    for value in _LEVELS:
-        note = f"{value}, as all answers were one value before"
-        scalars = tuple(
-            replace(s, value=value, note=f"{note}; was {s.value}")
-            if s.element.floating and not s.source and s.computed is None
-            else s
-            for s in proposal.scalars
-        )
-        if scalars != proposal.scalars:
-            yield Mend(replace(proposal, scalars=scalars), f"real scalars of {value}")
     yield from telling(proposal)

@@ -16,7 +16,6 @@ from gi_cuda.trial.contents import (
     nearer,
     telling,
     varied,
-    within,
 )
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import faster, longer
@@ -40,7 +39,6 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
     """What to try next, the most promising first; nothing where nothing helps."""
     match trouble:
         case Beside():
-            yield from within(proposal, trouble)
             yield from larger(proposal, trouble)
             yield from nearer(proposal)
         case Slow():

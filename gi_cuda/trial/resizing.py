@@ -61,22 +61,6 @@ def other_block(proposal: Proposal) -> Mend | None:
     return None if at == len(tried) else _with_block(proposal, tried[at])
 
 
-def fewer_threads(proposal: Proposal) -> Iterator[Mend]:
-    """The next smaller size of a block, whatever the source says."""
-    block = proposal.launching.block
-    if all(text.isdigit() for text in block):
-        threads = math.prod(map(int, block))
-        sizes = _BLOCKS.get(sum(text != "1" for text in block), ())
-        smaller = [size for size in sizes if math.prod(map(int, size)) < threads]
-        if smaller:
-            largest = max(smaller, key=lambda size: math.prod(map(int, size)))
-            changed = _with_block(proposal, largest)
-            note = "The block is smaller than that: the kernel has no shared memory for more."
-            notes = (*changed.proposal.launching.notes, note)
-            launching = replace(changed.proposal.launching, notes=notes)
-            yield replace(changed, proposal=replace(changed.proposal, launching=launching))
-
-
 def _with_block(proposal: Proposal, block: tuple[str, ...]) -> Mend:
     launching = proposal.launching
     now = tuple(text for text in launching.block if text != "1")

@@ -68,12 +68,12 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
 def _loose(proposal: Proposal) -> tuple[str, ...]:
     """Buffers of which nothing says how large they are; none where others may hold indices."""
     several = 2 <= len(proposal.counts) <= _MOST_COUNTS
-    if not several or any(map(may_lead, proposal.buffers)):
+    if not several or any(map(_may_lead, proposal.buffers)):
         return ()
     return tuple(one.name for one in proposal.buffers if one.elements is None)
 
 
-def may_lead(buffer: ProposedBuffer) -> bool:
+def _may_lead(buffer: ProposedBuffer) -> bool:
     """Whether how far the kernel goes may depend on what a buffer holds; counters begin at zero."""
     whole = not buffer.element.floating and not buffer.element.truth
     given = buffer.role in ("input", "inout") and buffer.access is not Access.ATOMIC

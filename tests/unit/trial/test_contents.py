@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import signal
-from typing import Any
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import STATIC_SHARED
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init.proposing.buffers import OFFSETS, Fill
 from gi_cuda.results.measurement import Survival
@@ -33,9 +31,7 @@ from tests.unit.trial.proposals import (
 )
 
 INDEX = buffer("index", kind="int32", elements="n")
-FIRST = scalar("first")
 ROWS = scalar("rows", 8, source=True)
-IN_BLOCK: dict[str, Any] = {"grid": ("4",), "block": ("w",)}
 
 OTHER_BLOCK = ("a block of 32", {"block": ("32",), "grid": ("(n + 32 - 1) / 32",)})
 ZEROS = (
@@ -45,7 +41,6 @@ ZEROS = (
 WHOLE_SIZES = ("sizes that are whole blocks", {"n": (9984, 7680, 1 << 20)})
 SMALLER = ("smaller sizes", {"n": (1250, 972, 1 << 20)})
 FLAGS_ONLY = ("whole numbers of 0 and 1", {"index.fill": Fill(0, 2)})
-FARTHER = ("guessed scalars of at least 16", {"first.value": 16})
 
 
 def names(*given: str) -> frozenset[str]:
@@ -73,28 +68,10 @@ DIED = {
             ...,
         ],
     ),
-    "numbers of which nothing is known change before places do": Row(
-        proposal(N, INDEX, buffer("at", kind="int32", into="index"), A, B),
-        died(),
-        [
-            *(OTHER_BLOCK, ZEROS),
-            ("other whole numbers of 0 and 1", {"index.fill": Fill(0, 2)}),
-            (
-                "whole numbers of 0 and 1",
-                {"index.fill": Fill(0, 2), "at.fill": Fill(0, 2)},
-            ),
-            ...,
-        ],
-    ),
     "the begins of rows stay": Row(
         proposal(N, buffer("begins", kind="int32", fill=OFFSETS), A, B),
         died(),
         [OTHER_BLOCK, ZEROS, WHOLE_SIZES, SMALLER],
-    ),
-    "static shared memory has room for fewer threads": Row(
-        proposal(N, A, B, grid=("n",), block=("32", "32")),
-        died(f"an index beyond '{STATIC_SHARED}float tile[16][16]'"),
-        [("a block of 16 x 16", {"block": ("16", "16")}), ...],
     ),
     "nothing helps where a function is not defined": Row(
         proposal(N, A, B), died(f"f is declared, but {UNDEFINED}"), []
@@ -136,7 +113,7 @@ DATA = {
     "scalars of the host code stay": Row(
         proposal(N, A, B, scalar("gap", source=True)), Crowded(), []
     ),
-    "wider data, then flags and levels that a kernel looks for": Row(
+    "wider data, then flags that a kernel looks for": Row(
         proposal(N, A, INDEX, buffer("level", "inout", "int32"), ROWS),
         Blind(),
         [
@@ -154,25 +131,13 @@ DATA = {
             ("numbers of few values", {"level.fill": Fill(-1, 2), "rows.value": 1}),
         ],
     ),
-    "numbers of 64 bits may be compared with hashes": Row(
-        proposal(N, A, B, scalar("hash", 3, "uint64")),
-        Blind(),
-        [
-            ("data from a wider range", {"a.fill": Fill(-100, 100)}),
-            ("larger scalars", {"hash.value": 16}),
-            ("vast scalars", {"hash.value": 1 << 62}),
-            ("numbers of few values", {"hash.value": 1}),
-        ],
-    ),
-    "data on both sides of zero, and scalars on both sides of data": Row(
-        proposal(N, A, INDEX, B, scalar("limit", 0.5, "float32")),
+    "data on both sides of zero": Row(
+        proposal(N, A, INDEX, B),
         Alike(),
         [
             ("real numbers from -1 to 1", {"a.fill": Fill(-1, 1)}),
             ("whole numbers from -1 to 2", {"index.fill": Fill(-1, 2)}),
             ("whole numbers from 0 to 2", {"index.fill": Fill(0, 2)}),
-            ("real scalars of 10.0", {"limit.value": 10.0}),
-            ("real scalars of 0.0", {"limit.value": 0.0}),
             (
                 "data from a wider range",
                 {"a.fill": Fill(-100, 100), "index.fill": Fill(1, 1000)},
@@ -224,9 +189,8 @@ def test_flags_keep_their_meaning_where_numbers_get_wider() -> None:
 
 
 def test_the_reason_for_other_data_stands_beside_them() -> None:
-    before = proposal(N, A, INDEX, B, FIRST)
-    *_, narrow, _, lone = mends(before, died("it read 0x10, which is in no buffer"))
+    before = proposal(N, A, INDEX, B)
+    *_, narrow, _ = mends(before, died("it read 0x10, which is in no buffer"))
     assert narrow.proposal.buffers[1].notes.data == "small, as they may be indices"
-    assert lone.proposal.scalars[0].note == "as launches failed with another value; was 2"
     (seen,) = mends(before, Roles(written=names("a"), unwritten=names()))
     assert seen.proposal.buffers[0].notes.role == "the kernel was seen to write it"

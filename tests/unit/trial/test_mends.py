@@ -6,7 +6,6 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.init import Step
-from gi_cuda.init.proposing.buffers import Image
 from gi_cuda.init.proposing.geometry import Launching
 from gi_cuda.trial.mends import mends
 from gi_cuda.trial.troubles import Idle, LeftOut, Refused
@@ -23,7 +22,6 @@ from tests.unit.trial.proposals import (
 )
 
 BLOCK = macro("BLOCK", 128, 64, 128)
-SURFACE = Image(surface=True, dimensions=1, size=("64",))
 
 MENDS = {
     "masks may leave out their callers": Row(

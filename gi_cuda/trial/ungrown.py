@@ -162,7 +162,7 @@ def _squared(proposal: Proposal) -> Mend | None:
     free = [one for one in proposal.extents if one.passed and not one.blocks and one.name in known]
     alike = [[e for e in free if known[e.name] == known[f.name]] for f in free]
     group = max(alike, key=len, default=[])
-    plain = all(one.image is None and not one.holds for one in proposal.buffers)
+    plain = all(one.image is None for one in proposal.buffers)
     if len(group) < 2 or not plain or proposal.further:
         return None
     first, *others = [one.name for one in group]

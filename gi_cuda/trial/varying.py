@@ -67,6 +67,6 @@ def _named(proposal: Proposal) -> frozenset[str]:
     for step in proposal.steps:
         texts += [*step.launching.grid, *step.launching.block, step.launching.shared]
     for one in proposal.buffers:
-        texts += [one.items(proposal.counts), one.holds]
+        texts.append(one.items(proposal.counts))
         texts += [] if one.image is None else [*one.image.size, one.image.layers or ""]
     return frozenset(word for text in texts for word in _WORD.findall(text))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.element_types import Element
@@ -15,7 +15,7 @@ from gi_cuda.init.kernel.meanings import are_offsets
 from gi_cuda.init.kernel.places import leads_into
 from gi_cuda.init.proposing.buffers import OFFSETS, ProposedBuffer, of_pointer
 from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct, pointed, take_apart
-from gi_cuda.init.proposing.shapes import declared_shape, is_polymorphic, opaque
+from gi_cuda.init.proposing.shapes import is_polymorphic, opaque
 from gi_cuda.init.proposing.texture_setup import set_up
 from gi_cuda.init.proposing.textures import is_object, memory_of
 from gi_cuda.init.source.headers import where_to_look
@@ -33,15 +33,12 @@ class Arguments:
 
     Attributes:
         names: of what stands for each parameter, in the kernel's order.
-        symbols: variables in constant memory that say how much data there is, and what they are
-            called as sizes.
     """
 
     buffers: tuple[ProposedBuffer, ...]
     scalars: tuple[ProposedScalar, ...]
     structs: tuple[ProposedStruct, ...]
     names: tuple[str, ...]
-    symbols: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_arguments(source: Chosen, use: LaunchSite | None, layouts: Layouts) -> Arguments:
@@ -112,7 +109,7 @@ class _Reader:
         else:
             shapes = self._shapes() or ()
             shape = shapes[index] if index < len(shapes) else None
-            shape = shape or declared_shape(source.types, argument) or opaque(argument)
+            shape = shape or opaque(argument)
             if shape is None or not self._shaped(name, argument, shape):
                 raise _cannot(source, f"the parameter {name!r}", argument, shape)
 

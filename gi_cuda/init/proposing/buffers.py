@@ -105,7 +105,6 @@ class ProposedBuffer:
         addresses: buffers into which its items point, and at which byte of an item.
         const: whether the source says that nothing is written to it.
         copied: whether host code sets the variable.
-        holds: the size that its items hold; "" where they hold none.
         magnitude: how large real numbers are that the kernel writes; None where that is as usual.
         into: the buffer whose items its numbers are the places of; "" where they are of none.
         once: whether none of these is there twice, if there are as many.
@@ -130,7 +129,6 @@ class ProposedBuffer:
     addresses: tuple[tuple[str, int], ...] = ()
     const: bool = False
     copied: bool = False
-    holds: str = ""
     magnitude: float | None = None
     into: str = ""
     once: bool = False

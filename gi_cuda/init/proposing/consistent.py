@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations_with_replacement
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.kernel.sizes import is_few
@@ -100,23 +99,6 @@ def of_counts(items: str, values: Mapping[str, int | float]) -> str:
     if len(found) != 1 or found[0] in names or is_few(values, found[0]):
         return items
     return " * ".join([*found, *names])
-
-
-def of_pairs(items: str, values: Mapping[str, int | float]) -> str:
-    """How many items there are, with the one pair of counts whose product the plain numbers in it
-    are in place of these: host code may compute both of the constants by which it allocates.
-
-    Args:
-        items: the text that says so; what is no plain product stays as it is.
-        values: what host code has for the counts that may be meant.
-    """
-    number, names = _product(items)
-    large = [name for name in values if not is_few(values, name)]
-    pairs = combinations_with_replacement(large, 2)
-    found = [pair for pair in pairs if math.prod(values[name] for name in pair) == number]
-    if len(found) != 1 or any(name in names for name in found[0]):
-        return items
-    return " * ".join([*found[0], *names])
 
 
 def _product(items: str) -> tuple[int, list[str]]:

@@ -12,8 +12,8 @@ import numpy as np
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.host.rounds import SECOND
 from gi_cuda.init.kernel.access import is_compared
-from gi_cuda.init.kernel.array_rows import is_row_length
 from gi_cuda.init.kernel.count_names import is_count_name, is_of_window
+from gi_cuda.init.kernel.indexing import is_row_length
 from gi_cuda.init.kernel.sizes import (
     Extent,
     elements,
@@ -25,7 +25,7 @@ from gi_cuda.init.kernel.sizes import (
 )
 from gi_cuda.init.proposing.arguments import Arguments, with_members_set
 from gi_cuda.init.proposing.buffers import Fill, ProposedBuffer
-from gi_cuda.init.proposing.consistent import consistent, of_counts, of_pairs, of_structs, with_rows
+from gi_cuda.init.proposing.consistent import consistent, of_counts, of_structs, with_rows
 from gi_cuda.init.proposing.members import ProposedScalar, set_apart, written_members
 from gi_cuda.init.proposing.texture_setup import shaped
 from gi_cuda.init.source.sources import Chosen
@@ -89,30 +89,24 @@ def data_of(
 
     def read(*, own: bool = False) -> Launches:
         kinds = (active, source.fixed)
-        known = [
-            source.launches(one, own=own, members=members, symbols=given.symbols) for one in kinds
-        ]
+        known = [source.launches(one, own=own, members=members) for one in kinds]
         return Launches(*known)
 
-    if members or given.symbols:
+    if members:
         launches = read()
         given = replace(given, scalars=with_members_set(given.scalars, launches.use))
     saying = _counting(source, given.scalars, launches.use)
     scalars = set_apart(consistent(given.scalars, saying, source.body))
-    counting = _counting(source, scalars, launches.use)
-    counting = counted = [*counting, *_apart(given, counting, launches.use)]
+    counting = counted = _counting(source, scalars, launches.use)
     if not counting and launches.use is not None:
         # How much there is, only the host code knows: by the name that it has there.
         launches = read(own=True)
         own = words_of(launches.found[:1], [*launches.found[0].allocated.values()])
         counted = sorted(own - active - {*given.names, *source.fixed})
-        counting = [] if counted else [*given.symbols.values()]
-        counted = counted or counting
     use = launches.use
     within = of_structs(given.structs, given.buffers, scalars, saying)
     within = tuple(_as_drawn(buffer, use) for buffer in within)
     sized = tuple(_sized(buffer, use, counted, defaults) for buffer in within)
-    sized = tuple(_of_pairs(buffer, use, counting, source.constants()) for buffer in sized)
     buffers = with_rows(sized, counting)
     inner = [name for struct in given.structs for name, _ in struct.members]
     written = {s.name: s.written for s in scalars}
@@ -121,14 +115,6 @@ def data_of(
     counts, passed = [extent.name for extent in sizes], {} if use is None else use.passed
     buffers = tuple(shaped(buffer, counts, passed) for buffer in buffers)
     return KernelData(launches, buffers, scalars, sizes)
-
-
-def _apart(given: Arguments, counting: Sequence[str], use: LaunchSite | None) -> list[str]:
-    """The sizes that the kernel gets in constant memory; none where host code allocates and
-    launches by others, and does not say which of them these are."""
-    names = list(given.symbols.values())
-    said = frozenset() if use is None else words_of([use], [*use.allocated.values()])
-    return names if use is None or counting or said.intersection(names) else []
 
 
 def _sizes(
@@ -226,22 +212,6 @@ def _sized(
         return buffer
     values = {name: use.values[name] for name in counting if name in use.values}
     return replace(buffer, elements=of_counts(items, values))
-
-
-def _of_pairs(
-    buffer: ProposedBuffer,
-    use: LaunchSite | None,
-    counting: Sequence[str],
-    constants: Mapping[str, int],
-) -> ProposedBuffer:
-    """With two scalars that count in place of numbers, unless the kernel has such numbers, as the
-    length of its rows."""
-    if use is None or not buffer.elements:
-        return buffer
-    fixed = frozenset(constants.values())
-    known = {name: use.values[name] for name in counting if name in use.values}
-    free = {name: n for name, n in known.items() if fixed.isdisjoint((n, n * n))}
-    return replace(buffer, elements=of_pairs(buffer.elements, free))
 
 
 def _as_drawn(buffer: ProposedBuffer, use: LaunchSite | None) -> ProposedBuffer:

@@ -48,7 +48,6 @@ _MOST_ROUNDS = 4
 """How often files are looked for that those found before need in turn."""
 
 NO_MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _OWNER = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;{}]*>\s*)?::")
 _SCOPE = re.compile(
@@ -108,14 +107,13 @@ class Chosen:
         *,
         own: bool = False,
         members: Mapping[str, Mapping[str, str]] = NO_MEMBERS,
-        symbols: Mapping[str, str] = NO_NAMES,
     ) -> list[LaunchSite]:
         """The kernel's launches, with some names kept; with `own`, also the host code's own.
 
         Args:
-            members, symbols: see :class:`~gi_cuda.init.host.host_code.KnownNames`.
+            members: see :class:`~gi_cuda.init.host.host_code.KnownNames`.
         """
-        known = KnownNames(kept=kept, own=own, members=members, symbols=symbols)
+        known = KnownNames(kept=kept, own=own, members=members)
         found = (launch_sites(host, self.kernel, self.types, known) for host in self.hosts)
         return [site for sites in found for site in sites]
 

@@ -68,9 +68,7 @@ def _draws(proposal: Proposal, given: Sequence[ProposedBuffer]) -> bool:
 
 def _value(scalar: ProposedScalar) -> str:
     if scalar.varied:
-        step = f"{abs(scalar.step)} * (seed % 2)" if abs(scalar.step) != 1 else "seed % 2"
-        whole = f"{'+' if scalar.step > 0 else '-'} {step}"
-        more = "* rng.uniform(0.75, 1.25)" if scalar.element.floating else whole
+        more = "* rng.uniform(0.75, 1.25)" if scalar.element.floating else "+ seed % 2"
         return f"{scalar.value!r} {more}"
     if scalar.count == 1:
         return repr(scalar.value)
@@ -125,7 +123,7 @@ def _random(buffer: ProposedBuffer) -> bool:
 
 def _same(buffer: ProposedBuffer) -> bool:
     """Whether all of its numbers are one."""
-    if _zeros(buffer) or buffer.holds:
+    if _zeros(buffer):
         return True
     fill = buffer.fill
     return fill is not None and fill.high - fill.low == 1 and not fill.rising
@@ -146,8 +144,6 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     size = times(items, element.parts)
     if buffer.addresses and not element.fields:
         return _numbers_of_elements(proposal, buffer, items)
-    if buffer.holds:
-        return f"np.full({size}, {python_name(buffer.holds)}, dtype=np.{_numpy(element)})"
     if _zeros(buffer):
         return f"np.zeros({size}, dtype=np.{_numpy(element)})"
     if element.fields:

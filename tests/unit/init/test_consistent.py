@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
-from gi_cuda.init.proposing.consistent import consistent, of_counts, of_pairs
+from gi_cuda.init.proposing.consistent import consistent, of_counts
 from gi_cuda.init.proposing.members import ProposedScalar
 
 IMAGES = [
@@ -41,21 +41,3 @@ def test_a_count_that_the_host_code_computes_of_constants_is_named(
     items: str, values: dict[str, int], said: str
 ) -> None:
     assert of_counts(items, values) == said
-
-
-@pytest.mark.parametrize(
-    ("items", "values", "said"),
-    [
-        ("3145728", {"height": 1536, "width": 2048}, "height * width"),
-        ("1536 * 2048 * C", {"height": 1536, "width": 2048, "C": 3}, "height * width * C"),
-        ("4194304", {"N": 2048}, "N * N"),
-        ("4194304", {"N": 2048, "M": 2048}, "4194304"),
-        ("6291456 * N", {"N": 2048, "M": 3072}, "6291456 * N"),
-        ("9216", {"N": 3072, "C": 3}, "9216"),
-        ("N * M", {"N": 2048, "M": 2048}, "N * M"),
-    ],
-)
-def test_two_counts_that_the_host_code_computes_of_constants_are_named(
-    items: str, values: dict[str, int], said: str
-) -> None:
-    assert of_pairs(items, values) == said

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.kernel.array_rows import is_row_length
+from gi_cuda.init.kernel.indexing import is_row_length
 
 
 def kernel(read: Callable[[str], CudaFile], body: str) -> CudaFile:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource
 from gi_cuda.grammar.frontends.cuda.file import kernels as kernels_of
 from gi_cuda.init.host.host import HostCode, enclosing_function, read_host_code
-from gi_cuda.init.host.launch_calls import LAUNCHING, launch_calls
-from gi_cuda.init.kernel.access import Access, accesses
+from gi_cuda.init.host.launch_calls import launch_calls
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LAUNCHED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^;{}()]*>\s*)?<<<")
-_LAUNCHES = re.compile(r".*(?:[lL]aunch|LAUNCH)\w*")
-"""Functions that get a kernel to launch as an argument."""
-
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 _WORK = frozenset(
     {"binary_expression", "assignment_expression", "update_expression", "subscript_expression"}
@@ -82,9 +77,9 @@ def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]
     Args:
         hosts: files that may launch them; by default the source.
 
-    Those that host code launches come before others; those that only look at their data, those of
-    headers and those that get no data come last. Otherwise the order is that of launches times
-    work of one thread, and among equals that of the source.
+    Those that host code launches come before others; those of headers and those that get no data
+    come last. Otherwise the order is that of launches times work of one thread, and among equals
+    that of the source.
     """
     every = kernels_of(code)
     names = frozenset(k.definition.name for k in every)
@@ -94,16 +89,13 @@ def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]
     work = _Work(code)
     variables = frozenset(_VARIABLE.findall(code.text))
     amounts = {index: work.of(k.definition.node) for index, k in enumerate(every)}
-    types = read_element_types((code, *code.around))
-    looking = {i for i, k in enumerate(every) if _only_looks(code, k, types, variables)}
 
-    def order(index: int) -> tuple[bool, bool, bool, bool, bool, int]:
+    def order(index: int) -> tuple[bool, bool, bool, bool, int]:
         kernel = every[index]
         name = kernel.definition.name
         own = code.place(kernel.definition.node).file == code.source.name
         weight = launches.weight[name]
         return (
-            index in looking,
             not own,
             not _has_data(code, kernel, variables),
             not weight,
@@ -131,7 +123,8 @@ def _count(found: _Launches, host: HostCode, names: frozenset[str]) -> None:
             words = _WORD.findall(code.of(definition.node))
             found.named |= {word for word in words if word in names}
     switched: set[tuple[str, Node]] = set()
-    for name, node in (*_launches(host, names), *_handed_over(host, names)):
+    for name, call in launch_calls(host, names):
+        node = call.node
         if enclosing_function(node) in kernels:
             continue
         loops, switch = _around(node)
@@ -144,21 +137,6 @@ def _count(found: _Launches, host: HostCode, names: frozenset[str]) -> None:
     for name in _LAUNCHED.findall(code.text):
         if name in names and not found.places[name]:
             found.add(name, 0)
-
-
-def _launches(host: HostCode, names: frozenset[str]) -> Iterator[tuple[str, Node]]:
-    return ((name, call.node) for name, call in launch_calls(host, names))
-
-
-def _handed_over(host: HostCode, names: frozenset[str]) -> Iterator[tuple[str, Node]]:
-    """Calls of functions that get a kernel to launch."""
-    for function, nodes in host.calls.items():
-        if not _LAUNCHES.fullmatch(function) or function in LAUNCHING:
-            continue
-        for node in nodes:
-            given = node.child_by_field_name("arguments")
-            words = set() if given is None else set(_WORD.findall(host.code.of(given)))
-            yield from ((name, node) for name in sorted(names & words))
 
 
 def _around(node: Node) -> tuple[int, Node | None]:
@@ -213,24 +191,3 @@ def _has_data(code: CudaFile, kernel: KernelSource, variables: frozenset[str]) -
         return True
     body = code.of(kernel.definition.node)
     return bool(variables & set(_WORD.findall(body)))
-
-
-def _only_looks(
-    code: CudaFile, kernel: KernelSource, types: ElementTypes, variables: frozenset[str]
-) -> bool:
-    """Whether a kernel gets arrays and writes none of them: it prints what is wrong in a result, or
-    nothing at all. False where nobody can tell."""
-    arguments, text = kernel.arguments, code.text
-    if not any(a.pointers for a in arguments) or variables or "asm" in text or "surf" in text:
-        return False
-    if any(a.pointers > 1 or not _is_plain(types, a.type) for a in arguments):
-        return False
-    changed = Access.WRITE | Access.ATOMIC
-    free = [a.name for a in arguments if a.pointers and not a.const]
-    return not any(accesses(code, kernel.definition, name) & changed for name in free)
-
-
-def _is_plain(types: ElementTypes, name: str) -> bool:
-    """Whether no address is in what has that type."""
-    element = types.element(name)
-    return element is not None and not element.addresses

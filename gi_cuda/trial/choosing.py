@@ -12,7 +12,6 @@ from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.init import Choice, Proposal, Ranked, first_that_passes
 from gi_cuda.trial.attempts import Attempts
 from gi_cuda.trial.blocks import with_several_blocks
-from gi_cuda.trial.few import with_few_items
 from gi_cuda.trial.large import with_large_cases
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.search import Outcome, mended
@@ -33,9 +32,6 @@ BLOCKS = 5.0
 
 REACH = 10.0
 """The same of data with which more of a kernel is reached."""
-
-FEW = 5.0
-"""The same of outputs of a few items."""
 
 TIGHT = 8.0
 """The same of buffers that are no larger than the kernel goes."""
@@ -80,7 +76,6 @@ class ProposalTrials:
         outcome = with_varied_scalars(outcome, attempts.attempt)
         until = time.monotonic() + REACH
         outcome = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
-        outcome = with_few_items(outcome, attempts.attempt, time.monotonic() + FEW)
         until = time.monotonic() + TIGHT
         outcome = with_tight_buffers(outcome, attempts.attempt, until)
         until = time.monotonic() + LARGE

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from gi_cuda.backends.protocol.requests import STATIC_SHARED, Beyond
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.proposing.consistent import is_pitch_name
 from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
-from gi_cuda.trial.facts import JUDGED, plan
-from gi_cuda.trial.resizing import block_as_in_source, fewer_threads, other_block
-from gi_cuda.trial.surfaces import with_texels
-from gi_cuda.trial.troubles import Beside, Died, Roles, Varying
+from gi_cuda.trial.resizing import other_block
+from gi_cuda.trial.troubles import Died, Roles
 
 _ZEROS = Fill(0, 1)
-_INDICES = Fill(0, 16)
 _GIVEN = ("input", "inout")
 _ROWS = (128, 1024)
 """Lengths of rows that are tried."""
-
-_LEVELS = (10.0, 0.0)
-"""Real scalars that are tried: what is compared with them may be on one side of 0.5."""
-
-_MARGIN = 16
-"""How far from the first item a kernel may begin: no less than most stencils reach."""
 
 _WHOLE = 128
 """Of which whole sizes are multiples."""
@@ -37,8 +26,6 @@ _WHOLE = 128
 
 def in_their_roles(proposal: Proposal, trouble: Roles) -> Iterator[Mend]:
     """What is written is judged; what is not, or with NaN alone, holds what the case gives."""
-    if trouble.unwritten and (as_in_source := block_as_in_source(proposal)) is not None:
-        yield as_in_source
     found = proposal
     for buffer in proposal.buffers:
         if buffer.name in trouble.written and buffer.texture is None:
@@ -60,65 +47,13 @@ def measured(proposal: Proposal, sizes: Mapping[str, float]) -> Proposal:
     return proposal
 
 
-def judged(proposal: Proposal) -> Iterator[Mend]:
-    """Whatever may be written is looked at."""
-    found = proposal
-    for buffer in proposal.buffers:
-        fixed = buffer.texture is not None or "const" in buffer.shown.split()
-        if not fixed and "__constant__" not in buffer.shown:
-            note = "it may be written in a way that was not understood"
-            found = with_buffer(found, _as(buffer, "inout", note))
-    if found != proposal:
-        yield Mend(found, "all that may be written is looked at")
-
-
-def steady(proposal: Proposal, trouble: Varying) -> Iterator[Mend]:
-    """What differs from run to run is not looked at, if anything else is."""
-    if (other := other_block(proposal)) is not None:
-        yield other
-    left = [b for b in proposal.buffers if b.role in JUDGED and b.name not in trouble.names]
-    found = proposal
-    for buffer in proposal.buffers:
-        if buffer.name in trouble.names:
-            note = "not judged: it differs from run to run"
-            role = "scratch" if buffer.role == "output" and buffer.symbol is None else ""
-            if not role:
-                return
-            found = with_buffer(found, _as(buffer, role, note))
-    if left and found != proposal:
-        yield Mend(found, f"{', '.join(sorted(trouble.names))} not judged")
-
-
 def _as(buffer: ProposedBuffer, role: str, note: str) -> ProposedBuffer:
     return replace(buffer, role=role, notes=replace(buffer.notes, role=note))
 
 
-def within(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
-    """With small indices, where others lead far beyond what the source says there is."""
-    if any(_is_far(proposal, case, name, one) for case, name, one in _beyond(trouble)):
-        note = "small, as they may be indices"
-        found = _filled(proposal, _whole_numbers, _INDICES, note)
-        if found != proposal:
-            yield Mend(found, f"whole numbers below {_INDICES.high}")
-
-
-def _beyond(trouble: Beside) -> Iterator[tuple[str, str, Beyond]]:
-    for case, seen in trouble.seen.items():
-        yield from ((case, name, one) for name, one in seen.items())
-
-
-def _is_far(proposal: Proposal, case: str, name: str, beyond: Beyond) -> bool:
-    """Whether a kernel goes as far beyond a buffer as that is long, which the source says."""
-    buffer = next((one for one in proposal.buffers if one.name == name), None)
-    if buffer is None or buffer.elements is None or buffer.grown:
-        return False
-    return beyond.least > plan(proposal, case).items[name] * buffer.element.bytes
-
-
 def nearer(proposal: Proposal) -> Iterator[Mend]:
     """With indices that may be smaller."""
-    unknown, every = _narrow_unknown(proposal), _narrow(proposal)
-    others = [_small(proposal), _few_bytes(proposal), unknown, every, _lone(proposal)]
+    others = [_small(proposal), _few_bytes(proposal), _narrow(proposal)]
     if (other := other_block(proposal)) is not None:
         others.insert(1, other)
     yield from (mend for mend in others if mend.proposal != proposal)
@@ -128,22 +63,12 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
     """Other contents and sizes, those first that are most likely to be it."""
     if UNDEFINED in trouble.message:
         return
-    if f"'{STATIC_SHARED}" in trouble.message:
-        # That the launch which was found is this kernel's is less sure than what it has room for.
-        yield from fewer_threads(proposal)
-    if "beyond the surface" in trouble.message:
-        yield from with_texels(proposal)
     if (other := other_block(proposal)) is not None:
         yield other
-    narrow: list[Callable[[Proposal], Mend]] = [_few_bytes, _narrow_unknown, _narrow]
-    kinds = [_given, *narrow, _whole_sizes, _small, _lone]
+    kinds = [_given, _few_bytes, _narrow, _whole_sizes, _small]
     if "which is in no buffer" in trouble.message:
-        # Where no data may be indices, it is scalars that are.
-        first = [] if any(map(_whole_numbers, proposal.buffers)) else [_apart_from_borders]
-        kinds = [_given, *first, _small, *narrow, _whole_sizes, _lone, _apart_from_borders]
-    if trouble.signal == signal.SIGFPE:
-        kinds = [_from_one, _scalars_of_one, *kinds]
-    elif trouble.signal is None:
+        kinds = [_given, _small, _few_bytes, _narrow, _whole_sizes]
+    if trouble.signal is None:
         kinds = [_whole_sizes, *kinds]
     for kind in kinds:
         mend = kind(proposal)
@@ -212,30 +137,9 @@ def _few_bytes(proposal: Proposal) -> Mend:
     return Mend(_filled(proposal, _bytes, Fill(0, MOST), note), f"bytes below {MOST}")
 
 
-def _narrow_unknown(proposal: Proposal) -> Mend:
-    """Small numbers where nothing says what they are for, if it is known of others."""
-
-    def unknown(buffer: ProposedBuffer) -> bool:
-        return _whole_numbers(buffer) and buffer.fill is None and not buffer.into
-
-    known = any(_whole_numbers(one) and not unknown(one) for one in proposal.buffers)
-    found = _filled(proposal, unknown, Fill(0, 2), "small, as they may be indices")
-    return Mend(found if known else proposal, "other whole numbers of 0 and 1")
-
-
 def _narrow(proposal: Proposal) -> Mend:
     note = "small, as they may be indices"
     return Mend(_filled(proposal, _whole_numbers, Fill(0, 2), note), "whole numbers of 0 and 1")
-
-
-def _from_one(proposal: Proposal) -> Mend:
-    note = "none is 0, as something may be divided by them"
-    return Mend(_filled(proposal, _whole_numbers, Fill(1, MOST), note), "whole numbers from 1 on")
-
-
-def _scalars_of_one(proposal: Proposal) -> Mend:
-    note = "not 0, as something may be divided by it"
-    return Mend(with_scalars(proposal, lambda s: int(s.value) or 1, note), "scalars from 1 on")
 
 
 def _whole_sizes(proposal: Proposal) -> Mend:
@@ -249,35 +153,6 @@ def _whole_sizes(proposal: Proposal) -> Mend:
 def _small(proposal: Proposal) -> Mend:
     note = "smaller than at first, as launches failed"
     return Mend(resized(proposal, lambda _, n: max(min(16, n), n // 8), note), "smaller sizes")
-
-
-def _lone(proposal: Proposal) -> Mend:
-    note = "as launches failed with another value"
-    return Mend(
-        with_scalars(proposal, lambda s: min(int(s.value), 1), note), "scalars of at most 1"
-    )
-
-
-def _apart_from_borders(proposal: Proposal) -> Mend:
-    """What says where to begin may be so small that neighbours lie in front of the first item."""
-    free, note = guessed(proposal), "larger, as launches failed with another value"
-
-    def larger(scalar: ProposedScalar) -> int:
-        return max(int(scalar.value), _MARGIN) if scalar.name in free else int(scalar.value)
-
-    return Mend(with_scalars(proposal, larger, note), f"guessed scalars of at least {_MARGIN}")
-
-
-def defined(proposal: Proposal) -> Iterator[Mend]:
-    """With data that roots and logarithms are defined for, or a block that shared memory is for."""
-    if (as_in_source := block_as_in_source(proposal)) is not None:
-        yield as_in_source
-    note = "above zero, as there was nothing but NaN in the outputs before"
-    found = _filled(proposal, _real_numbers, Fill(1, 2), note)
-    if found != proposal:
-        yield Mend(found, "real numbers from 1 to 2")
-    if (other := other_block(proposal)) is not None:
-        yield other
 
 
 def apart(proposal: Proposal) -> Iterator[Mend]:
@@ -306,9 +181,6 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
     tried = with_scalars(proposal, lambda s: max(int(s.value), 16), real)
     if tried != proposal:
         yield Mend(tried, "larger scalars")
-    vast = with_scalars(proposal, _vast, "vast, so that something is below it")
-    if vast != proposal:
-        yield Mend(vast, "vast scalars")
     few = "of few values, so that some are what the kernel looks for"
     for flags in (Fill(0, 2), Fill(0, 1)):
         # Threads that are told to do nothing leave at once.
@@ -321,12 +193,6 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
         yield Mend(found, "numbers of few values")
 
 
-def _vast(scalar: ProposedScalar) -> int:
-    """A number of 64 bits that is no less than most hashes and keys."""
-    wide = scalar.element.type.removeprefix("u") == "int64" and not scalar.source
-    return 1 << 62 if wide else int(scalar.value)
-
-
 def varied(proposal: Proposal) -> Iterator[Mend]:
     """Data and scalars for which answers may differ from item to item."""
     note = "on both sides of zero, as all answers were one value before"
@@ -337,14 +203,4 @@ def varied(proposal: Proposal) -> Iterator[Mend]:
         few = _filled(proposal, which, fill, "few, as all answers were one value before")
         if few != proposal:
             yield Mend(few, f"whole numbers from {fill.low} to {fill.high}")
-    for value in _LEVELS:
-        note = f"{value}, as all answers were one value before"
-        scalars = tuple(
-            replace(s, value=value, note=f"{note}; was {s.value}")
-            if s.element.floating and not s.source and s.computed is None
-            else s
-            for s in proposal.scalars
-        )
-        if scalars != proposal.scalars:
-            yield Mend(replace(proposal, scalars=scalars), f"real scalars of {value}")
     yield from telling(proposal)

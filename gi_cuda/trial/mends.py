@@ -11,18 +11,14 @@ from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.contents import (
     alive,
     apart,
-    defined,
     in_their_roles,
-    judged,
     measured,
     nearer,
-    steady,
     telling,
     varied,
-    within,
 )
 from gi_cuda.trial.growing import larger
-from gi_cuda.trial.resizing import faster, longer, possible
+from gi_cuda.trial.resizing import faster, longer
 from gi_cuda.trial.troubles import (
     Alike,
     Beside,
@@ -31,25 +27,18 @@ from gi_cuda.trial.troubles import (
     Crowded,
     Died,
     Idle,
-    Impossible,
     LeftOut,
     Roles,
     Slow,
     Tiny,
     Trouble,
-    Undefined,
-    Unjudged,
-    Varying,
 )
 
 
 def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
     """What to try next, the most promising first; nothing where nothing helps."""
     match trouble:
-        case Impossible():
-            yield from possible(proposal)
         case Beside():
-            yield from within(proposal, trouble)
             yield from larger(proposal, trouble)
             yield from nearer(proposal)
         case Slow():
@@ -60,16 +49,10 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield Mend(replace(proposal, left_out=message), "masks taken as devices do")
         case Roles():
             yield from in_their_roles(proposal, trouble)
-        case Varying():
-            yield from steady(proposal, trouble)
-        case Undefined():
-            yield from defined(proposal)
         case Brief():
             yield from longer(proposal, trouble)
             if trouble.alike:
                 yield from varied(proposal)
-        case Unjudged():
-            yield from judged(proposal)
         case Crowded():
             yield from apart(proposal)
         case Blind():

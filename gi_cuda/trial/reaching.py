@@ -16,12 +16,10 @@ from gi_cuda.init import Proposal
 from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.init.proposing.buffers import Fill, ProposedBuffer
 from gi_cuda.init.proposing.members import ProposedScalar
-from gi_cuda.trial.changes import Mend, multiplied, resized, whole, with_buffer
+from gi_cuda.trial.changes import Mend, resized, whole, with_buffer
 from gi_cuda.trial.facts import is_handy
-from gi_cuda.trial.grids import fewer_blocks
 from gi_cuda.trial.reach import Reach
-from gi_cuda.trial.search import Attempt, Outcome
-from gi_cuda.trial.troubles import borne_with
+from gi_cuda.trial.search import Attempt, Outcome, Substitutes
 
 PATIENCE = 0.02
 """Seconds a case may take so that more is reached."""
@@ -41,10 +39,6 @@ _MOST_EACH = 3
 which there may be many."""
 
 _TIMES = (4, 16)
-_FEWER = (4, 16, 64, 256)
-_BLOCKS = 2
-"""With fewer blocks than this, nothing is between them."""
-
 _MORE = 13
 """Added to sizes, so that they are no multiples of blocks."""
 
@@ -65,7 +59,7 @@ def with_more_reached(
     if best is None:
         return outcome
     done, tried, idle = list(outcome.done), [proposal], 0
-    borne: tuple[type, ...] | None = None
+    substitutes = Substitutes(proposal, attempt, PATIENCE)
     waiting = _variations(proposal, best)
     most = max(_MOST_IDLE, _MOST_EACH * (len(proposal.scalars) + len(proposal.buffers)))
     while not best.complete and idle < most and time.monotonic() < until:
@@ -78,10 +72,7 @@ def with_more_reached(
         found = reach(mend.proposal)
         if found is None or found.places <= best.places:
             continue
-        # How good it was is asked only where there is something to compare.
-        borne = borne_with(attempt(proposal, PATIENCE)) if borne is None else borne
-        trouble = attempt(mend.proposal, PATIENCE)
-        if trouble is None or isinstance(trouble, borne):
+        if substitutes.trouble(mend.proposal) is None:
             proposal, best = mend.proposal, found
             done.append(mend.said)
             waiting, idle = _variations(proposal, best), 0
@@ -102,19 +93,7 @@ def _variations(proposal: Proposal, reach: Reach) -> Iterator[Mend]:
     yield from _in_turn(named)
     odd = resized(proposal, lambda _, size: size + _MORE, _NOTE)
     yield Mend(odd, "sizes that are no multiples of blocks")
-    yield from _with_more_for_each(proposal)
     yield from _in_turn(others)
-
-
-def _with_more_for_each(proposal: Proposal) -> Iterator[Mend]:
-    """Fewer blocks, of which each has more to do."""
-    for factor in _FEWER:
-        fewer = fewer_blocks(proposal, factor, _BLOCKS)
-        if fewer == proposal:
-            return
-        yield Mend(fewer, "fewer blocks")
-        for times in _TIMES:
-            yield Mend(multiplied(fewer, times, _NOTE), "fewer blocks, larger sizes")
 
 
 def _in_turn(several: Sequence[Iterator[Mend]]) -> Iterator[Mend]:
@@ -131,22 +110,6 @@ def _with_scalar(
             changed = replace(scalar, value=value, note=f"{_NOTE}; was {scalar.value}")
             scalars = (changed if one == scalar else one for one in proposal.scalars)
             yield Mend(replace(proposal, scalars=tuple(scalars)), f"{scalar.name} = {value}")
-    yield from _with_step(proposal, scalar, numbers)
-
-
-def _with_step(
-    proposal: Proposal, scalar: ProposedScalar, numbers: Sequence[int]
-) -> Iterator[Mend]:
-    """A whole number that is another of those that the kernel asks for in every other case: of
-    what chooses one of several ways, one number reaches one of them."""
-    if not scalar.varied or not isinstance(scalar.value, int):
-        return
-    for number in numbers:
-        if number - scalar.value not in (0, scalar.step):
-            changed = replace(scalar, step=number - scalar.value, note=_NOTE)
-            scalars = (changed if one == scalar else one for one in proposal.scalars)
-            said = f"{scalar.name} = {scalar.value} or {number}"
-            yield Mend(replace(proposal, scalars=tuple(scalars)), said)
 
 
 def _values(

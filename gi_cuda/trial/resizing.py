@@ -1,17 +1,17 @@
-"""Mends of sizes: of those that no launch can have, and of those that take long."""
+"""Mends of sizes: of those that take long, or too short a time."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gi_cuda.init import Proposal
 from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.init.proposing.buffers import ProposedBuffer
-from gi_cuda.trial.changes import Mend, multiplied, resized, whole, with_buffer, with_scalars
-from gi_cuda.trial.facts import impossible, is_handy
+from gi_cuda.trial.changes import Mend, multiplied, resized, with_buffer, with_scalars
+from gi_cuda.trial.facts import is_handy
 from gi_cuda.trial.grids import fewer_blocks, following
 from gi_cuda.trial.troubles import Brief, Slow
 
@@ -40,55 +40,7 @@ _OVER = 16
 _LARGE = 4096
 """Items of a buffer that take no time."""
 
-_DOUBLINGS = 12
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_POSSIBLE = "made {} so that there is something to launch on all cases"
-
-
-def possible(proposal: Proposal) -> Iterator[Mend]:
-    """Nearby sizes with which there is a launch."""
-    counts = list(proposal.counts)
-    others = [s.name for s in proposal.scalars if whole(s, proposal)]
-    groups = [[name] for name in (*counts, *others)] + ([counts] if len(counts) > 1 else [])
-    for doublings in range(1, _DOUBLINGS + 1):
-        for group in groups:
-            for factor in (1 / 2**doublings, 2.0**doublings):
-                tried = _scaled(proposal, group, factor)
-                if tried != proposal and not impossible(tried):
-                    how = "smaller" if factor < 1 else "larger"
-                    yield Mend(tried, f"{', '.join(group)} made {how}")
-    if (smaller := _smaller_block(proposal)) is not None:
-        yield Mend(smaller, "a smaller block")
-    tied = following(proposal)
-    for doublings in range(1, 2 * _DOUBLINGS):
-        # Sizes that the source has as plain numbers.
-        tried = fewer_blocks(_smaller(tied, 2**doublings), 2**doublings)
-        if tried != proposal and is_handy(tried):
-            yield Mend(tried, "smaller sizes")
-            break
-
-
-def _scaled(proposal: Proposal, group: Sequence[str], factor: float) -> Proposal:
-    note = _POSSIBLE.format("smaller" if factor < 1 else "larger")
-    found = resized(proposal, lambda e, n: max(1, int(n * factor)) if e.name in group else n, note)
-    return with_scalars(
-        found, lambda s: max(1, int(s.value * factor)) if s.name in group else int(s.value), note
-    )
-
-
-def _smaller_block(proposal: Proposal) -> Proposal | None:
-    """With a block of plain numbers halved, if that is what is too large."""
-    launching = proposal.launching
-    block = list(launching.block)
-    if not all(text.isdigit() for text in block):
-        return None
-    while math.prod(map(int, block)) > 1024:
-        at = max(range(len(block)), key=lambda i: int(block[i]))
-        block[at] = str(int(block[at]) // 2)
-    if tuple(block) == launching.block:
-        return None
-    notes = (*launching.notes, "The block is smaller than that: it has at most 1024 threads.")
-    return replace(proposal, launching=replace(launching, block=tuple(block), notes=notes))
 
 
 _BLOCKS = {1: (("32",), ("16",), ("256",)), 2: (("16", "16"), ("8", "8"), ("32", "32"))}
@@ -107,22 +59,6 @@ def other_block(proposal: Proposal) -> Mend | None:
         return None
     at = tried.index(now) + 1 if now in tried else 0
     return None if at == len(tried) else _with_block(proposal, tried[at])
-
-
-def fewer_threads(proposal: Proposal) -> Iterator[Mend]:
-    """The next smaller size of a block, whatever the source says."""
-    block = proposal.launching.block
-    if all(text.isdigit() for text in block):
-        threads = math.prod(map(int, block))
-        sizes = _BLOCKS.get(sum(text != "1" for text in block), ())
-        smaller = [size for size in sizes if math.prod(map(int, size)) < threads]
-        if smaller:
-            largest = max(smaller, key=lambda size: math.prod(map(int, size)))
-            changed = _with_block(proposal, largest)
-            note = "The block is smaller than that: the kernel has no shared memory for more."
-            notes = (*changed.proposal.launching.notes, note)
-            launching = replace(changed.proposal.launching, notes=notes)
-            yield replace(changed, proposal=replace(changed.proposal, launching=launching))
 
 
 def _with_block(proposal: Proposal, block: tuple[str, ...]) -> Mend:
@@ -208,22 +144,6 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
 def _fixed_size(buffer: ProposedBuffer) -> int:
     """How many items a buffer has, where that is a plain number; else 0."""
     return int(buffer.elements) if buffer.elements and buffer.elements.isdigit() else 0
-
-
-def block_as_in_source(proposal: Proposal) -> Mend | None:
-    """With those sizes of data that say how many threads a block has as the source has them: a
-    kernel may take their number for granted."""
-    note = "as for a GPU, since it says how many threads a block has"
-    settled = {
-        one.name: replace(one, train=one.device, held_out=one.device, note=note)
-        for one in _of_block(proposal)
-        if not one.train == one.held_out == one.device
-    }
-    extents = tuple(settled.get(one.name, one) for one in proposal.extents)
-    tried = replace(proposal, extents=extents)
-    if tried == proposal or not is_handy(tried):
-        return None
-    return Mend(tried, "as many threads in a block as in the source")
 
 
 def _of_block(proposal: Proposal) -> list[Extent]:

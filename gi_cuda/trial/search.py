@@ -23,6 +23,7 @@ from gi_cuda.trial.troubles import (
     Brief,
     Crowded,
     Died,
+    Failing,
     LeftOut,
     Refused,
     Roles,
@@ -79,7 +80,7 @@ class Outcome:
     """
 
     proposal: Proposal
-    trouble: Trouble | None
+    trouble: Failing | None
     done: tuple[str, ...] = ()
     reached: Reach | None = None
     brief: float = 0.0
@@ -130,6 +131,31 @@ class Outcome:
         yield f"  {self.trouble.remedy}"
 
 
+@dataclass(slots=True)
+class Substitutes:
+    """Tries proposals that may take the place of one that passes.
+
+    Attributes:
+        passing: the one that passes.
+        patience: seconds a case may take.
+    """
+
+    passing: Proposal
+    attempt: Attempt
+    patience: float = PATIENCE
+    _borne: type | None = None
+
+    def trouble(self, tried: Proposal) -> Trouble | None:
+        """Return what is wrong with a proposal; None where it may take the place: nothing is, or
+        what is wrong with the one that passes as well."""
+        found = self.attempt(tried, self.patience)
+        if not isinstance(found, Bearable):
+            return found
+        if self._borne is None:
+            self._borne = type(self.attempt(self.passing, self.patience))
+        return None if isinstance(found, self._borne) else found
+
+
 def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     """Try a proposal, and what mends it, until one passes, with the first case of each role alone.
 
@@ -142,7 +168,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     tried: list[str] = []
     brief: Outcome | None = None
     spare: Outcome | None = None  # would pass all the same
-    shortest = True, 0.0
+    shortest = True, math.inf
     furthest: _Failed | None = None
     slow: list[_Failed] = []
     better = MOST_BETTER
@@ -173,19 +199,20 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
             if isinstance(trouble, Bearable):
                 spare = spare or _passed(proposal, done)
             further = _further(proposal, trouble, seen)
-        failed = _Failed(proposal, done, trouble)
-        if _bearable(trouble):
-            slow.append(failed)
-        if furthest is None or failed.rank > furthest.rank:
-            furthest = failed
+        if not isinstance(trouble, Bearable):
+            failed = _Failed(proposal, done, trouble)
+            if _bearable(trouble):
+                slow.append(failed)
+            if furthest is None or failed.rank > furthest.rank:
+                furthest = failed
         for mend in reversed(further):
             seen.append(mend.proposal)
             tried.append(mend.said)
             waiting.append((mend.proposal, (*done, mend.said)))
-    assert furthest is not None, "the first one is always tried"
     if passing := brief or spare:
         return passing
-    last: Trouble | None = furthest.trouble
+    assert furthest is not None, "the first one is always tried"
+    last = furthest.trouble
     # What was made faster may be too small for the kernel.
     for one in sorted(slow, key=lambda failed: failed.rank, reverse=True)[:_MOST_SLOW]:
         found = attempt(one.proposal, PATIENCE)
@@ -202,7 +229,7 @@ class _Failed:
 
     proposal: Proposal
     done: tuple[str, ...]
-    trouble: Trouble
+    trouble: Failing
 
     @property
     def rank(self) -> tuple[int, float]:

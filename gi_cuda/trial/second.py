@@ -14,8 +14,8 @@ from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.cases import Second, second_of
 from gi_cuda.trial.facts import impossible, on_device
 from gi_cuda.trial.growing import larger
-from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable, Beside, Brief, Trouble, borne_with
+from gi_cuda.trial.search import PATIENCE, Attempt, Outcome, Substitutes
+from gi_cuda.trial.troubles import Bearable, Beside, Brief, Trouble
 
 _LESS_AND_LESS = (Second.ODD, Second.WHOLE, Second.FEWER, Second.NEARLY, Second.SAME)
 """What is tried, from the first one that makes sense."""
@@ -37,18 +37,16 @@ def with_second_cases(outcome: Outcome, attempt: Attempt, until: float) -> Outco
         return replace(
             outcome, proposal=next((one for one in every if not impossible(one)), every[0])
         )
-    borne: tuple[type, ...] | None = None
+    substitutes = Substitutes(outcome.proposal, attempt)
     trouble: Trouble | None = None
     for second in _from(first):
         tried = _with(outcome.proposal, second)
         if impossible(tried, on_device(tried)):
             continue
-        trouble = attempt(tried, PATIENCE)
-        if isinstance(trouble, Bearable) and borne is None:
-            borne = borne_with(attempt(outcome.proposal, PATIENCE))
+        trouble = substitutes.trouble(tried)
         # One that is about as short as a launch can be to be timed is so at times.
         brief = isinstance(trouble, Brief) and (outcome.brief > 0 or second is Second.SAME)
-        if trouble is None or brief or isinstance(trouble, borne or ()):
+        if trouble is None or brief:
             return replace(outcome, proposal=tried)
     tried = _with(outcome.proposal, Second.SAME)
     for _ in range(_GROWN):

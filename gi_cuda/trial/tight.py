@@ -19,8 +19,8 @@ from gi_cuda.init.kernel.access import Access
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial.changes import with_buffer
 from gi_cuda.trial.facts import names, on_host
-from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable, Beside, Died, borne_with
+from gi_cuda.trial.search import Attempt, Outcome, Substitutes
+from gi_cuda.trial.troubles import Beside, Died
 
 _TRIES = 6
 _MOST_COUNTS = 4
@@ -41,7 +41,7 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
     loose = _loose(outcome.proposal) if outcome.passes else ()
     if not loose:
         return outcome
-    borne: tuple[type, ...] | None = None
+    substitutes = Substitutes(outcome.proposal, attempt)
     choices: _Choices = dict.fromkeys(loose, _products(outcome.proposal))
     for _ in range(_TRIES):
         if time.monotonic() >= until:
@@ -49,10 +49,8 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
         tried = outcome.proposal
         for name, sizes in choices.items():
             tried = _sized(tried, name, sizes[0])
-        trouble = attempt(tried, PATIENCE)
-        if isinstance(trouble, Bearable) and borne is None:
-            borne = borne_with(attempt(outcome.proposal, PATIENCE))
-        if trouble is None or isinstance(trouble, borne or ()):
+        trouble = substitutes.trouble(tried)
+        if trouble is None:
             return replace(outcome, proposal=tried)
         if isinstance(trouble, Beside):
             further = {name: _enough(tried, trouble, name, some) for name, some in choices.items()}
@@ -70,12 +68,12 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
 def _loose(proposal: Proposal) -> tuple[str, ...]:
     """Buffers of which nothing says how large they are; none where others may hold indices."""
     several = 2 <= len(proposal.counts) <= _MOST_COUNTS
-    if not several or any(map(may_lead, proposal.buffers)):
+    if not several or any(map(_may_lead, proposal.buffers)):
         return ()
     return tuple(one.name for one in proposal.buffers if one.elements is None)
 
 
-def may_lead(buffer: ProposedBuffer) -> bool:
+def _may_lead(buffer: ProposedBuffer) -> bool:
     """Whether how far the kernel goes may depend on what a buffer holds; counters begin at zero."""
     whole = not buffer.element.floating and not buffer.element.truth
     given = buffer.role in ("input", "inout") and buffer.access is not Access.ATOMIC

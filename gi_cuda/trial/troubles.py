@@ -1,10 +1,10 @@
-"""What goes wrong where a proposal is tried."""
+"""Troubles: what goes wrong where a proposal is tried."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import ClassVar
 
 from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.errors import UserError
@@ -17,11 +17,7 @@ class Impossible:
     """Its expressions come to what no launch can have."""
 
     what: str
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return "change sizes in [[case]], or expressions in [[launch]], of target.toml"
+    remedy: ClassVar[str] = "change sizes in [[case]], or expressions in [[launch]], of target.toml"
 
     def __str__(self) -> str:
         return self.what
@@ -36,11 +32,9 @@ class Beside:
     """
 
     seen: Mapping[str, Mapping[str, Beyond]]
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return "give these buffers more `size` or `begin` in target.toml, or other data in data.py"
+    remedy: ClassVar[str] = (
+        "give these buffers more `size` or `begin` in target.toml, or other data in data.py"
+    )
 
     def __str__(self) -> str:
         names = dict.fromkeys(name for one in self.seen.values() for name in one)
@@ -108,11 +102,9 @@ class LeftOut:
     """
 
     message: str
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return 'mend the mask, or write a table [warps] with masks = "device" into target.toml'
+    remedy: ClassVar[str] = (
+        'mend the mask, or write a table [warps] with masks = "device" into target.toml'
+    )
 
     def __str__(self) -> str:
         return self.message
@@ -129,11 +121,7 @@ class Roles:
 
     written: frozenset[str]
     unwritten: frozenset[str]
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return "change the `role` of these buffers in target.toml"
+    remedy: ClassVar[str] = "change the `role` of these buffers in target.toml"
 
     def __str__(self) -> str:
         parts = []
@@ -149,14 +137,10 @@ class Varying:
     """Outputs differ from run to run."""
 
     names: frozenset[str]
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return (
-            'say kind = "sigma" in [oracle] of target.toml, with `outside` as the share of values'
-            ' that may be far off; or give them the role "scratch", if others are judged'
-        )
+    remedy: ClassVar[str] = (
+        'say kind = "sigma" in [oracle] of target.toml, with `outside` as the share of values'
+        ' that may be far off; or give them the role "scratch", if others are judged'
+    )
 
     def __str__(self) -> str:
         return f"{', '.join(sorted(self.names))} differ from run to run"
@@ -167,14 +151,10 @@ class Undefined:
     """Outputs hold nothing but NaN."""
 
     names: frozenset[str]
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return (
-            "if it reads shared memory or locals that nothing has set, mend the kernel; else give"
-            " it data in data.py for which it computes numbers"
-        )
+    remedy: ClassVar[str] = (
+        "if it reads shared memory or locals that nothing has set, mend the kernel; else give"
+        " it data in data.py for which it computes numbers"
+    )
 
     def __str__(self) -> str:
         return f"{', '.join(sorted(self.names))} hold NaN wherever it writes them"
@@ -192,41 +172,17 @@ class Brief:
     seconds: float
     alike: bool = False
 
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return "make the sizes in [[case]] of target.toml larger"
-
-    def __str__(self) -> str:
-        return f"it takes {self.seconds:.2g} s"
-
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
     """All is well, but answers depend on the order of threads: perhaps several write one place
     since a scalar that was guessed, as the length of rows, is too small."""
 
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return "give it scalars in data.py for which no two threads write the same place"
-
-    def __str__(self) -> str:
-        return "its answers depend on the order of its threads"
-
 
 @dataclass(frozen=True, slots=True)
 class Alike:
     """All is well, but what it writes is one value everywhere: a variant that computes something
     else may well come to the same."""
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return "give it data in data.py for which its answers differ from item to item"
-
-    def __str__(self) -> str:
-        return "it writes the same value everywhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,27 +195,15 @@ class Tiny:
 
     sizes: Mapping[str, float]
 
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return "make `absolute` in [[oracle]] of target.toml smaller than what is right"
-
-    def __str__(self) -> str:
-        names = (f"{name} (about {size:.1g})" for name, size in sorted(self.sizes.items()))
-        return f"as small as what the oracle allows is {', '.join(names)}"
-
 
 @dataclass(frozen=True, slots=True)
 class Blind:
     """Nothing shows in the outputs: a variant that does nothing is as right."""
 
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return (
-            "give it data in data.py for which it changes what is there, or buffers that it writes"
-            ' the role "output" in target.toml; a kernel that only waits or prints cannot be judged'
-        )
+    remedy: ClassVar[str] = (
+        "give it data in data.py for which it changes what is there, or buffers that it writes"
+        ' the role "output" in target.toml; a kernel that only waits or prints cannot be judged'
+    )
 
     def __str__(self) -> str:
         return "its outputs are the same if it does nothing"
@@ -269,10 +213,9 @@ class Blind:
 class Unjudged:
     """No buffer is an output, as far as the source tells."""
 
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return 'give a buffer that it writes the role "output" or "inout" in target.toml'
+    remedy: ClassVar[str] = (
+        'give a buffer that it writes the role "output" or "inout" in target.toml'
+    )
 
     def __str__(self) -> str:
         return "nothing that it writes could be looked at"
@@ -303,17 +246,13 @@ class Idle:
     """
 
     names: frozenset[str]
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return "take these parameters out of target.toml"
+    remedy: ClassVar[str] = "take these parameters out of target.toml"
 
     def __str__(self) -> str:
         return f"{', '.join(sorted(self.names))}: no parameter of this target"
 
 
-Trouble = (
+Failing = (
     Impossible
     | Beside
     | Slow
@@ -322,24 +261,14 @@ Trouble = (
     | Roles
     | Varying
     | Undefined
-    | Crowded
-    | Alike
-    | Tiny
     | Blind
-    | Brief
     | Unjudged
     | Refused
     | Idle
 )
+"""With these a proposal does not pass. Their ``remedy`` says what to do about it."""
 
 Bearable = Brief | Crowded | Alike | Tiny
 """With these a proposal passes, though another one may do better."""
 
-
-def borne_with(trouble: Trouble | None) -> tuple[type, ...]:
-    """What may be wrong with a proposal that takes the place of another one that passes.
-
-    Args:
-        trouble: what is wrong with that one.
-    """
-    return tuple(kind for kind in get_args(Bearable) if isinstance(trouble, kind))
+Trouble = Failing | Bearable

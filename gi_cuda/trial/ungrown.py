@@ -23,8 +23,8 @@ from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.facts import is_handy
 from gi_cuda.trial.growing import is_poison
 from gi_cuda.trial.large import TryLarge, with_large_cases
-from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable, Brief, Slow, borne_with
+from gi_cuda.trial.search import Attempt, Outcome, Substitutes
+from gi_cuda.trial.troubles import Brief, Slow
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WHOLE = 128
@@ -49,7 +49,8 @@ def with_buffers_as_they_were(
     """
     if not outcome.passes or not _is_grown(outcome.proposal):
         return outcome
-    trials = _Trials(outcome, attempt, large, until)
+    substitutes = Substitutes(outcome.proposal, attempt)
+    trials = _Trials(outcome, substitutes, large, until)
     before = _as_before(outcome.proposal)
     names = [one.name for one in before.extents if not one.blocks]
     if (found := trials.of(Mend(before, "buffers as they were"))) is not None:
@@ -71,23 +72,19 @@ class _Trials:
     """Tries sizes in place of those of what passes."""
 
     outcome: Outcome
-    attempt: Attempt
+    substitutes: Substitutes
     large: TryLarge
     until: float
-    borne: tuple[type, ...] | None = None
 
     def of(self, mend: Mend) -> Outcome | None:
         """What becomes of it; None where it does not do as well, or a buffer grows again."""
         if time.monotonic() >= self.until or not is_handy(mend.proposal):
             return None
-        trouble = self.attempt(mend.proposal, PATIENCE)
-        if isinstance(trouble, Bearable) and self.borne is None:
-            self.borne = borne_with(self.attempt(self.outcome.proposal, PATIENCE))
-        if trouble is not None and not isinstance(trouble, self.borne or ()):
+        if self.substitutes.trouble(mend.proposal) is not None:
             return None
         found = replace(self.outcome, proposal=mend.proposal)
         until = time.monotonic() + _LARGE
-        tried = with_large_cases(found, self.attempt, self.large, until)
+        tried = with_large_cases(found, self.substitutes.attempt, self.large, until)
         if _is_grown(tried.proposal) or not self._runs_large(tried.proposal):
             return None
         return replace(tried, done=(*self.outcome.done, mend.said))
@@ -165,7 +162,7 @@ def _squared(proposal: Proposal) -> Mend | None:
     free = [one for one in proposal.extents if one.passed and not one.blocks and one.name in known]
     alike = [[e for e in free if known[e.name] == known[f.name]] for f in free]
     group = max(alike, key=len, default=[])
-    plain = all(one.image is None and not one.known for one in proposal.buffers)
+    plain = all(one.image is None for one in proposal.buffers)
     if len(group) < 2 or not plain or proposal.further:
         return None
     first, *others = [one.name for one in group]

@@ -14,8 +14,7 @@ from dataclasses import replace
 from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.trial.changes import whole
-from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable, borne_with
+from gi_cuda.trial.search import Attempt, Outcome, Substitutes
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _COUNTING = 4
@@ -30,15 +29,12 @@ def with_varied_scalars(outcome: Outcome, attempt: Attempt) -> Outcome:
     proposal = outcome.proposal
     real = [one.name for one in proposal.scalars if _is_free(proposal, one) and _is_real(one)]
     every = [one.name for one in proposal.scalars if _is_free(proposal, one)]
-    borne: tuple[type, ...] | None = None
+    substitutes = Substitutes(proposal, attempt)
     for names in dict.fromkeys((tuple(every), tuple(real))):
         if not names:
             break
         tried = _varied(proposal, names)
-        trouble = attempt(tried, PATIENCE)
-        if isinstance(trouble, Bearable) and borne is None:
-            borne = borne_with(attempt(proposal, PATIENCE))
-        if trouble is None or isinstance(trouble, borne or ()):
+        if substitutes.trouble(tried) is None:
             return replace(outcome, proposal=tried)
     return outcome
 
@@ -71,6 +67,6 @@ def _named(proposal: Proposal) -> frozenset[str]:
     for step in proposal.steps:
         texts += [*step.launching.grid, *step.launching.block, step.launching.shared]
     for one in proposal.buffers:
-        texts += [one.items(proposal.counts), *(text for _, text in one.known)]
+        texts.append(one.items(proposal.counts))
         texts += [] if one.image is None else [*one.image.size, one.image.layers or ""]
     return frozenset(word for text in texts for word in _WORD.findall(text))

@@ -85,17 +85,13 @@ def said_by_build_files(source: Path, repository: Repository) -> Iterator[Said]:
     """
     nearest = True
     for folder in repository.folders_up(source.resolve().parent):
-        found = said_in(folder, repository, source.resolve())
+        found = said_in(folder, repository)
         for one in found:
             if nearest or one.option == "-I":
                 yield one
         nearest = nearest and not found
 
 
-def said_in(folder: Path, repository: Repository, source: Path | None = None) -> list[Said]:
-    """What the build files of one folder say.
-
-    Args:
-        source: without what is for targets of CMake and recipes that are not of it; None: of all.
-    """
-    return [*of_makefiles(folder, source), *of_cmake_list(folder, repository, source)]
+def said_in(folder: Path, repository: Repository) -> list[Said]:
+    """What the build files of one folder say."""
+    return [*of_makefiles(folder), *of_cmake_list(folder, repository)]

@@ -9,14 +9,25 @@ _USED = re.compile(r"\$\(([\w.-]+)\)|\$\{([\w.-]+)\}")
 _DEPTH = 8
 
 
-def expanded(text: str, variables: Mapping[str, str], depth: int = 0) -> str | None:
-    """A text with variables put in; None where one is not known, or more is asked for than that."""
+def expanded(
+    text: str, variables: Mapping[str, str], unset: str | None = None, depth: int = 0
+) -> str | None:
+    """Return a text with variables put in.
+
+    Args:
+        unset: stands for a variable that nobody sets.
+
+    Returns:
+        None where a variable has no value or is made of itself, or the text calls a function.
+    """
     unknown = False
 
     def value(match: re.Match[str]) -> str:
         nonlocal unknown
-        body = variables.get(match[1] or match[2])
-        inner = None if body is None or depth > _DEPTH else expanded(body, variables, depth + 1)
+        body = variables.get(match[1] or match[2], unset)
+        inner = None
+        if body is not None and depth <= _DEPTH:
+            inner = expanded(body, variables, unset, depth + 1)
         unknown = unknown or inner is None
         return inner or ""
 

@@ -25,10 +25,6 @@ _PROJECT = re.compile(r"(?im)^\s*project\s*\(")
 _GENERATED = re.compile(r"\$<(?:BUILD_INTERFACE|COMPILE_LANGUAGE:\w+):([^<>]*)>")
 _OPTIONS = {"set", "add_compile_options", "target_compile_options"}
 _SCOPES = {"PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER"}
-_ADDS = {
-    f"{kind}{what}" for kind in ("", "cuda_", "hip_") for what in ("add_library", "add_executable")
-} | {"target_sources"}
-"""Commands that say what a target is made of."""
 
 _Command: TypeAlias = tuple[str, list[str], int]
 """A command: its name, its words, its line."""
@@ -39,26 +35,19 @@ def is_project(text: str) -> bool:
     return _PROJECT.search(text) is not None
 
 
-def of_cmake_list(folder: Path, repository: Repository, source: Path | None) -> Iterator[Said]:
-    """The options in the list of a folder, if it has one.
-
-    Args:
-        source: without what is for targets that are not made of it; None: of all.
-    """
+def of_cmake_list(folder: Path, repository: Repository) -> Iterator[Said]:
+    """The options in the list of a folder, if it has one; those of all its targets."""
     file = folder / "CMakeLists.txt"
     if not file.is_file():
         return
     variables = _set_above(folder, repository)
-    commands = [*_counting(text_of(file), variables, variables)]
-    needed = [] if source is None else _needed(commands, source, folder, variables)
-    for command, words, line in commands:
+    for command, words, line in _counting(text_of(file), variables, variables):
         place = f"{file}:{line}"
         if command == "set" and words[:1] in (["CMAKE_CUDA_STANDARD"], ["CMAKE_CXX_STANDARD"]):
             yield from option_said("-std", f"c++{' '.join(words[1:2])}", folder, place)
             continue
         if command in _OPTIONS and (command != "set" or words[:1] == ["CMAKE_CUDA_FLAGS"]):
-            mine = command != "target_compile_options" or not needed or words[0] in needed
-            for _, one in of_nvcc(" ".join(words)) if mine else ():
+            for _, one in of_nvcc(" ".join(words)):
                 yield Said("nvcc", one, place)
             continue
         option = {
@@ -71,8 +60,6 @@ def of_cmake_list(folder: Path, repository: Repository, source: Path | None) -> 
         }.get(command)
         if option is None:
             continue
-        if command == "target_compile_definitions" and needed and not {*words[:1]} & {*needed}:
-            continue
         for word in words[command.startswith("target") :]:
             if word in _SCOPES:
                 continue
@@ -82,30 +69,11 @@ def of_cmake_list(folder: Path, repository: Repository, source: Path | None) -> 
                 yield from option_said(option, plain, folder, place)
 
 
-def _needed(
-    commands: Sequence[_Command], source: Path, folder: Path, variables: Mapping[str, str]
-) -> list[str]:
-    """The first target of a list that is made of a source, and what that needs; nothing where the
-    list does not say what is made of it."""
-    found, needs = list[str](), dict[str, list[str]]()
-    for command, words, _ in commands:
-        name, *rest = words or [""]
-        if command in _ADDS and not found:
-            files = " ".join(expanded(one, variables) or "" for one in rest).replace(";", " ")
-            if any((folder / one).resolve() == source for one in files.split()):
-                found.append(name)
-        elif command == "target_link_libraries":
-            needs.setdefault(name, []).extend(rest)
-    for one in found:
-        found += [other for other in needs.get(one, ()) if other not in found]
-    return found
-
-
 def _counting(text: str, variables: dict[str, str], known: Mapping[str, str]) -> Iterator[_Command]:
-    """The commands of a list that its conditions let in, and what they set entered.
+    """The commands of a list that its conditions let in. Adds what they set to ``variables``.
 
     Args:
-        known: what they may use of that.
+        known: what conditions and values may use of that.
     """
     branches = Branches()
     for command, words, line in _commands(text):

@@ -1,9 +1,7 @@
-"""Which lines of a Makefile count: those that its conditions let in where nobody sets anything,
-and of what is set for certain targets that for those which are made then.
+"""Lines of a Makefile that count: those that its conditions let in where nobody sets anything.
 
-Conditions are decided as make would decide them here, as far as plain text and variables go; none
-of the commands that it might ask is run. What cannot be decided counts, with all that is instead
-of it.
+Conditions are decided as make would decide them here, as far as plain text and variables go. A
+condition that calls a function or a command is not decided: all of its branches count.
 """
 
 from __future__ import annotations
@@ -12,8 +10,7 @@ import re
 from collections.abc import Mapping
 
 from gi_cuda.init.build.branches import Branches
-from gi_cuda.init.build.make_goals import without_other_goals
-from gi_cuda.init.build.make_values import computed, told
+from gi_cuda.init.build.build_variables import expanded
 
 _DIRECTIVE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<word>ifn?eq|ifn?def|else|endif)\b[ \t]*(?P<rest>.*)$"
@@ -25,14 +22,13 @@ _ASSIGNED = re.compile(
 _SIDES = re.compile(r"""(["'])(.*?)\1[ \t]+(["'])(.*?)\3""")
 
 
-def counting(text: str, elsewhere: Mapping[str, str]) -> str:
+def counting(text: str) -> str:
     """A Makefile with empty lines in place of those that do not count.
 
     Args:
         text: of it; a continued line is one.
-        elsewhere: values of variables that other files set.
     """
-    variables = {name: told(value) for name, value in elsewhere.items()}
+    variables: dict[str, str] = {}
     branches, tabs = Branches(), list[bool]()
     lines, defining = [], False
     for line in text.split("\n"):
@@ -45,7 +41,7 @@ def counting(text: str, elsewhere: Mapping[str, str]) -> str:
         if counts and not defining and (found := _ASSIGNED.match(line)):
             _assign(variables, *found.groups())
         lines.append(line if counts else "")
-    return "\n".join(without_other_goals(lines, variables, variables.get(".DEFAULT_GOAL", "")))
+    return "\n".join(lines)
 
 
 def _is_within(line: str, defining: bool) -> bool:
@@ -55,7 +51,6 @@ def _is_within(line: str, defining: bool) -> bool:
 
 
 def _assign(variables: dict[str, str], name: str, kind: str, value: str) -> None:
-    value = told(value)
     if kind == "+":
         variables[name] = f"{variables.get(name, '')} {value}".strip()
     elif kind != "?" or name not in variables:
@@ -90,12 +85,12 @@ def _follow(
 def _decided(word: str, rest: str, variables: Mapping[str, str]) -> bool | None:
     """Whether a condition holds; None where that takes a command or a function to tell."""
     if word in ("ifdef", "ifndef"):
-        name = computed(rest, variables)
+        name = expanded(rest, variables, unset="")
         return None if name is None else bool(variables.get(name)) == (word == "ifdef")
     sides = _sides(rest)
     if sides is None:
         return None
-    left, right = (computed(one.strip(), variables) for one in sides)
+    left, right = (expanded(one.strip(), variables, unset="") for one in sides)
     if left is None or right is None:
         return None
     return (left.strip() == right.strip()) == (word == "ifeq")

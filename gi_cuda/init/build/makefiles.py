@@ -13,7 +13,6 @@ from pathlib import Path
 from gi_cuda.init.build.build_options import Said, line_at, of_nvcc, option_said, text_of
 from gi_cuda.init.build.build_variables import expanded
 from gi_cuda.init.build.make_conditions import counting
-from gi_cuda.init.build.make_recipes import of_others
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile", "*.mk", "*.mak")
 _ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[:?+]{0,2}=[ \t]*(.*)$", re.M)
@@ -25,31 +24,23 @@ _OPTION = re.compile(
 _PARTS = re.compile(r"(-I|-isystem|-D|--?std=)\s*[\"']?([^\"']*)")
 
 
-def of_makefiles(folder: Path, source: Path | None = None) -> Iterator[Said]:
-    """The options in the Makefiles of a folder.
-
-    Args:
-        source: without macros of recipes that make something else; None: with all.
-    """
+def of_makefiles(folder: Path) -> Iterator[Said]:
+    """The options in the Makefiles of a folder."""
     files = sorted({file for name in _MAKEFILES for file in folder.glob(name) if file.is_file()})
     # A continued line stays as many lines as it is.
     texts = {file: re.sub(r"\\\r?\n", "  ", _without_comments(text_of(file))) for file in files}
     here = {"CURDIR": str(folder), "PWD": str(folder)}
-    everywhere = _assigned(texts.values(), here)
-    texts = {file: counting(text, everywhere) for file, text in texts.items()}
+    texts = {file: counting(text) for file, text in texts.items()}
     variables = _assigned(texts.values(), here)
     for file, text in texts.items():
         original = text_of(file)
-        others = set() if source is None else of_others(text, source)
         for at, option in of_nvcc(text):
-            if (line := text.count("\n", 0, at)) not in others:
-                yield Said("nvcc", option, f"{file}:{line + 1}")
+            yield Said("nvcc", option, f"{file}:{line_at(text, at)}")
         for match in _OPTION.finditer(text):
             part = _PARTS.match(match[0])
             value = None if part is None else expanded(part[2], variables)
             # What a macro is as a text in quotes is not read, and without it is another one.
             cut = match[0].endswith("=") and text[match.end() :].startswith(("'", '"'))
-            cut |= match[0].startswith("-D") and text.count("\n", 0, match.start()) in others
             if part is not None and value is not None and not cut:
                 at = original.find(match[0])
                 place = f"{file}:{line_at(original, at)}" if at >= 0 else str(file)

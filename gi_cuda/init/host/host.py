@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from tree_sitter import Node
 
@@ -14,21 +13,12 @@ from gi_cuda.grammar.frontends.cuda.file import CudaFile, constants_in, plain_ty
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
 from gi_cuda.init.host.launch_macros import written_out
-from gi_cuda.init.host.sizeof import is_array
 from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
 _DECLARED = frozenset({"declaration", "field_declaration", "enumerator_list"})
-
-
-class ClassMember(NamedTuple):
-    """A member of a class: its type, without qualifiers, and its value where nothing sets it, ""
-    for none."""
-
-    type: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +30,14 @@ class HostCode:
         constants: what names of constants and of enumerations stand for.
         calls: by a function's name, the calls of it in the file, in order.
         kernels: the names, without scope, of all kernels that it can see.
-        classes: by a class's name, its members.
+        classes: by a class's name, its members in order, each with its type.
     """
 
     codes: tuple[CudaFile, ...]
     constants: Mapping[str, str]
     calls: Mapping[str, tuple[Node, ...]]
     kernels: frozenset[str]
-    classes: Mapping[str, Mapping[str, ClassMember]] = field(default_factory=dict)
+    classes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     _seen: dict[tuple[int, bool], Locals] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -59,21 +49,6 @@ class HostCode:
         """The definition of a function, and the file that has it; None where none does."""
         every = ((code, one) for code in self.codes for one in code.definitions)
         return next(((code, one.node) for code, one in every if one.name == name), None)
-
-    def preset(self, kind: str, path: str) -> str:
-        """The value of a member, or of a member of that, where nothing sets it; "" for none.
-
-        Args:
-            kind: the class; "" for any one that has such a member.
-            path: as it stands behind a dot, ``size.width``.
-        """
-        name, _, rest = path.partition(".")
-        owners = self.classes.values() if not kind else [self.classes.get(kind, {})]
-        found = {members[name] for members in owners if name in members}
-        if len(found) != 1:
-            return ""
-        (member,) = found
-        return self.preset(member.type, rest) if rest else member.value
 
     def before(self, at: Node, *, starts: bool) -> Locals:
         """What is known before a place; asked for often, so it is kept."""
@@ -96,14 +71,14 @@ def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
             calls.setdefault(plain_name(whole.of(called)), []).append(node)
     kernels = frozenset(d.name for one in (whole, *around) for d in one.definitions if d.kernel)
     every = {name: (*found,) for name, found in calls.items()}
-    classes: dict[str, dict[str, ClassMember]] = {}
+    classes: dict[str, dict[str, str]] = {}
     for one in (whole, *around):
         for name, members in _classes(one):
             classes.setdefault(name, members)
     return HostCode((whole, *around), constants, every, kernels, classes)
 
 
-def _classes(code: CudaFile) -> Iterator[tuple[str, dict[str, ClassMember]]]:
+def _classes(code: CudaFile) -> Iterator[tuple[str, dict[str, str]]]:
     """The classes of a file, and their members."""
     for node in walk(code.root):
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -111,22 +86,13 @@ def _classes(code: CudaFile) -> Iterator[tuple[str, dict[str, ClassMember]]]:
             yield code.of(name), dict(_class_members(code, parts(body)))
 
 
-def _class_members(code: CudaFile, declared: Sequence[Node]) -> Iterator[tuple[str, ClassMember]]:
+def _class_members(code: CudaFile, declared: Sequence[Node]) -> Iterator[tuple[str, str]]:
+    """The members of a class: names, and types without qualifiers."""
     for node in declared:
         kind, own = node.child_by_field_name("type"), node.children_by_field_name("declarator")
         if node.type != "field_declaration" or kind is None:
             continue
-        values = node.children_by_field_name("default_value")
-        for one in own:
-            value = next((value for value in values if _is_set_to(one, value)), None)
-            text = "" if value is None else code.of(value).strip("{} ")
-            yield code.of(one), ClassMember(plain_type(code.of(kind)), text)
-
-
-def _is_set_to(declarator: Node, value: Node) -> bool:
-    """Whether a value stands right behind a member, with or without ``=``."""
-    before = value.prev_sibling
-    return declarator in (before, None if before is None else before.prev_sibling)
+        yield from ((code.of(one), plain_type(code.of(kind))) for one in own)
 
 
 def plain_name(text: str) -> str:
@@ -237,8 +203,6 @@ class KnownNames:
         scalars: what the host code passes for a scalar of the kernel, and that scalar's name.
         members: for a struct that the kernel gets, how one writes a member behind its name
             (``.width``), and the name of the scalar that it is.
-        symbols: variables in constant memory that say how much data there is, and what they are
-            called as sizes.
         kept: macros and constants that stay names.
         own: whether numbers that nobody can tell, and whose names say how much data there is, do.
         starts: whether a variable of a loop is what it is at first, instead of unknown.
@@ -249,7 +213,6 @@ class KnownNames:
 
     scalars: Mapping[str, str] = field(default_factory=dict)
     members: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    symbols: Mapping[str, str] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
     own: bool = False
     starts: bool = False
@@ -264,7 +227,6 @@ class Locals:
         values: what each name is set to, in order; None is what nobody can tell.
         declared: types, without qualifiers.
         pointers: how many ``*`` or ``[]`` a declaration puts on a name.
-        arrays: how the names of arrays are declared, with what is in them if that stands there.
         allocated: the bytes of what a pointer points to.
         aliases: what types the function gives names of its own.
     """
@@ -274,7 +236,6 @@ class Locals:
         self.values: dict[str, list[Node | None]] = {}
         self.declared: dict[str, str] = {}
         self.pointers: dict[str, int] = {}
-        self.arrays: dict[str, Node] = {}
         self.allocated: dict[str, Node] = {}
         self.aliases: dict[str, str] = {}
         for child in code.root.children:
@@ -289,8 +250,6 @@ class Locals:
         if node.type in ("declaration", "parameter_declaration", "optional_parameter_declaration"):
             if not _is_value(node):
                 self._note_declaration(node)
-        elif node.type == "for_range_loop":
-            self._note_range(node)
         elif node.type == "call_expression":
             self._note_call(node)
         elif node.type in ("alias_declaration", "type_definition"):
@@ -306,17 +265,6 @@ class Locals:
                     values.clear()
                 # Set more than once, perhaps conditionally: nobody knows to what.
                 values.append(right if plain else None)
-
-    def _note_range(self, loop: Node) -> None:
-        """``for (int block : blocks)``: each item in turn, where the loop is around the place."""
-        kind, declarator = loop.child_by_field_name("type"), loop.child_by_field_name("declarator")
-        name = name_node(declarator)
-        if kind is None or declarator is None or name is None or loop.end_byte <= self._at.end_byte:
-            return
-        text = self._code.of(name)
-        self.declared[text] = plain_type(self._code.of(kind))
-        self.pointers[text] = _depth(declarator, name)
-        self.values[text] = [None]
 
     def _note_alias(self, node: Node) -> None:
         name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
@@ -349,9 +297,6 @@ class Locals:
             if kind is not None:
                 self.declared[text] = plain_type(self._code.of(kind))
                 self.pointers[text] = _depth(one, name)
-            self.arrays.pop(text, None)
-            if node.type == "declaration" and is_array(one):
-                self.arrays[text] = one
             value = one.child_by_field_name("value")
             if one.type == "function_declarator":
                 # ``dim3 block(BLOCK_X, BLOCK_Y);`` reads like a prototype.

@@ -1,18 +1,16 @@
-"""What calls in expressions of host code stand for: roundings, minima, functions of one line."""
+"""What calls in expressions of host code stand for: roundings, minima, casts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.constants import LONGEST
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro
 from gi_cuda.grammar.frontends.cuda.syntax import parts
-from gi_cuda.init.host.host import HostCode, parameters, plain_name, returned_by
+from gi_cuda.init.host.host import HostCode, plain_name
 from gi_cuda.init.kernel.sizes import bracketed, divided_up
-from gi_cuda.spec.expression import ExpressionError, parse
 
 _DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
 _WHOLE_REAL = re.compile(r"(\d+)\.0*[fF]?")
@@ -23,14 +21,11 @@ Reader = Callable[[Node], str | None]
 """What turns an expression of the host code into a target's."""
 
 
-def value_of_call(
-    host: HostCode, node: Node, read: Reader, named: Callable[[str], str | None]
-) -> str | None:
+def value_of_call(host: HostCode, node: Node, read: Reader) -> str | None:
     """What a call is as an expression of a target, None if it is none.
 
     Args:
         read: of the call's arguments.
-        named: of a name at the level of the file.
     """
     called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if called is None or given is None:
@@ -50,7 +45,7 @@ def value_of_call(
             return f"({a} {'<' if name == 'min' else '>'} {b} ? {a} : {b})"
         if _DIVIDED_UP.fullmatch(name):
             return divided_up(a, b)
-    return _of_one_line(host.codes, name, values, named)
+    return None
 
 
 def _is_number(codes: Sequence[CudaFile], name: str) -> bool:
@@ -59,39 +54,6 @@ def _is_number(codes: Sequence[CudaFile], name: str) -> bool:
     if macro is not None and macro.parameters is None:
         name = macro.body.strip()
     return _NUMBER.fullmatch(name) is not None
-
-
-def _of_one_line(
-    codes: Sequence[CudaFile], name: str, given: Sequence[str], named: Callable[[str], str | None]
-) -> str | None:
-    """What a function returns of which that is all."""
-    for code in codes:
-        for definition in code.definitions:
-            if definition.name != name:
-                continue
-            names, returned = parameters(code, definition.node), returned_by(definition.node)
-            if returned is None or len(names) != len(given):
-                continue
-            return _filled(code.of(returned), dict(zip(names, given, strict=True)), named)
-    return None
-
-
-def _filled(text: str, given: Mapping[str, str], named: Callable[[str], str | None]) -> str | None:
-    """An expression with its parameters and constants in place."""
-    known = {name: bracketed(value) for name, value in given.items()}
-    for word in set(_WORD.findall(text)) - known.keys():
-        value = named(word)
-        if value is None:
-            return None
-        known[word] = bracketed(value)
-    filled = _WORD.sub(lambda match: known[match[0]], text)
-    if len(filled) > LONGEST:
-        return None
-    try:
-        parse(filled)
-    except ExpressionError:
-        return None
-    return bracketed(filled.strip())
 
 
 def _ceiling(code: CudaFile, node: Node, read: Reader) -> str | None:

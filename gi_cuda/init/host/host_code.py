@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
@@ -28,7 +27,6 @@ from gi_cuda.init.host.host_calls import value_of_call
 from gi_cuda.init.host.host_extents import DEPTH, LISTS, extent_of, named_extent
 from gi_cuda.init.host.initialized import member_in_list
 from gi_cuda.init.host.instantiated import instantiated
-from gi_cuda.init.host.sizeof import items, operand
 from gi_cuda.init.kernel.count_names import is_count_name
 from gi_cuda.init.kernel.sizes import bare, bracketed
 from gi_cuda.spec.expression import ExpressionError
@@ -190,8 +188,6 @@ class Resolver:
             return passed[0].number(passed[1], depth + 1)
         if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
             shown = macro.body
-        if node.type == "field_expression":
-            return self._preset(shown)
         return _real(shown)
 
     def number_of(self, name: str) -> int | float | None:
@@ -199,7 +195,7 @@ class Resolver:
         value, (whole, _, path) = self._set_to(name), name.partition(".")
         if value is None and path and (caller := self.passed(whole)) is not None:
             return caller[0].number_of(f"{self.code.of(caller[1]).strip()}.{path}")
-        return self._preset(name) if value is None else self.number(value)
+        return None if value is None else self.number(value)
 
     def _set_to(self, name: str) -> Node | None:
         """Return what a variable or a member is set to, be it in a list for the whole struct."""
@@ -208,18 +204,6 @@ class Resolver:
         if (value := self.value(name)) is not None or not (path and kind and given is not None):
             return value
         return member_in_list(self.code, self._host.classes, self._type(kind), given, path)
-
-    def _preset(self, name: str) -> int | float | None:
-        """The number that a member is where nothing sets it: that of its class."""
-        whole, _, path = name.removeprefix("this->").replace("->", ".").partition(".")
-        kind = self.locals.declared.get(whole)
-        shown = self._host.preset(self._type(kind), path) if kind and path else ""
-        if path and kind is None:
-            shown = self._host.preset("", f"{whole}.{path}")
-        text = self._text(shown, 0) if shown else None
-        with suppress(ExpressionError):
-            return _real(shown) if text is None else parse_expression(text).evaluate({})
-        return None
 
     def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block: a ``dim3``, or a number."""
@@ -254,8 +238,6 @@ class Resolver:
             return self._name(own.rpartition("::")[2], depth)
         if kind == "field_expression":
             return self._component(node, depth)
-        if kind == "subscript_expression":
-            return self._item(node, depth)
         if kind == "parenthesized_expression":
             inner = self.expression(node.named_children[0], depth + 1)
             return None if inner is None else bracketed(inner)
@@ -267,16 +249,11 @@ class Resolver:
         if kind == "conditional_expression":
             return self._conditional(node, depth)
         if kind == "sizeof_expression":
-            return self._size(node, depth)
+            return self._size(node)
         if kind == "call_expression":
             if (cast := self._cast(node)) is not None:
                 return self.expression(cast, depth + 1)
-            return value_of_call(
-                self._host,
-                node,
-                lambda one: self.expression(one, depth + 1),
-                lambda name: self._name(name, depth + 1),
-            )
+            return value_of_call(self._host, node, lambda one: self.expression(one, depth + 1))
         if kind in LISTS and len(node.named_children) == 1:
             return self.expression(node.named_children[0], depth + 1)
         return None
@@ -378,16 +355,6 @@ class Resolver:
             return None
         return bracketed(extent[index]) if index < len(extent) else "1"
 
-    def _item(self, node: Node, depth: int) -> str | None:
-        """``grid[0]`` of an array whose items are set one by one, or where it is declared."""
-        value = self.value(self.code.of(node).strip())
-        base, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
-        if value is None and base is not None and index is not None:
-            at, listed = self.code.of(index)[1:-1].strip(), self.value(self.code.of(base))
-            if at.isdigit() and listed is not None and listed.type == "initializer_list":
-                value = next(iter(listed.named_children[int(at) :]), None)
-        return None if value is None else self.expression(value, depth + 1)
-
     def _like_a_parameter(self, node: Node, depth: int) -> str | None:
         """A value that is read like a parameter: ``dim3 grid(a, b * c);`` reads like a prototype,
         of which the second parameter is a pointer."""
@@ -421,14 +388,11 @@ class Resolver:
         text = self.expression(node, depth + 1)
         return text if text is None or node.type in _WHOLE else bracketed(text)
 
-    def _size(self, node: Node, depth: int) -> str | None:
-        name, pointed = operand(self.code.of(node))
+    def _size(self, node: Node) -> str | None:
+        name, pointed = _operand_of_sizeof(self.code.of(node))
         element = self._types.element(self._type(self.locals.declared.get(name, name)))
         if element is None or "*" in name:
             return None
-        if not pointed and (array := self.locals.arrays.get(name)) is not None:
-            count = items(array, lambda one: self.expression(one, depth + 1))
-            return None if count is None else f"{count} * {element.bytes}"
         if self.locals.pointers.get(name, 0) != pointed:
             return None
         return str(element.bytes)
@@ -441,3 +405,13 @@ def _real(text: str) -> float | None:
 def _is_zero(text: str) -> bool:
     """Whether a number is set only later: none of a launch's numbers is 0."""
     return bare(text) == "0"
+
+
+def _operand_of_sizeof(text: str) -> tuple[str, bool]:
+    """What ``sizeof(float)`` or ``sizeof a`` is of, a type or a variable, and whether it is of what
+    that points to, as ``sizeof(*a)`` and ``sizeof(a[0])`` are."""
+    inner = text.partition("sizeof")[2].strip()
+    while inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1].strip()
+    pointed = re.fullmatch(r"\*\s*(\w+)|(\w+)\s*\[\s*\w+\s*\]", inner)
+    return (pointed[1] or pointed[2], True) if pointed else (inner, False)

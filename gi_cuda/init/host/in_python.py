@@ -1,4 +1,4 @@
-"""C expressions of sizes as Python has them, and as plain as they can be."""
+"""C expressions of sizes as Python has them."""
 
 from __future__ import annotations
 
@@ -58,38 +58,12 @@ def in_python(text: str) -> str:
     return ast.unparse(_node(syntax_tree(text)))
 
 
-def plainer(text: str) -> str:
-    """A C expression that asks ``? :`` for nothing that is known, if it is one.
-
-    What is made of macros and template arguments may ask whether 32 is less than 128.
-    """
-    if "?" not in text:
-        return text
-    try:
-        found = str(c_generator.CGenerator().visit(_folded(syntax_tree(text))))
-    except ExpressionError:
-        return text
-    return found if found.count("?") < text.count("?") else text
-
-
 def _value(node: Any) -> int | None:
     """What an expression comes to that has no names."""
     try:
         return parse(c_generator.CGenerator().visit(node)).evaluate({})
     except ExpressionError:
         return None
-
-
-def _folded(node: Any) -> Any:
-    """With numbers for what has no names."""
-    if (value := _value(node)) is not None:
-        return c_ast.Constant("int", str(value))
-    if isinstance(node, c_ast.TernaryOp) and (value := _value(node.cond)) is not None:
-        return _folded(node.iftrue if value else node.iffalse)
-    for name in node.__slots__:
-        if isinstance(inner := getattr(node, name, None), c_ast.Node):
-            setattr(node, name, _folded(inner))
-    return node
 
 
 def _node(node: Any) -> ast.expr:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from tree_sitter import Node
 
@@ -11,12 +10,12 @@ from gi_cuda.grammar.frontends.cuda.file import CudaFile
 
 
 def member_in_list(
-    code: CudaFile, classes: Mapping[str, Mapping[str, Any]], kind: str, value: Node, path: str
+    code: CudaFile, classes: Mapping[str, Mapping[str, str]], kind: str, value: Node, path: str
 ) -> Node | None:
     """Return what a list sets a member to; None where the list says nothing of it.
 
     Args:
-        classes: by a class's name, its members in order, each with its ``type``.
+        classes: by a class's name, its members in order, each with its type.
         kind: the class of what is initialized.
         value: what it is initialized with: a list, or ``Params{...}``.
         path: of the member, as it stands behind a dot: ``size.width``.
@@ -38,5 +37,5 @@ def member_in_list(
         }
         at = list(members).index(part)
         plain = items[at] if not pairs and at < len(items) else None
-        found, kind = pairs.get(part, plain), members[part].type
+        found, kind = pairs.get(part, plain), members[part]
     return found

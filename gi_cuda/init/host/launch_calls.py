@@ -16,8 +16,6 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _RUNTIME = frozenset({"cudaLaunchKernel", "cudaLaunchCooperativeKernel"})
 _DRIVER = frozenset({"cuLaunchKernel", "cuLaunchCooperativeKernel"})
 _NAMING = frozenset({"cuModuleGetFunction", "cuLibraryGetKernel"})
-LAUNCHING = _RUNTIME | _DRIVER
-"""Functions that launch a kernel."""
 
 
 @dataclass(frozen=True, slots=True)

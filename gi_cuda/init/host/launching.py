@@ -11,8 +11,7 @@ from tree_sitter import Node
 from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.constants import LONGEST
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
-from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.grammar.frontends.cuda.file import Argument, KernelSource
 from gi_cuda.init.host.drawn import drawn
 from gi_cuda.init.host.host import (
     HostCode,
@@ -24,7 +23,6 @@ from gi_cuda.init.host.host import (
 )
 from gi_cuda.init.host.host_code import Resolver
 from gi_cuda.init.host.host_extents import extents_of
-from gi_cuda.init.host.in_python import plainer
 from gi_cuda.init.host.launch_calls import LaunchCall, launch_calls
 from gi_cuda.init.host.rounds import SECOND, counted, is_conditional, times
 from gi_cuda.init.host.value_ranges import Range
@@ -37,7 +35,6 @@ _DEPTH = 3
 """Numbers that are computed of each other, at most."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_ADDRESS = re.compile(r"(?:\(\s*(?:const\s+)?void\s*\*\s*\)\s*)?&\s*([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,6 @@ class LaunchSite:
         shared: bytes of dynamic shared memory, None where that cannot be told.
         loose: the three, with names for numbers that only a run tells; empty where not even that
             can be said.
-        branch: what names are in the branch of a switch that the launch is in.
         templates: template arguments, as the host code writes them; "" for what is not known.
         values: what the host code passes for a parameter, or sets a member of a struct to that it
             passes, where that is a number; in the second round of a loop.
@@ -59,7 +55,6 @@ class LaunchSite:
         passed: the text of what each parameter gets, as host code has it.
         allocated: bytes that the host code allocates for a parameter, as an expression.
         drawn: between which numbers the host code draws what a parameter points to.
-        note: what was found out about it, a line.
         times: launches in a run of the program, where loops around it say so.
     """
 
@@ -68,7 +63,6 @@ class LaunchSite:
     block: tuple[str, ...] | None
     shared: str | None
     loose: tuple[tuple[str, ...], tuple[str, ...], str] = ((), (), "")
-    branch: Mapping[str, str] = field(default_factory=dict)
     templates: tuple[str, ...] = ()
     values: Mapping[str, int | float] = field(default_factory=dict)
     computed: Mapping[str, str] = field(default_factory=dict)
@@ -76,7 +70,6 @@ class LaunchSite:
     passed: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
     drawn: Mapping[str, Range] = field(default_factory=dict)
-    note: str = ""
     times: int = 1
 
 
@@ -115,20 +108,6 @@ def _is_reached(host: HostCode, types: ElementTypes, node: Node) -> bool:
     return True
 
 
-def _branch(code: CudaFile, node: Node) -> dict[str, str]:
-    """What names are where a switch gets to a launch."""
-    found: dict[str, str] = {}
-    parent = node.parent
-    while parent is not None and parent.type != "function_definition":
-        value = parent.child_by_field_name("value") if parent.type == "case_statement" else None
-        switch = None if parent.parent is None else parent.parent.parent
-        clause = None if switch is None else switch.child_by_field_name("condition")
-        if value is not None and clause is not None and code.of(value).isdigit():
-            found[code.of(clause).strip("() ")] = code.of(value)
-        parent = parent.parent
-    return found
-
-
 def _condition(resolver: Resolver, statement: Node) -> int | float | None:
     """The value of what an ``if`` or a ``switch`` asks for."""
     clause = statement.child_by_field_name("condition")
@@ -149,7 +128,6 @@ def _site(
     for argument, passes in passed:
         own = known.members.get(argument.name, {})
         here |= {f"{code.of(passes).strip()}{path}": name for path, name in own.items()}
-    here = {**_copied(host, known.symbols), **here}
     plain = Resolver(host, node, types, KnownNames(starts=True))
     for text, name in [*here.items()]:
         for other in plain.other_names(text):
@@ -169,18 +147,17 @@ def _site(
         for a, n in passed
         if (t := resolver.declared_type(n)) is not None and unknown.isdisjoint(_NAME.findall(t))
     }
-    templates = map(plainer, resolver.template_arguments(call.called))
+    templates = resolver.template_arguments(call.called)
     return LaunchSite(
         place=code.place(node),
         grid=_extent(resolver, call.grid),
         block=_extent(of_block, call.block),
-        shared="0" if call.shared is None else _plainer(of_block.expression(call.shared)),
+        shared="0" if call.shared is None else of_block.expression(call.shared),
         loose=(
             _extent(loose, call.grid) or (),
             _extent(loose, call.block) or (),
-            ("0" if call.shared is None else _plainer(loose.expression(call.shared))) or "",
+            ("0" if call.shared is None else loose.expression(call.shared)) or "",
         ),
-        branch=_branch(code, node),
         templates=tuple(t if unknown.isdisjoint(_NAME.findall(t)) else "" for t in templates),
         values=values,
         computed=dict(_computed(resolver, types, passed, known.kept)),
@@ -203,25 +180,8 @@ def _times(host: HostCode, resolver: Resolver, node: Node) -> int:
     return above * (times(host.code, node, resolver.number) or 1)
 
 
-def _copied(host: HostCode, symbols: Mapping[str, str]) -> dict[str, str]:
-    """For the variables that host code copies to some symbols, what these are called as sizes."""
-    found: dict[str, str] = {}
-    for call in host.calls.get("cudaMemcpyToSymbol", ()) if symbols else ():
-        given = [host.code.of(one) for one in parts(call.child_by_field_name("arguments"))]
-        name = symbols.get(given[0].strip('&( )"').rpartition("::")[2]) if given else None
-        variable = _ADDRESS.fullmatch(given[1]) if len(given) > 1 else None
-        if name is not None and variable is not None:
-            found.setdefault(variable[1], name)
-    return found
-
-
 def _extent(resolver: Resolver, nodes: Sequence[Node]) -> tuple[str, ...] | None:
-    found = resolver.extent(nodes[0]) if len(nodes) == 1 else extents_of(resolver, nodes)
-    return None if found is None else tuple(map(plainer, found))
-
-
-def _plainer(text: str | None) -> str | None:
-    return None if text is None else plainer(text)
+    return resolver.extent(nodes[0]) if len(nodes) == 1 else extents_of(resolver, nodes)
 
 
 def _computed(

@@ -30,11 +30,6 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
 _STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
 _TRANSPARENT = frozenset({"parenthesized_expression", "cast_expression", "update_expression"})
-_CAST = r"(?:reinterpret_cast<[\w:]+\*>|\([\w:]+\*\))\(*&\(*{0}\)*"
-_AS_PLACE = rf"\(*(?:{_CAST}\[0\]|\*\(*{_CAST})\)*"
-"""``(reinterpret_cast<float4 *>(&(x))[0])``, without white space."""
-_CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--|(?<!&)&(?!&)|[;{#]|\basm\b")
-"""What stands in a macro that may change what it is given, or tell where that is."""
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
 _CASTS = ("reinterpret_cast", "static_cast", "const_cast")
 
@@ -168,23 +163,10 @@ class _Follower:
         if parent.type == "argument_list" and parent.parent is not None:
             return self._given(parent, node, function)
         if parent.type == "call_expression" and node.type == "field_expression":
-            return Access.READ if self._is_const(node) else UNKNOWN
+            return UNKNOWN
         if parent.type == "init_declarator":
             return self._bound(parent)
         return Access.READ
-
-    def _is_const(self, called: Node) -> bool:
-        """Whether all methods of a name are ``const``, as far as they are in sight."""
-        field = called.child_by_field_name("field")
-        name = "" if field is None else self._code.of(field)
-        parts = [
-            [code.of(part) for part in head.children]
-            for code in (self._code, *self._code.around)
-            for head in walk(code.root)
-            if head.type == "function_declarator"
-        ]
-        found = [texts for texts in parts if texts[0].rpartition("::")[2] == name]
-        return bool(found) and all("const" in texts for texts in found)
 
     def _bound(self, declares: Node) -> Access:
         """An element that a reference may be made of."""
@@ -198,11 +180,7 @@ class _Follower:
         call = arguments.parent
         called = None if call is None else call.child_by_field_name("function")
         name = "" if called is None else self._code.of(called).rpartition("::")[2]
-        if call is not None and self._names_place(name):
-            return self._place(call, function)
-        if name in self._code.macros:
-            return Access.READ if self._computes(name) else UNKNOWN
-        if name == "swap":
+        if name in self._code.macros or name == "swap":
             return UNKNOWN
         definition = self._code.function(name.partition("<")[0])
         parameters = [] if definition is None else list(signature(self._code, definition))
@@ -210,20 +188,6 @@ class _Follower:
         taken = parameters[index] if index < len(parameters) else None
         by_reference = taken is not None and taken.reference and not taken.const
         return UNKNOWN if by_reference else Access.READ
-
-    def _names_place(self, name: str) -> bool:
-        """Whether a macro names the place that it is given, as one of another type."""
-        macro = self._code.macros.get(name)
-        if macro is None or macro.parameters is None or len(macro.parameters) != 1:
-            return False
-        body = "".join(macro.body.split())
-        return re.fullmatch(_AS_PLACE.format(re.escape(macro.parameters[0])), body) is not None
-
-    def _computes(self, name: str) -> bool:
-        """Whether a macro does no more than compute something from what it is given."""
-        used = {name, *self._code.names.get(name, ())}
-        bodies = [one.body for other in used if (one := self._code.macros.get(other)) is not None]
-        return not any(map(_CHANGES.search, bodies))
 
     def _operator(self, node: Node) -> str:
         operator = node.child_by_field_name("operator")

@@ -16,6 +16,8 @@ _NOT_COUNT = re.compile(
     r"|type|kind|ratio).*"
 )
 _OF_THREADS = re.compile(r"(?i)(?:n|num|total)_?(?:threads|kernels)")
+"""Names of the number of threads that have something to do."""
+
 _WINDOW = re.compile(
     r"(?i)(?:\w*_)?(?:pad(?:ding)?|stride|dilation|ksize|(?:kernel|filter)_?(?:size|width|height|[whd]))"
     r"(?:_?[whdxyz])?"
@@ -25,17 +27,11 @@ _WINDOW = re.compile(
 
 def is_count_name(name: str, *, compared: bool) -> bool:
     """Whether a scalar of this name says how much data there is."""
-    if compared and is_of_threads(name):
+    if compared and _OF_THREADS.fullmatch(name):
         return True
     if _NOT_COUNT.fullmatch(name) or is_of_window(name):
         return False
     return compared or _COUNT.fullmatch(name) is not None
-
-
-def is_of_threads(name: str) -> bool:
-    """Whether a scalar of this name says how many threads have something to do: those of the grid,
-    which together go through all items."""
-    return _OF_THREADS.fullmatch(name) is not None
 
 
 def is_of_window(name: str) -> bool:

@@ -1,9 +1,7 @@
 """What whole numbers in an array mean to a kernel, as far as its text tells.
 
 Some say where rows, lists or sequences begin and end in other arrays: of these each is no less than
-the one before, and with others rows would end before they begin. What is looked for by halves is
-sorted: among random numbers hardly anything is found so. Some only say yes or no: of random numbers
-nearly all would say yes.
+the one before, and with others rows would end before they begin.
 """
 
 from __future__ import annotations
@@ -19,18 +17,13 @@ from gi_cuda.grammar.frontends.cuda.functions import Definition
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
 from gi_cuda.init.kernel.indexing import (
     AROUND,
-    holders_of,
     item_index,
     operator_of,
     set_by,
-    squeezed,
 )
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 _DEEPEST = 4
-_HALVED = re.compile(r"\+.*?(?:/2\b|>>1\b)|(?:/2[uUlL]*|>>1)\)?\+")
-"""What halves a range, without white space: ``(low+high)/2``, ``low+(high-low)/2``."""
-_ORDERS = frozenset({"<", ">", "<=", ">="})
 
 
 def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0) -> bool:
@@ -51,80 +44,6 @@ def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0)
     return any(
         are_offsets(code, called, own, depth + 1) for called, own in _given(code, body, name)
     )
-
-
-def are_sorted(code: CudaFile, function: Definition, name: str, depth: int = 0) -> bool:
-    """Whether a kernel looks for something in an array by halves.
-
-    Args:
-        name: of the pointer, as the function has it.
-        depth: how many calls were followed to the function.
-    """
-    body = function.node.child_by_field_name("body")
-    if body is None or depth > _DEEPEST:
-        return False
-    if any(_halves(code, loop, name) for loop in walk(body) if loop.type in _LOOPS):
-        return True
-    return any(are_sorted(code, called, own, depth + 1) for called, own in _given(code, body, name))
-
-
-def _halves(code: CudaFile, loop: Node, name: str) -> bool:
-    """Whether a loop compares the item in the middle of a range of an array with something."""
-    middles, pointers = set[str](), set[str]()
-    for node in walk(loop):
-        left, right = set_by(node)
-        target = None if left is None else name_node(left)
-        if target is not None and right is not None and _HALVED.search(squeezed(code.of(right))):
-            middles.add(code.of(target))
-            # Of a pointer to the middle the range's own is a part.
-            says = any(one.type == "identifier" and code.of(one) == name for one in walk(right))
-            pointers |= {code.of(target)} if says else set()
-    items = [
-        one
-        for one in walk(loop)
-        if item_index(code, one, name) in middles
-        or (one.type == "pointer_expression" and code.of(one).lstrip("* ") in pointers)
-    ]
-    holding = holders_of(code, loop, items)
-    return any(
-        one in items or (one.type == "identifier" and code.of(one) in holding)
-        for node in walk(loop)
-        if node.type == "binary_expression" and operator_of(code, node) in _ORDERS
-        for side in (node.children[0], node.children[-1])
-        for one in walk(side)
-    )
-
-
-def are_flags(code: CudaFile, function: Definition, name: str) -> bool:
-    """Whether a kernel asks of items of an array only whether they are 0.
-
-    Args:
-        name: of the pointer, as the function has it.
-    """
-    body = function.node.child_by_field_name("body")
-    if body is None or any(_given(code, body, name)):
-        return False
-    used = [one for one in walk(body) if one.type == "identifier" and code.of(one) == name]
-    items = [one for one in walk(body) if item_index(code, one, name) is not None]
-    return len(used) == len(items) > 0 and all(_is_asked(code, one) for one in items)
-
-
-def _is_asked(code: CudaFile, node: Node) -> bool:
-    """Whether only that matters of an expression which is 0 or not."""
-    parent = node.parent
-    while parent is not None and parent.type == "parenthesized_expression":
-        node, parent = parent, parent.parent
-    if parent is None:
-        return False
-    if parent.type in ("if_statement", "condition_clause", "while_statement"):
-        return True
-    if parent.type == "conditional_expression":
-        return parent.child_by_field_name("condition") == node
-    operator = operator_of(code, parent)
-    if parent.type == "binary_expression" and operator in ("==", "!="):
-        others = [code.of(one) for one in (parent.children[0], parent.children[-1]) if one != node]
-        return others[:1] in (["0"], ["1"], ["true"], ["false"])
-    return operator in ("!", "&&", "||")
 
 
 def _pairs(code: CudaFile, body: Node, name: str) -> Iterator[tuple[str, str]]:

@@ -1,9 +1,8 @@
-"""What a kernel takes for granted of the block that it runs in, and of how many there are."""
+"""What a kernel takes for granted of the block that it runs in."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
@@ -15,15 +14,9 @@ _FEWEST = 8
 looks at neighbours."""
 
 _NUMBERED = re.compile(r"\b(\w+)\s*=\s*threadIdx\s*\.\s*([xyz])\s*[;,]")
-_LIBRARY = re.compile(
-    r"\bBlock(?:Reduce|Scan|Load|Store|Exchange|Shuffle|Histogram|Discontinuity|(?:Radix|Merge)Sort"
-    r"|AdjacentDifference)\s*<[^<>;]*?,\s*(\w+)\s*[,>]"
-)
-"""What threads of a block do together in CUB, with how many they are."""
 _SHARED = re.compile(r"\b__shared__\s[^;={}()]*?\b(\w+)((?:\s*\[[^\[\];]+\])+)\s*;")
 _STEPS = re.compile(r"\bfor\s*\([^;{}]*?\b(\w+)\s*=\s*0\s*;[^;{}]*;\s*\1\s*\+=\s*([^;(){}]+?)\s*\)")
 _FIRST = r"\bblockIdx\s*\.\s*{axis}\s*\*\s*blockDim\s*\.\s*{axis}\b"
-_SCALED = re.compile(r"\bblockIdx\s*\.\s*x\s*\*\s*(\w+)|(\w+)\s*\*\s*blockIdx\s*\.\s*x\b")
 
 
 def own_block(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> str | None:
@@ -39,31 +32,11 @@ def own_block(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> s
     """
     thread = _thread(body, axis)
     steps = [*(step for _, step in _loops(body, thread)), *_beside(body, thread)]
-    library = _LIBRARY.findall(body) if axis == "x" else []
-    others = [*_apart(code, body, axis, usable), *library, *_items(body, axis, thread)]
+    others = [*_apart(code, body, axis, usable), *_items(body, axis, thread)]
     # A step that the kernel is given may be any.
     found = [_told(code, one, usable & code.macros.keys(), _FEWEST) for one in steps]
     found += [_told(code, one, usable) for one in others]
     return next(filter(None, found), None)
-
-
-def blocks_for_each(code: CudaFile, body: str, sizes: Sequence[str]) -> list[str]:
-    """Those sizes of which there is a block for each item, where the threads of one go through
-    another: a block for each row, say, whose threads go through the columns."""
-    bounds = {re.sub(r"\W+", "_", bound) for bound, _ in _loops(body, _thread(body, "x"))}
-    others = [one for one in sizes if one not in bounds]
-    by = [match[1] or match[2] for match in _SCALED.finditer(body)]
-    # A row may be as long as a variable says; a block is not.
-    shared = any(one == "blockDim" or constant(code, one) is not None for one in by)
-    one_each = "blockIdx" in body and not shared
-    return others if one_each and len(others) < len(sizes) else []
-
-
-def takes_any_block(body: str) -> bool:
-    """Whether the threads of a block go through the items of a block, however many they are."""
-    steps = [step for _, step in _loops(body, _thread(body, "x"))]
-    named = re.findall(r"\b(\w+)\s*=\s*blockDim\s*\.\s*x\s*[;,]", body)
-    return any("blockDim" in step or step in named for step in steps)
 
 
 def _thread(body: str, axis: str) -> str:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.kernel.access import accesses
-from gi_cuda.init.kernel.array_rows import counted_rows, filled_rows
-from gi_cuda.init.kernel.meanings import are_flags, are_offsets, are_sorted
+from gi_cuda.init.kernel.meanings import are_offsets
 from gi_cuda.init.kernel.places import leads_into
-from gi_cuda.init.proposing.buffers import (
-    COUNTS,
-    FLAGS,
-    OFFSETS,
-    SORTED,
-    Fill,
-    ProposedBuffer,
-    of_pointer,
-)
+from gi_cuda.init.proposing.buffers import OFFSETS, ProposedBuffer, of_pointer
 from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct, pointed, take_apart
-from gi_cuda.init.proposing.shapes import declared_shape, is_polymorphic, opaque
+from gi_cuda.init.proposing.shapes import is_polymorphic, opaque
 from gi_cuda.init.proposing.texture_setup import set_up
 from gi_cuda.init.proposing.textures import is_object, memory_of
 from gi_cuda.init.source.headers import where_to_look
@@ -43,15 +33,12 @@ class Arguments:
 
     Attributes:
         names: of what stands for each parameter, in the kernel's order.
-        symbols: variables in constant memory that say how much data there is, and what they are
-            called as sizes.
     """
 
     buffers: tuple[ProposedBuffer, ...]
     scalars: tuple[ProposedScalar, ...]
     structs: tuple[ProposedStruct, ...]
     names: tuple[str, ...]
-    symbols: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_arguments(source: Chosen, use: LaunchSite | None, layouts: Layouts) -> Arguments:
@@ -122,7 +109,7 @@ class _Reader:
         else:
             shapes = self._shapes() or ()
             shape = shapes[index] if index < len(shapes) else None
-            shape = shape or declared_shape(source.types, argument) or opaque(argument)
+            shape = shape or opaque(argument)
             if shape is None or not self._shaped(name, argument, shape):
                 raise _cannot(source, f"the parameter {name!r}", argument, shape)
 
@@ -145,35 +132,18 @@ class _Reader:
         code, definition = self._source.code, self._source.kernel.definition
         access = accesses(code, definition, name)
         buffer = of_pointer(name, element, access, argument.text, const=argument.const)
-        if buffer.is_whole and buffer.role == "input":
-            if element.bytes >= _PLACE and are_offsets(code, definition, name):
-                buffer = buffer.with_data(
-                    OFFSETS, "rising: where one row ends, the next one begins"
-                )
-            elif element.bytes >= _PLACE and are_sorted(code, definition, name):
-                buffer = buffer.with_data(SORTED, "sorted: it is searched by halves")
-            elif are_flags(code, definition, name):
-                buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
-            elif counted_rows(code, definition, name) is not None:
-                buffer = buffer.with_data(COUNTS, "how many rows of others each has")
-            elif (length := filled_rows(code, definition, name)) is not None:
-                most = min(COUNTS.high - 1, self._number(length) or COUNTS.high)
-                buffer = buffer.with_data(Fill(0, most + 1), "how much of its row each has")
-            elif element.bytes >= _PLACE:
+        led = None
+        if buffer.role == "input" and buffer.is_whole and element.bytes >= _PLACE:
+            if are_offsets(code, definition, name):
+                note = "rising: where one row ends, the next one begins"
+                buffer = buffer.with_data(OFFSETS, note)
+            else:
                 led = leads_into(code, definition, name, self._pointers)
-                buffer = buffer if led is None else buffer.leading_into(led)
-        elif _is_whole_vector(element) and buffer.role == "input":
+        elif buffer.role == "input" and _is_whole_vector(element):
             # Of the corners of a triangle all are places in one array.
             led = leads_into(code, definition, name, self._pointers)
-            led = None if led is None else led._replace(once=False, within=(), others=None)
-            buffer = buffer if led is None else buffer.leading_into(led)
-        self.buffers.append(buffer)
-
-    def _number(self, text: str) -> int | None:
-        """A number of the source, or what host code passes for it."""
-        known = constant(self._source.code, text)
-        passed = None if self._use is None else self._use.values.get(text)
-        return passed if known is None and isinstance(passed, int) else known
+            led = None if led is None else led._replace(once=False, within=())
+        self.buffers.append(buffer if led is None else buffer.leading_into(led))
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:
         """Take a parameter of which the compiler knows the type; False where no target can."""

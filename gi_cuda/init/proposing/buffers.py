@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.kernel.access import UNKNOWN, Access
-from gi_cuda.init.kernel.places import Led, Own
+from gi_cuda.init.kernel.places import Led
 from gi_cuda.init.kernel.sizes import bracketed
 
 
@@ -56,14 +56,6 @@ MOST = 100
 
 OFFSETS = Fill(0, 17, rising=True)
 """Where rows of some items each begin; some are empty."""
-
-SORTED = Fill(0, 4, rising=True)
-"""Numbers in order, some of them alike, and most of those between are there."""
-
-FLAGS = Fill(0, 2)
-
-COUNTS = Fill(0, 9)
-"""How many rows of each there are; none, now and then."""
 
 SEEN = "as it was seen"
 """Where an image is from that a run told of."""
@@ -113,14 +105,11 @@ class ProposedBuffer:
         addresses: buffers into which its items point, and at which byte of an item.
         const: whether the source says that nothing is written to it.
         copied: whether host code sets the variable.
-        known: members of its structs of which there is an expression of sizes, each with that.
         magnitude: how large real numbers are that the kernel writes; None where that is as usual.
         into: the buffer whose items its numbers are the places of; "" where they are of none.
         once: whether none of these is there twice, if there are as many.
         within: what may be the length of a row of that buffer, as the kernel's text has it, if they
             are places in rows; else nothing.
-        others: whose they are, where they are places of others than that item; else None.
-        together: how many numbers of that buffer are one item of it.
     """
 
     name: str
@@ -140,13 +129,10 @@ class ProposedBuffer:
     addresses: tuple[tuple[str, int], ...] = ()
     const: bool = False
     copied: bool = False
-    known: tuple[tuple[str, str], ...] = ()
     magnitude: float | None = None
     into: str = ""
     once: bool = False
     within: tuple[str, ...] = ()
-    others: Own | None = None
-    together: int = 1
 
     def allowance(self, usual: float) -> float:
         """By how much real numbers of it may be off, however small they are. Where those that the
@@ -169,19 +155,12 @@ class ProposedBuffer:
     def leading_into(self, led: Led) -> ProposedBuffer:
         """With numbers that are places of another one's items, or places in its rows."""
         said = f"places in {'a row of ' if led.within else ''}{led.array}"
-        said += f", {led.parts} numbers each" if led.parts > 1 else ""
-        said += (
-            ", each of them once"
-            if led.once
-            else ", of each item's others" * (led.others is not None)
-        )
+        said += ", each of them once" if led.once else ""
         return replace(
             self,
             into=led.array,
             once=led.once,
             within=led.within,
-            others=led.others,
-            together=led.parts,
             notes=replace(self.notes, data=said),
         )
 

@@ -1,4 +1,4 @@
-"""Numbers that go with others: the pitch of rows with their width, sizes of several matrices."""
+"""Numbers that go with others: the pitch of rows with their width, sizes with their product."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations_with_replacement
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
-from gi_cuda.init.kernel.array_rows import CountedRows
-from gi_cuda.init.kernel.count_names import is_of_threads
-from gi_cuda.init.kernel.sizes import is_few, is_looped
+from gi_cuda.init.kernel.sizes import is_few
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct
 
@@ -32,38 +29,22 @@ def is_pitch_name(name: str) -> bool:
 
 
 def consistent(
-    scalars: Sequence[ProposedScalar],
-    counting: Sequence[str],
-    texts: Sequence[str],
-    rows: Sequence[CountedRows] = (),
+    scalars: Sequence[ProposedScalar], counting: Sequence[str], body: str
 ) -> tuple[ProposedScalar, ...]:
-    """The scalars, some of them computed from those that say how much data there is.
+    """The scalars; what says how far rows are apart is computed from the number that says how long
+    they are.
 
     Args:
-        counting: names of these.
-        texts: of the kernel, and of what it reaches.
-        rows: through which the kernel goes: the place in one is less than their length.
+        counting: names of those that say how much data there is.
+        body: the kernel's text.
     """
     counts = [one for one in scalars if one.name in counting]
-    tied = _of_several_structs(counts, texts)
-    names = {one.written: one.name for one in counts}
-    for found in rows:
-        bounds = [names[bound] for bound in found.bounds if bound in names]
-        tied |= {name: names[found.length] for name in bounds if found.length in names}
-    tied = {name: to for name, to in tied.items() if name != to and to not in tied}
-    own = [one for one in counts if one.name not in tied]
-    items = [one.name for one in own if not is_of_threads(one.meaning)]
     fitting = []
     for one in scalars:
         free = one.computed is None and not one.source and one.count == 1
         width = _width(one, counts)
-        if one.name in tied:
-            one = replace(one, computed=tied[one.name], note="as of the others: all fit together")
-        elif free and items and one in counts and is_of_threads(one.meaning):
-            one = replace(one, computed=" * ".join(items), note="assumed: one for each item")
-        elif free and width and "int" in one.element.type and _is_pitch(one, texts[0]):
-            width = tied.get(width, width)
-            wide = "pitch" in one.meaning.lower() and _OF_BYTES.search(texts[0])
+        if free and width and "int" in one.element.type and _is_pitch(one, body):
+            wide = "pitch" in one.meaning.lower() and _OF_BYTES.search(body)
             text = f"{width} * {_LARGEST}" if wide else width
             one = replace(one, computed=text, note="assumed: rows without gaps")
         fitting.append(one)
@@ -74,22 +55,6 @@ def _is_pitch(scalar: ProposedScalar, body: str) -> bool:
     """Whether a scalar says how far rows are apart: nothing is divided by that."""
     divides = re.search(rf"[/%]\s*{re.escape(scalar.written)}\b", body)
     return _PITCH.fullmatch(scalar.meaning) is not None and divides is None
-
-
-def _of_several_structs(counts: Sequence[ProposedScalar], texts: Sequence[str]) -> dict[str, str]:
-    """For sizes in several structs that have a member of the same name, as several matrices have,
-    the sizes that they are the same as.
-
-    Those of one name are, as images have one height; all are where a loop goes through a row of one
-    matrix, since that may be a column of another one.
-    """
-    members = [one for one in counts if one.member]
-    names = [one.meaning for one in members]
-    if len(set(names)) == len(names):
-        return {}
-    whole = any(is_looped(text, one.meaning) for text in texts for one in members)
-    first = {name: members[0 if whole else names.index(name)].name for name in names}
-    return {one.name: to for one in members if (to := first[one.meaning]) != one.name}
 
 
 def _width(pitch: ProposedScalar, counts: Sequence[ProposedScalar]) -> str | None:
@@ -134,23 +99,6 @@ def of_counts(items: str, values: Mapping[str, int | float]) -> str:
     if len(found) != 1 or found[0] in names or is_few(values, found[0]):
         return items
     return " * ".join([*found, *names])
-
-
-def of_pairs(items: str, values: Mapping[str, int | float]) -> str:
-    """How many items there are, with the one pair of counts whose product the plain numbers in it
-    are in place of these: host code may compute both of the constants by which it allocates.
-
-    Args:
-        items: the text that says so; what is no plain product stays as it is.
-        values: what host code has for the counts that may be meant.
-    """
-    number, names = _product(items)
-    large = [name for name in values if not is_few(values, name)]
-    pairs = combinations_with_replacement(large, 2)
-    found = [pair for pair in pairs if math.prod(values[name] for name in pair) == number]
-    if len(found) != 1 or any(name in names for name in found[0]):
-        return items
-    return " * ".join([*found[0], *names])
 
 
 def _product(items: str) -> tuple[int, list[str]]:

@@ -12,8 +12,8 @@ import numpy as np
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.host.rounds import SECOND
 from gi_cuda.init.kernel.access import is_compared
-from gi_cuda.init.kernel.array_rows import CountedRows, counted_rows, is_row_length
 from gi_cuda.init.kernel.count_names import is_count_name, is_of_window
+from gi_cuda.init.kernel.indexing import is_row_length
 from gi_cuda.init.kernel.sizes import (
     Extent,
     elements,
@@ -24,8 +24,8 @@ from gi_cuda.init.kernel.sizes import (
     small_enough,
 )
 from gi_cuda.init.proposing.arguments import Arguments, with_members_set
-from gi_cuda.init.proposing.buffers import COUNTS, Fill, ProposedBuffer
-from gi_cuda.init.proposing.consistent import consistent, of_counts, of_pairs, of_structs, with_rows
+from gi_cuda.init.proposing.buffers import Fill, ProposedBuffer
+from gi_cuda.init.proposing.consistent import consistent, of_counts, of_structs, with_rows
 from gi_cuda.init.proposing.members import ProposedScalar, set_apart, written_members
 from gi_cuda.init.proposing.texture_setup import shaped
 from gi_cuda.init.source.sources import Chosen
@@ -89,32 +89,24 @@ def data_of(
 
     def read(*, own: bool = False) -> Launches:
         kinds = (active, source.fixed)
-        known = [
-            source.launches(one, own=own, members=members, symbols=given.symbols) for one in kinds
-        ]
+        known = [source.launches(one, own=own, members=members) for one in kinds]
         return Launches(*known)
 
-    if members or given.symbols:
+    if members:
         launches = read()
         given = replace(given, scalars=with_members_set(given.scalars, launches.use))
-    rows = [] if launches.use and launches.use.allocated else _counted_rows(source, given)
-    saying = _counting(source, given.scalars, launches.use, rows)
-    scalars = set_apart(consistent(given.scalars, saying, (source.body, *source.texts), rows))
-    counting = _counting(source, scalars, launches.use, rows)
-    counting = counted = [*counting, *_apart(given, counting, launches.use)]
+    saying = _counting(source, given.scalars, launches.use)
+    scalars = set_apart(consistent(given.scalars, saying, source.body))
+    counting = counted = _counting(source, scalars, launches.use)
     if not counting and launches.use is not None:
         # How much there is, only the host code knows: by the name that it has there.
         launches = read(own=True)
         own = words_of(launches.found[:1], [*launches.found[0].allocated.values()])
         counted = sorted(own - active - {*given.names, *source.fixed})
-        counting = [] if counted else [*given.symbols.values()]
-        counted = counted or counting
     use = launches.use
     within = of_structs(given.structs, given.buffers, scalars, saying)
-    within = tuple(_with_room_for_rows(buffer, rows, scalars, counting) for buffer in within)
     within = tuple(_as_drawn(buffer, use) for buffer in within)
     sized = tuple(_sized(buffer, use, counted, defaults) for buffer in within)
-    sized = tuple(_of_pairs(buffer, use, counting, source.constants()) for buffer in sized)
     buffers = with_rows(sized, counting)
     inner = [name for struct in given.structs for name, _ in struct.members]
     written = {s.name: s.written for s in scalars}
@@ -123,38 +115,6 @@ def data_of(
     counts, passed = [extent.name for extent in sizes], {} if use is None else use.passed
     buffers = tuple(shaped(buffer, counts, passed) for buffer in buffers)
     return KernelData(launches, buffers, scalars, sizes)
-
-
-def _counted_rows(source: Chosen, given: Arguments) -> list[CountedRows]:
-    """The rows through which the kernel goes, as items of its buffers say."""
-    counts = [one.name for one in given.buffers if one.fill == COUNTS]
-    found = (counted_rows(source.code, source.kernel.definition, name) for name in counts)
-    return [one for one in found if one is not None]
-
-
-def _with_room_for_rows(
-    buffer: ProposedBuffer,
-    rows: Sequence[CountedRows],
-    scalars: Sequence[ProposedScalar],
-    counting: Sequence[str],
-) -> ProposedBuffer:
-    """With as many rows as the items of another buffer may say, where it has such."""
-    for one in rows:
-        length = next((s.name for s in scalars if s.written == one.length), "")
-        if buffer.name in one.arrays and length in counting and not buffer.elements:
-            most = COUNTS.high - 1
-            note = f"a row for each of those that {one.counts} counts"
-            notes = replace(buffer.notes, size=note)
-            return replace(buffer, elements=f"{length} * {most}", notes=notes)
-    return buffer
-
-
-def _apart(given: Arguments, counting: Sequence[str], use: LaunchSite | None) -> list[str]:
-    """The sizes that the kernel gets in constant memory; none where host code allocates and
-    launches by others, and does not say which of them these are."""
-    names = list(given.symbols.values())
-    said = frozenset() if use is None else words_of([use], [*use.allocated.values()])
-    return names if use is None or counting or said.intersection(names) else []
 
 
 def _sizes(
@@ -254,22 +214,6 @@ def _sized(
     return replace(buffer, elements=of_counts(items, values))
 
 
-def _of_pairs(
-    buffer: ProposedBuffer,
-    use: LaunchSite | None,
-    counting: Sequence[str],
-    constants: Mapping[str, int],
-) -> ProposedBuffer:
-    """With two scalars that count in place of numbers, unless the kernel has such numbers, as the
-    length of its rows."""
-    if use is None or not buffer.elements:
-        return buffer
-    fixed = frozenset(constants.values())
-    known = {name: use.values[name] for name in counting if name in use.values}
-    free = {name: n for name, n in known.items() if fixed.isdisjoint((n, n * n))}
-    return replace(buffer, elements=of_pairs(buffer.elements, free))
-
-
 def _as_drawn(buffer: ProposedBuffer, use: LaunchSite | None) -> ProposedBuffer:
     """With numbers between those that the host code draws, where these are different ones and
     neither enormous nor what is usual."""
@@ -308,11 +252,8 @@ def _counting(
     source: Chosen,
     scalars: Sequence[ProposedScalar],
     use: LaunchSite | None,
-    rows: Sequence[CountedRows],
 ) -> list[str]:
-    """The scalars that say how much data there is: by host code, else by their names as well, or
-    as rows are so long through which the kernel goes."""
-    long = {one.length for one in rows}
+    """The scalars that say how much data there is: by host code, else by their names as well."""
     numbers = [s for s in scalars if s.computed is None and s.count == 1]
     numbers = [s for s in numbers if "int" in s.element.type and s.element.bytes > 1]
     whole = [s.name for s in numbers]
@@ -337,7 +278,6 @@ def _counting(
         s.name
         for s in numbers
         if s.name in told
-        or s.written in long
         or (
             s.name not in fixed
             and is_count_name(s.meaning, compared=_is_bound(source, s.written, use))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar import SourceLine
 from gi_cuda.init.host.launching import LaunchSite
-from gi_cuda.init.kernel.own_block import blocks_for_each, own_block, takes_any_block
+from gi_cuda.init.kernel.own_block import own_block
 from gi_cuda.init.kernel.sizes import Extent, at_a_time, bare, bracketed, large_enough
 from gi_cuda.init.kernel.tuning import MOST_THREADS
 from gi_cuda.init.source.sources import Chosen
@@ -37,9 +37,6 @@ _BLOCKS_BEYOND = re.compile(
 
 _NUMBER = re.compile(r"\b(\w+)\s*=\s*[^;={}]*\bblockIdx\b[^;={}]*;")
 """A name for what a thread makes of its block."""
-
-_NO_FACTOR = r"[-+/%]\s*\(*\s*{name}\b|\b{name}\s*\)*\s*[-+/%]"
-"""A name that is added, subtracted, or by which something is divided."""
 
 _ACROSS = re.compile(r"(?i).*(?:w|width|cols?|columns|x)|n")
 """Names of what goes along x."""
@@ -142,30 +139,11 @@ def _launching(
             if (full.grid, full.block) != (use.grid, use.block):
                 named = f"grid = {_list(full.grid)}, block = {_list(full.block)}"
             shared = use.shared or _shared(source, use.block)
-            notes = (use.note,) if use.note else ()
-            return Launching(use.grid, use.block, shared, use.place, named, notes)
+            return Launching(use.grid, use.block, shared, use.place, named)
     for use, _ in found:
         if (read := _assumed(source, use, usable, sizes)) is not None:
             return read
-    for use, _ in found:
-        if (read := _of_any_block(source, use, usable, sizes)) is not None:
-            return read
     return _guess(source, (), usable, sizes)
-
-
-def _of_any_block(
-    source: Chosen, use: LaunchSite, usable: frozenset[str], sizes: Sequence[Extent]
-) -> Launching | None:
-    """A launch of as many blocks as the host code says, where it does not say how many threads one
-    has, and any number of them would do; else None."""
-    if use.block or not use.grid or not _names(use.grid) <= usable:
-        return None
-    block = _guess(source, (), usable, sizes).block
-    if not takes_any_block(source.body) or not _can_be(use.grid, block):
-        return None
-    shared = use.shared or _shared(source, block)
-    assumed = {"block": _list(block)}
-    return Launching(use.grid, block, shared, use.place, assumed=assumed)
 
 
 def _assumed(
@@ -185,14 +163,11 @@ def _assumed(
             number = _own(source, axis, usable) or number
         for name in _WORD.findall(text):
             if name not in usable:
-                numbers.setdefault(name, use.branch.get(name, number))
+                numbers.setdefault(name, number)
     block = tuple(bare(_with(text, numbers)) for text in block)
     if not _can_be(("1",), block):
         return None
     grid = tuple(bare(_with(text, numbers)) for text in grid)
-    times = {name: _SEVERAL for text in grid for name in _multiplying(text, usable)}
-    numbers |= times
-    grid = tuple(bare(_with(text, times)) for text in grid)
     if any(_names((text,)) <= usable for text in grid):
         # How many there are of what lies along another dimension: some.
         several = {text: _SEVERAL for text in grid if not _names((text,)) <= usable}
@@ -205,15 +180,6 @@ def _assumed(
         return Launching(grid, block, shared, use.place, assumed=numbers)
     guess = _guess(source, block, usable, sizes)
     return replace(guess, shared=shared, place=use.place, guessed=True, assumed=numbers)
-
-
-def _multiplying(text: str, usable: frozenset[str]) -> set[str]:
-    """What nothing is known of in a number of blocks of which something is, if that is so many
-    times as large by it."""
-    names = _names((text,))
-    unknown = names - usable
-    summed = any(re.search(_NO_FACTOR.format(name=name), text) for name in unknown)
-    return set() if unknown == names or summed else unknown
 
 
 def _with(text: str, numbers: Mapping[str, str]) -> str:
@@ -257,8 +223,6 @@ def _guess(
         along *= 2
     if dimensions == 1:
         compared = _compared_with_threads(source.body, along)
-        if not compared and (each := blocks_for_each(source.code, source.body, along)):
-            return Launching((" * ".join(each),), block, _shared(source, block))
         along = compared if len(compared) == 1 else [" * ".join(along)]
     along += ["1"] * dimensions
     along = [_factor(many) for many in along]

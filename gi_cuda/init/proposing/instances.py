@@ -23,8 +23,6 @@ _INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
 _TILE, _SOME = 16, 4
 """Rows and columns of a tile of which nothing is known; what is neither that nor a block."""
 
-_SCOPES = ("namespace_definition", "struct_specifier", "class_specifier")
-_SCOPED = (*_SCOPES, "enum_specifier", "alias_declaration")
 _WORDS_OF_TYPES = frozenset(["const", "volatile", "struct", "typename", "class", "enum", "std"])
 
 
@@ -61,8 +59,7 @@ def instance_of(
                 raise _nothing_to_call(source, name)
             text = text or _likely(source, parameter.name)
         elif text is None or not _is_constant(types, text, active):
-            text = made.get(index) or _enumerator(source, parameter, text)
-            text = text or _number(parameter, types)
+            text = made.get(index) or _number(parameter, types)
         elif text.isdigit() and _last(parameter.type) in types.enums:
             # A number alone is no value of an enumeration.
             text = f"{parameter.type}({text})"
@@ -72,36 +69,9 @@ def instance_of(
     name = f"{kernel.name}<{', '.join(words)}>"
     if kernel.overloaded:
         bound = dict(zip((one.name for one in kernel.templates), words, strict=True))
-        bound = {**_scoped(source), **bound}
         texts = (_UNSCOPED.sub(lambda m: bound.get(m[0], m[0]), a.text) for a in kernel.arguments)
         name += f"({', '.join(texts)})"
     return replace(types, aliases=aliases), name
-
-
-def _scoped(source: Chosen) -> dict[str, str]:
-    """How types and namespaces of the namespaces that the kernel is in are called outside."""
-    own = source.kernel.name.split("::")[:-1]
-    found: dict[str, str] = {}
-    for code in (source.code, *source.code.around) if own else ():
-        for node in walk(code.root):
-            name = node.child_by_field_name("name") if node.type in _SCOPED else None
-            scope = [] if name is None else _scope(code, node)
-            if name is not None and scope and scope == own[: len(scope)]:
-                first = code.of(name).partition("::")[0]
-                found.setdefault(first, "::".join([*scope, first]))
-    return found
-
-
-def _scope(code: CudaFile, node: Node) -> list[str]:
-    """The namespaces and classes that a node is in."""
-    scope: list[str] = []
-    outer = node.parent
-    while outer is not None:
-        if outer.type in _SCOPES:
-            name = outer.child_by_field_name("name")
-            scope = [*("" if name is None else code.of(name)).split("::"), *scope]
-        outer = outer.parent
-    return [one for one in scope if one]
 
 
 def _instantiated(source: Chosen) -> tuple[str, ...]:
@@ -152,23 +122,6 @@ def _number(parameter: TemplateParameter, types: ElementTypes) -> str:
 def _last(name: str) -> str:
     """A name without what it is in."""
     return name.rpartition("::")[2].strip()
-
-
-def _enumerator(source: Chosen, parameter: TemplateParameter, text: str | None) -> str | None:
-    """A value of the enumeration that a parameter is of, as it is called everywhere; None for what
-    is none of its values."""
-    if text is None or parameter.type is None:
-        return None
-    for code in (source.code, *source.code.around):
-        for node in walk(code.root):
-            name = node.child_by_field_name("name") if node.type == "enum_specifier" else None
-            body = None if name is None else node.child_by_field_name("body")
-            if name is None or body is None or code.of(name) != _last(parameter.type):
-                continue
-            values = (one.child_by_field_name("name") for one in body.named_children)
-            if _last(text) in [code.of(value) for value in values if value is not None]:
-                return f"{parameter.type}::{_last(text)}"
-    return None
 
 
 def _likely(source: Chosen, name: str) -> str:

@@ -33,8 +33,7 @@ class ProposedScalar:
         member: where it is part of a struct, how one writes it: ``image.width``.
         note: what was found out about its value.
         varied: whether cases have others than that: real ones up to a quarter more or less, whole
-            ones more by a step.
-        step: that whole ones are more by in every other case.
+            ones one more in every other case.
     """
 
     name: str
@@ -46,7 +45,6 @@ class ProposedScalar:
     member: str = ""
     note: str = ""
     varied: bool = False
-    step: int = 1
 
     @property
     def meaning(self) -> str:

@@ -184,7 +184,6 @@ def _buffer(
         elements=None if buffer.elements is None else change(buffer.elements),
         texture=None if buffer.texture is None else names[buffer.texture],
         addresses=tuple((names.get(name, name), at) for name, at in buffer.addresses),
-        known=tuple((member, change(text)) for member, text in buffer.known),
         into=names.get(buffer.into, ""),
         image=None if buffer.image is None else _image(buffer.image, change),
     )

@@ -9,7 +9,6 @@ from dataclasses import replace
 from gi_cuda.grammar.frontends.cuda.element_types import (
     SMALL_FLOATS,
     Element,
-    ElementTypes,
     Member,
 )
 from gi_cuda.grammar.frontends.cuda.file import Argument
@@ -20,8 +19,6 @@ from gi_cuda.spec.numbers import NumberType
 
 _CLASS = re.compile(r"\b(?:class|struct)\s+(?P<name>[A-Za-z_]\w*)\b[^;{}()]*\{")
 _VIRTUAL = re.compile(r"\bvirtual\b")
-_ALIGNED = {1: 1, 2: 2, 3: 1, 4: 4}
-"""To how many parts a vector of so many is aligned, but no further than 16 bytes."""
 
 
 def element_of(shape: Shape | None) -> Element:
@@ -70,30 +67,6 @@ def numbers(shape: Shape, name: str = "", at: int = 0) -> Iterator[Member]:
     elif shape.kind == "struct":
         for member, offset, inner in shape.members:
             yield from numbers(inner, f"{name}_{member}".lstrip("_"), at + offset)
-
-
-def declared_shape(types: ElementTypes, argument: Argument) -> Shape | None:
-    """A struct or vector by value as its text has it; None where that does not tell."""
-    if argument.pointers or argument.reference:
-        return None
-    members = []
-    align, size = 1, 0
-    for text, member, length in types.parts(argument.type):
-        element = types.element(text)
-        if element is None or element.parts > 1:
-            return None
-        number = Shape("number", element.bytes, element.bytes, element.type, truth=element.truth)
-        whole = length * element.bytes
-        shape = number if length == 1 else Shape("array", whole, number.align, inner=number)
-        size += -size % shape.align
-        members.append((member, size, shape))
-        size += shape.size
-        align = max(align, shape.align)
-    if not members:
-        return None
-    if types.is_vector(argument.type):
-        align = min(16, align * _ALIGNED[len(members)])
-    return Shape("struct", size + -size % align, align, argument.type, members=tuple(members))
 
 
 _STATES = {

@@ -88,7 +88,7 @@ class _Fetch:
 
 
 class _Fetches:
-    """Looks for fetches in a function, in macros, and in the functions that get the object."""
+    """Looks for fetches in a function, and in the functions that get the object."""
 
     def __init__(self, code: CudaFile, types: ElementTypes) -> None:
         self._code, self._types = code, types
@@ -108,18 +108,6 @@ class _Fetches:
         for node in walk(body):
             if node.type == "call_expression":
                 yield from self._call(node, name, function, bound)
-            elif (copy := self._copy(node, name)) is not None:
-                yield from self.of(function, copy, bound)
-
-    def _copy(self, node: Node, name: str) -> str | None:
-        """The local that the object is copied to, perhaps one object of two."""
-        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
-        target = name_node(node.child_by_field_name("declarator")) if value is not None else None
-        if value is None or target is None:
-            return None
-        names = ("consequence", "alternative") if value.type == "conditional_expression" else ()
-        sides = [value, *filter(None, map(value.child_by_field_name, names))]
-        return self._code.of(target) if name in map(self._code.of, sides) else None
 
     def _call(
         self, node: Node, name: str, function: Definition, bound: Mapping[str, str]
@@ -139,9 +127,6 @@ class _Fetches:
                 yield self._fetched(fetch, bound.get(kind, kind))
             return
         short = own.partition("<")[0].rpartition("::")[2].strip()
-        if short in self._code.macros:
-            yield from self._macro(short, places)
-            return
         definition = self._code.function(short)
         parameters = [] if definition is None else list(signature(self._code, definition))
         for place in places:
@@ -167,15 +152,6 @@ class _Fetches:
             return kind
         sizes = _SIZEOF.search(" ".join(self._code.of(one) for one in passed[2:]))
         return sizes[1] if sizes else ""
-
-    def _macro(self, name: str, places: list[int]) -> Iterator[_Fetch]:
-        """What a macro fetches that is given the texture."""
-        macro = self._code.macros[name]
-        for place in places:
-            if macro.parameters is not None and place < len(macro.parameters):
-                own = re.compile(rf"{_FETCH.pattern}\s*\(\s*{macro.parameters[place]}\s*,")
-                for found in own.finditer(macro.body):
-                    yield self._fetched(found, found["type"] or "")
 
     def _fetched(self, fetch: re.Match[str], kind: str) -> _Fetch:
         element = self._types.element(kind) if kind else None

@@ -19,8 +19,8 @@ from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.build.repository import Repository, repository_of
 from gi_cuda.init.source.diagnostics import diagnose
-from gi_cuda.init.source.headers import missing_headers
-from gi_cuda.init.source.hidden import as_asked, with_kernels
+from gi_cuda.init.source.headers import as_built, missing_headers
+from gi_cuda.init.source.hidden import check_kernels
 from gi_cuda.init.source.sources import kernels_in, read_whole
 
 _INCLUDE = r"^[ \t]*#[ \t]*include[ \t]*[<\"]((?:[^>\"\n]*/)?{})[>\"]"
@@ -55,19 +55,20 @@ def find_source(path: Path, given: Compilation) -> Built:
         UserError: the file cannot be read, or its directives cannot be preprocessed; none of its
             kernels is compiled.
     """
-    alone = Built(path, as_asked(path, given))
+    alone = Built(path, as_built(path, given))
     file = path.resolve()
     including = [*islice(_including(file, repository_of(path)), _MOST_TRIED)]
     if including and _stands(alone, file):
         return alone
     for one in including:
         try:
-            found = Built(one, replace(as_asked(one, given), fragment=file))
+            found = Built(one, replace(as_built(one, given), fragment=file))
             if _stands(found, file):
                 return found
         except UserError:
             continue
-    return Built(path, with_kernels(path, given, alone.compilation))
+    check_kernels(path, alone.compilation)
+    return alone
 
 
 def _stands(built: Built, file: Path) -> bool:

@@ -18,8 +18,7 @@ from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.complaints import is_of_cuda
 from gi_cuda.grammar import ParsedText, Source, read_source
-from gi_cuda.grammar.frontends.cuda.reading import bare_text
-from gi_cuda.init.build.compilation import STANDARD, Compilation, of_project
+from gi_cuda.init.build.compilation import Compilation, of_project
 from gi_cuda.init.build.repository import Repository, repository_of
 from gi_cuda.init.source.conditions import compiled_lines
 from gi_cuda.init.source.diagnostics import Diagnostics, diagnose
@@ -27,7 +26,6 @@ from gi_cuda.init.source.diagnostics import Diagnostics, diagnose
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEPENDENCY = re.compile(r"(?:\\ |[^\s\\]|\\(?!\r?\n))+")
 _ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):.*?error: (?P<what>.*)$", re.M)
-_OF_2020 = re.compile(r"\btemplate\b[^;{}()]*>\s*concept\s+\w+\s*=")
 _STDIN = "<stdin>"
 _NOT_FOUND = "not found"
 _LIMIT = 60.0
@@ -127,7 +125,6 @@ def _folder(name: str, path: Path, repository: Repository) -> Path | None:
 
 def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
     """Without the folders that no include leads through, and the macros that no file says."""
-    compilation = _unshadowing(path, text, compilation)
     listed = _listed(path, text, compilation, "-MM")
     by_hand = [folder for folder in compilation.include if str(folder) not in compilation.origins]
     include = tuple(
@@ -136,43 +133,14 @@ def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
         if folder in by_hand or any(name.startswith(f"{folder}/") for name in listed)
     )
     files = [Path(name) for name in listed if Path(name).is_file()]
-    texts = {path: text} | {file: read_source(file).text for file in files}
-    words = set().union(*map(_WORD.findall, texts.values()))
+    texts = [text, *(read_source(file).text for file in files)]
+    words = set().union(*map(_WORD.findall, texts))
     define = {
         name: value
         for name, value in compilation.define.items()
         if name not in compilation.origins or name in words
     }
-    found = replace(compilation, include=include, define=define)
-    newer = next((file for file, own in texts.items() if _OF_2020.search(bare_text(own))), None)
-    if newer is None or found.standard != STANDARD or "-std" in found.origins:
-        return found
-    # No build file that is near says so, but with an older one it would not compile.
-    origins = {**found.origins, "-std": f"{newer.name} defines concepts"}
-    return replace(found, standard="c++20", origins=origins)
-
-
-def _unshadowing(path: Path, text: str, compilation: Compilation) -> Compilation:
-    """Without folders in which nothing is found but headers that the system has as well: what a
-    build for another system takes in their place, as unistd.h, may not go with these."""
-    folders = [one for one in compilation.include if str(one) in compilation.origins]
-    if not folders:
-        return compilation
-    own = set(_listed(path, text, compilation, "-MM"))
-    missing = _missing(_listed(path, text, compilation, "-M"))
-    for folder in folders:
-        within = {name for name in own if name.startswith(f"{folder}/")}
-        less = replace(
-            compilation, include=tuple(one for one in compilation.include if one != folder)
-        )
-        # What is found elsewhere in the repository is listed as its own.
-        if (
-            within
-            and set(_listed(path, text, less, "-MM")) == own - within
-            and _missing(_listed(path, text, less, "-M")) == missing
-        ):
-            compilation, own = less, own - within
-    return compilation
+    return replace(compilation, include=include, define=define)
 
 
 def find_headers(

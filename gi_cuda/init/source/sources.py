@@ -23,7 +23,6 @@ from gi_cuda.grammar import (
 )
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import (
-    Argument,
     CudaFile,
     KernelSource,
     choose_kernel,
@@ -37,12 +36,9 @@ from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.build.repository import repository_of
-from gi_cuda.init.host.blocks import in_items
 from gi_cuda.init.host.host import HostCode, KnownNames
 from gi_cuda.init.host.host_files import find_hosts
 from gi_cuda.init.host.launching import LaunchSite, launch_sites
-from gi_cuda.init.kernel.access import is_compared
-from gi_cuda.init.kernel.count_names import is_count_name
 from gi_cuda.init.kernel.sizes import constants
 from gi_cuda.init.source.conditions import without_dead_code
 from gi_cuda.init.source.headers import Headers, find_headers
@@ -52,7 +48,6 @@ _MOST_ROUNDS = 4
 """How often files are looked for that those found before need in turn."""
 
 NO_MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _OWNER = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;{}]*>\s*)?::")
 _SCOPE = re.compile(
@@ -112,22 +107,15 @@ class Chosen:
         *,
         own: bool = False,
         members: Mapping[str, Mapping[str, str]] = NO_MEMBERS,
-        symbols: Mapping[str, str] = NO_NAMES,
     ) -> list[LaunchSite]:
         """The kernel's launches, with some names kept; with `own`, also the host code's own.
 
         Args:
-            members, symbols: see :class:`~gi_cuda.init.host.host_code.KnownNames`.
+            members: see :class:`~gi_cuda.init.host.host_code.KnownNames`.
         """
-        known = KnownNames(kept=kept, own=own, members=members, symbols=symbols)
+        known = KnownNames(kept=kept, own=own, members=members)
         found = (launch_sites(host, self.kernel, self.types, known) for host in self.hosts)
-        counts = [one.name for one in self.kernel.arguments if self._counts(one)]
-        return [in_items(site, counts, self.texts) for sites in found for site in sites]
-
-    def _counts(self, argument: Argument) -> bool:
-        """Whether a parameter may say how much data there is."""
-        compared = is_compared(self.code, self.kernel.definition, argument.name)
-        return not argument.pointers and is_count_name(argument.name, compared=compared)
+        return [site for sites in found for site in sites]
 
 
 def choose(

@@ -11,7 +11,6 @@ import numpy as np
 from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
 from gi_cuda.init.host.in_python import in_python, python_name
 from gi_cuda.init.kernel.access import Access
-from gi_cuda.init.kernel.places import Own
 from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.proposing.members import ProposedScalar
@@ -69,9 +68,7 @@ def _draws(proposal: Proposal, given: Sequence[ProposedBuffer]) -> bool:
 
 def _value(scalar: ProposedScalar) -> str:
     if scalar.varied:
-        step = f"{abs(scalar.step)} * (seed % 2)" if abs(scalar.step) != 1 else "seed % 2"
-        whole = f"{'+' if scalar.step > 0 else '-'} {step}"
-        more = "* rng.uniform(0.75, 1.25)" if scalar.element.floating else whole
+        more = "* rng.uniform(0.75, 1.25)" if scalar.element.floating else "+ seed % 2"
         return f"{scalar.value!r} {more}"
     if scalar.count == 1:
         return repr(scalar.value)
@@ -126,7 +123,7 @@ def _random(buffer: ProposedBuffer) -> bool:
 
 def _same(buffer: ProposedBuffer) -> bool:
     """Whether all of its numbers are one."""
-    if _zeros(buffer) or (buffer.known and not buffer.element.fields):
+    if _zeros(buffer):
         return True
     fill = buffer.fill
     return fill is not None and fill.high - fill.low == 1 and not fill.rising
@@ -147,13 +144,10 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     size = times(items, element.parts)
     if buffer.addresses and not element.fields:
         return _numbers_of_elements(proposal, buffer, items)
-    if buffer.known and not element.fields:
-        return f"np.full({size}, {in_python(buffer.known[0][1])}, dtype=np.{_numpy(element)})"
     if _zeros(buffer):
         return f"np.zeros({size}, dtype=np.{_numpy(element)})"
     if element.fields:
-        known = ", ".join(f"{_quoted(name)}: {in_python(text)}" for name, text in buffer.known)
-        return f"random_items({_layout_name(buffer)}, {items}, seed, {{{known}}})"
+        return f"random_items({_layout_name(buffer)}, {items}, seed)"
     if _same(buffer) and buffer.fill is not None:
         low = buffer.fill.low
         made = f"full({size}, {low}" if low else f"zeros({size}"
@@ -170,10 +164,7 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         return f"rng.random({size}).astype(np.float16)"
     behind = [one for one in proposal.buffers if one.name == buffer.into]
     if behind and buffer.fill is None and not buffer.within:
-        places = behind[0].ahead(proposal.counts)
-        if buffer.together > 1:
-            places = f"{bracketed(places)} / {buffer.together}"
-        return _places(buffer, size, in_python(places), _own(proposal, buffer.others))
+        return _places(buffer, size, in_python(behind[0].ahead(proposal.counts)))
     if behind and buffer.fill is None and (length := _row_length(proposal, buffer.within)):
         return _columns(buffer, size, in_python(length))
     most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
@@ -181,29 +172,13 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
 
 
-def _own(proposal: Proposal, others: Own | None) -> str | None:
-    """What is behind a number's place in the expression of whose it is, where cases tell."""
-    if others is None:
-        return None
-    if not others.by:
-        return ""
-    known = (one for one in others.lengths if one.isdigit())
-    length = next(known, None) or _row_length(proposal, others.lengths)
-    return None if length is None else f" {others.by} {bracketed(in_python(length))}"
-
-
-def _places(buffer: ProposedBuffer, size: str, places: str, own: str | None) -> str:
+def _places(buffer: ProposedBuffer, size: str, places: str) -> str:
     """So many of the places in the buffer that it leads into.
 
     Args:
         places: how many of these there are.
-        own: what is behind a number's place in the expression of the place that it is not; None
-            where it may be any.
     """
     kind = buffer.element.type
-    if own is not None:
-        others = f"rng.integers(1, max(2, {places}), {size})"
-        return f"((np.arange({size}){own} + {others}) % {bracketed(places)}).astype(np.{kind})"
     if not buffer.once:
         return f"rng.integers(0, {places}, {size}, dtype=np.{kind})"
     if places == size:
@@ -258,18 +233,13 @@ def times(items: str, parts: int) -> str:
 
 _RANDOM_ITEMS = '''
 
-def random_items(
-    layout: np.dtype, items: int, seed: int, known: dict[str, int]
-) -> np.ndarray:
-    """Structs as bytes: members that are known, random real numbers in [0, 1), whole ones below
-    100."""
+def random_items(layout: np.dtype, items: int, seed: int) -> np.ndarray:
+    """Structs as bytes, of random numbers: real ones in [0, 1), whole ones below 100."""
     rng = np.random.default_rng(seed)
     found = np.zeros(items, dtype=layout)
     for name in layout.names:
         part = found[name]
         real = np.issubdtype(part.dtype, np.floating)
         part[...] = rng.random(part.shape) if real else rng.integers(0, 100, part.shape)
-    for name, value in known.items():
-        found[name] = value
     return found.view(np.uint8)
 '''

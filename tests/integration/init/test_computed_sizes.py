@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.integration.init.proposing import init, passes, sizes
-from tests.sweeps import broad
+from tests.integration.init.proposing import init, sizes
 
 SOURCE = """
 #include <cuda_runtime.h>
@@ -24,22 +23,6 @@ int main() {
   return cudaDeviceSynchronize();
 }
 """
-
-
-def test_buffers_follow_sizes_that_are_computed_of_the_same_numbers(tmp_path: Path) -> None:
-    """They had as many items in all cases, of which small ones used some in the first rows."""
-    source = tmp_path / "dim.cu"
-    source.write_text(SOURCE, "utf-8")
-    target = init(str(source), tmp_path / "target")
-    assert set(sizes(target).values()) == {"height * width"}
-
-
-@broad
-def test_a_target_with_sizes_that_are_computed_of_the_same_numbers_passes(tmp_path: Path) -> None:
-    source = tmp_path / "dim.cu"
-    source.write_text(SOURCE, "utf-8")
-    init(str(source), tmp_path / "target")
-    passes(tmp_path / "target", tmp_path / "scratch")
 
 
 def test_buffers_of_a_kernel_with_rows_of_its_own_length_have_its_size(tmp_path: Path) -> None:

@@ -217,18 +217,6 @@ def test_launches_that_are_hard_to_read_pass_check(text: str, tmp_path: Path) ->
     passes(tmp_path / "target", tmp_path / "scratch")
 
 
-def test_tables_of_the_host_code_keep_their_size_and_what_is_in_them(tmp_path: Path) -> None:
-    source = tmp_path / "k.cu"
-    source.write_text(TABLES)
-    said(source, tmp_path / "target", "--no-trial")
-    buffers = {one.name: one for one in load_target(tmp_path / "target").buffers}
-    sizes = {name: buffers[name].size.text for name in ("order", "weights")}
-    assert sizes == {"order": "5", "weights": "384"}
-    text = (tmp_path / "target" / "data.py").read_text()
-    assert "rng.integers(13, 251, 5, dtype=np.int32)" in text
-    assert '"count": 5' in text
-
-
 SORT = """const unsigned WIDE = 512;
 __global__ void local(float *a) { a[blockIdx.x * WIDE + threadIdx.x] += 1; }
 __global__ void merge(float *a, int n, int size) {
@@ -361,36 +349,3 @@ def test_sizes_are_told_by_a_count_that_a_wrapper_computes_of_constants(tmp_path
     target = init(str(tree(tmp_path, {"rows.cu": ROWS})), tmp_path / "target")
     assert sizes(target) == {"out": "rows * width", "means": "rows", "in": "rows * width"}
     assert [e.text for e in target.launches[0].steps[0].grid] == ["rows"]
-
-
-LARGEST = """
-#define THREADS 96
-struct Dim { int rows, cols, stride; };
-template <typename Real> __device__ Real larger(Real a, Real b) { return a > b ? a : b; }
-template <typename Real>
-__global__ void largest(Real *out, const Real *in, Dim d) {
-    __shared__ Real s[THREADS];
-    int tid = threadIdx.x;
-    const Real *row = in + blockIdx.x * d.stride;
-    Real found = row[0];
-    for (int j = tid; j < d.cols; j += THREADS) found = larger(found, row[j]);
-    s[tid] = found;
-    __syncthreads();
-    if (tid) return;
-    for (int j = 1; j < THREADS; ++j) found = larger(found, s[j]);
-    out[blockIdx.x] = found;
-}
-void find(size_t blocks, size_t threads, float *out, const float *in, Dim d) {
-    largest<<<blocks, threads>>>(out, in, d);
-}
-"""
-
-
-def test_a_block_is_what_the_kernel_takes_for_granted(tmp_path: Path) -> None:
-    source = tmp_path / "rows.cu"
-    source.write_text(LARGEST)
-    said(source, tmp_path / "t")
-    target = load_target(tmp_path / "t")
-    (step,) = target.launches[0].steps
-    assert (step.grid[0].text, step.block[0].text) == ("d_rows", "THREADS")
-    passes(tmp_path / "t", tmp_path)

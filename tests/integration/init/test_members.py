@@ -58,43 +58,6 @@ def test_structs_with_addresses_that_are_written_pass(tmp_path: Path) -> None:
     passes(folder, tmp_path / "run")
 
 
-COUNTED = """
-struct Setup { double step; int number_cells, rounds, seed; char all_cells; };
-struct Cell { float value; int age; };
-__constant__ Setup fixed;
-__global__ void k(Cell *cells, const Setup *setup, float *sums) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x, all = setup->number_cells;
-  if (i >= all || i >= fixed.number_cells || fixed.all_cells > all) return;
-  for (int j = 0; j < all; j += 64) sums[i] += cells[j].value * setup->seed;
-  if (cells[i].age < 3) cells[i].age++;
-}
-int main(int argc, char **argv) {
-  int num_cells = atoi(argv[1]);
-  Cell *cells; Setup *setup; float *sums;
-  cudaMalloc(&cells, num_cells * sizeof(Cell));
-  cudaMalloc(&setup, sizeof(Setup));
-  cudaMalloc(&sums, num_cells * sizeof(float));
-  k<<<(num_cells + 127) / 128, 128>>>(cells, setup, sums);
-}
-"""
-
-
-def test_members_in_memory_that_count_are_sizes(tmp_path: Path) -> None:
-    source = tmp_path / "k.cu"
-    source.write_text(COUNTED)
-    target = init(str(source), tmp_path / "t")
-    layout = np.dtype("f8, i4, i4, i4", align=True)
-    for case in (one for one in target.cases if "host" in one.backends):
-        found = load_case(target, case).buffers
-        for name in ("setup", "fixed"):
-            (cells,) = np.frombuffer(found[name].tobytes(), layout)["f1"]
-            assert cells == case.args["num_cells"]
-        # Items of which there are many have ages of their own.
-        ages = np.frombuffer(found["cells"].tobytes(), np.dtype("f4, i4"))["f1"]
-        assert len(ages) == case.args["num_cells"]
-        assert len(set(ages.tolist())) > 10
-
-
 BY_VALUE = """
 struct Params { float dt; int num_particles, max_neighbors; };
 __global__ void step(float4 *at, const float4 *speed, Params p) {
@@ -153,59 +116,3 @@ def test_members_are_what_host_code_initializes_them_with(
     case = next(one for one in target.cases if "host" in one.backends)
     found = load_case(target, case).scalars
     assert (found["p_max_neighbors"], found["p_dt"]) == (32, np.float32(0.1))
-
-
-IN_CONSTANTS = """
-__constant__ int d_width, d_height;
-__global__ void blur(const float *a, float *b) {
-  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  if (x < d_width && y < d_height) b[y * d_width + x] = a[y * d_width + x] / 2;
-}
-int main(int argc, char **argv) {
-  int w = atoi(argv[1]), h = atoi(argv[2]);
-  float *a, *b;
-  cudaMemcpyToSymbol(d_width, &w, sizeof(int));
-  cudaMemcpyToSymbol(d_height, &h, sizeof(int));
-  cudaMalloc(&a, w * h * sizeof(float));
-  cudaMalloc(&b, w * h * sizeof(float));
-  blur<<<dim3((w + 15) / 16, (h + 15) / 16), dim3(16, 16)>>>(a, b);
-}
-"""
-
-
-def test_constants_that_host_code_sets_to_its_sizes_are_these(tmp_path: Path) -> None:
-    source = tmp_path / "k.cu"
-    source.write_text(IN_CONSTANTS)
-    target = init(str(source), tmp_path / "t")
-    (step,) = target.launches[0].steps
-    assert [e.text for e in step.grid] == ["(d_width + 15) / 16", "(d_height + 15) / 16"]
-    assert sizes(target)["b"] == "d_width * d_height"
-    for case in (one for one in target.cases if "host" in one.backends):
-        found = load_case(target, case).buffers
-        assert found["d_width_"] == case.args["d_width"]
-        assert found["d_height_"] == case.args["d_height"]
-
-
-ELSEWHERE = """
-__constant__ int count;
-__global__ void twice(float *a) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) a[i] *= 2;
-}
-void set_up(int items) { cudaMemcpyToSymbol(count, &items, sizeof(int)); }
-int main(int argc, char **argv) {
-  int num = atoi(argv[1]);
-  float *a;
-  cudaMalloc(&a, num * sizeof(float));
-  twice<<<(num + 127) / 128, 128>>>(a);
-}
-"""
-
-
-def test_a_constant_that_counts_is_the_one_size_that_there_is(tmp_path: Path) -> None:
-    source = tmp_path / "k.cu"
-    source.write_text(ELSEWHERE)
-    target = init(str(source), tmp_path / "t")
-    assert sizes(target)["a"] == "num"
-    for case in (one for one in target.cases if "host" in one.backends):
-        assert load_case(target, case).buffers["count"] == case.args["num"]

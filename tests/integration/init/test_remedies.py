@@ -244,15 +244,6 @@ ACCEPTED = {
         },
         written='define = { WITH_GPU = "true", FAST = "3" }',
     ),
-    "concepts are of a newer standard": Accepted(
-        {
-            "k.cu": '#include "real.h"\n'
-            "template <typename T> requires Real<T>\n__global__ void k(const T *a, T *b) {\n"
-            " b[threadIdx.x] = 2 * a[threadIdx.x];\n}\n",
-            "real.h": "template <typename T> concept Real = sizeof(T) > 2;\n",
-        },
-        written='# -std: real.h defines concepts\n[build]\nstandard = "c++20"',
-    ),
     "assembly in a header that stays": Accepted(
         {
             "k.cu": '#define NAME first\n#include "sum.h"\n#undef NAME\n'
@@ -369,16 +360,6 @@ def test_answers_that_are_nan_everywhere_are_refused(tmp_path: Path) -> None:
     (tmp_path / "target").rename(tmp_path / "first")
     write(tmp_path, {"k.cu": kernel("s[threadIdx.x]")})
     assert PASSES in init(tmp_path).stdout
-
-
-@broad
-def test_roots_get_numbers_that_they_are_defined_for(tmp_path: Path) -> None:
-    text = (
-        "__global__ void k(const float *a, float *b) {\n"
-        " b[threadIdx.x] = sqrtf(a[threadIdx.x] - 1);\n}\n"
-    )
-    write(tmp_path, {"k.cu": text})
-    assert f"{PASSES}; mended: real numbers from 1 to 2" in init(tmp_path).stdout
 
 
 def test_texture_references_are_said_to_be_gone(tmp_path: Path) -> None:

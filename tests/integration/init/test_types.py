@@ -152,21 +152,6 @@ ITERATORS = f"""
     }}"""
 
 
-NAMESAKE = f"""
-    namespace sums {{
-    template <class T> struct Pair {{ const T *from; T *to; }};
-    namespace inner {{ enum class Way {{ up, down }}; }}
-    template <class T, int N>
-    __global__ void add(const Pair<T> pair, inner::Way way, int n) {{
-      {INDEX}
-      if (i < n) pair.to[i] = pair.from[i] + (way == inner::Way::up ? N : -N);
-    }}
-    template <class T, int N> void add(Pair<T> pair, inner::Way way, int n, cudaStream_t s) {{
-      add<float, 3><<<(n + 127) / 128, 128, 0, s>>>(pair, way, n);
-    }}
-    }}"""
-
-
 def made(name: str, tmp_path: Path) -> Target:
     source = tmp_path / "k.cu"
     source.write_text(SOURCES[name])
@@ -246,17 +231,6 @@ def test_addresses_in_memory_lead_to_buffers(tmp_path: Path) -> None:
     case = load_case(rows, rows.cases[0])
     table, m = case.buffers["a"], int(case.scalars["m"])
     np.testing.assert_array_equal(table[:3], [0, m, 2 * m])
-
-
-def test_a_host_function_of_its_name_leaves_a_kernel_its_types(tmp_path: Path) -> None:
-    source, folder = tmp_path / "k.cu", tmp_path / "target"
-    source.write_text(NAMESAKE)
-    target = init(str(source), folder)
-    (kernel,) = {step.kernel for step in target.launches[0].steps}
-    assert kernel == "sums::add<float, 3>(sums::Pair<float>, inner::Way, int)".replace(
-        "inner", "sums::inner"
-    )
-    passes(folder, tmp_path / "run")
 
 
 def test_what_elements_are_taken_of_is_a_pointer(tmp_path: Path) -> None:

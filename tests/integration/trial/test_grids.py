@@ -31,17 +31,6 @@ def test_large_buffers_of_a_fixed_size_get_smaller(trial: Callable[[str], Outcom
     assert blocks.device == 16384
 
 
-def test_buffers_of_a_fixed_size_for_which_there_is_no_memory_get_smaller(
-    trial: Callable[[str], Outcome],
-) -> None:
-    outcome = trial(
-        f"__global__ void k(const float *a, float *b) {{ {INDEX} b[i] = 2 * a[i]; }}\n"
-        + host("k<<<n / 128, 128>>>(a, b);", "n", "n", values="const int n = 512000000;")
-    )
-    assert outcome.passes, outcome.trouble
-    assert all(items < 1 << 24 for items in plan(outcome.proposal, "train").items.values())
-
-
 def test_buffers_have_as_much_as_the_blocks_that_there_are(
     trial: Callable[[str], Outcome],
 ) -> None:
@@ -92,25 +81,6 @@ def test_where_nothing_says_how_much_there_is_each_thread_has_its_items(
     assert outcome.passes, outcome.trouble
     assert sizes(outcome.proposal) == {"image": "blocks * blocks_y * 1024"}
     assert all(one.blocks for one in outcome.proposal.extents)
-
-
-def test_a_constant_number_of_blocks_is_that_for_the_data_of_the_source(
-    trial: Callable[[str], Outcome],
-) -> None:
-    # With as many blocks for less data, the kernel would read far beyond what there is.
-    found = trial(
-        "#define FOUR(x) (reinterpret_cast<float4 *>(&(x))[0])\n"
-        "__global__ void k(float *a, float *b, int n) {"
-        " int i = 4 * (blockIdx.x * blockDim.x + threadIdx.x); float4 x = FOUR(a[i]); x.y *= 2;"
-        " if (i + 3 < n) FOUR(b[i]) = x; }\n"
-        "int main() { constexpr int rows = 4096, columns = 2048; const int size = rows * columns;"
-        " float *a, *b; cudaMalloc(&a, size * sizeof(float)); cudaMalloc(&b, size * sizeof(float));"
-        " k<<<rows, columns / 4>>>(a, b, size); }\n"
-    )
-    assert found.passes, found.trouble
-    assert found.proposal.launching.grid == ("n / 2048",)
-    assert sizes(found.proposal) == {"a": "n", "b": "n"}
-    assert {b.name: b.role for b in found.proposal.buffers} == {"a": "input", "b": "output"}
 
 
 @pytest.mark.parametrize(("launch", "items"), [("<<<1, 2>>>", 8), ("<<<64, 64>>>", 4096)])

@@ -13,22 +13,8 @@ from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.reaching import with_more_reached
-from gi_cuda.trial.varying import with_varied_scalars
 from tests.sweeps import broad
 
-SHARED = """
-__global__ void k(const float *a, float *sums, int n) {
-  float sum = 0;
-  int first = blockIdx.x * blockDim.x + threadIdx.x;
-  for (int i = first; i < n; i += gridDim.x * blockDim.x) sum += a[i];
-  sums[first] = sum;
-}
-int main(int argc, char **argv) {
-  int n = atoi(argv[1]); float *a, *sums;
-  cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&sums, 640 * 256 * sizeof(float));
-  k<<<640, 256>>>(a, sums, n);
-}
-"""
 HEAD = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
 MAIN = """
 int main(int argc, char **argv) {
@@ -102,22 +88,6 @@ def test_what_reaches_all_stays_as_it_is(
     assert {one.value for one in outcome.proposal.scalars if one.name == "mode"} == {2}
 
 
-def test_threads_that_share_a_loop_get_more_than_one_item(
-    reaching: Callable[[str], tuple[Reach, Outcome]],
-) -> None:
-    first, outcome = reaching(SHARED)
-    assert first.statements == first.of
-    assert "i" in first.words
-    assert outcome.passes
-    assert outcome.reached is not None
-    assert outcome.reached.complete
-    assert outcome.reached.places == first.places + 1
-    sizes = {one.name: one for one in outcome.proposal.extents}
-    blocks = sizes[outcome.proposal.launching.grid[0]]
-    assert 256 * blocks.train < sizes["n"].train
-    assert blocks.device == 640
-
-
 RACING = """
 __global__ void k(const float *a, float *b, int width, int height) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -162,21 +132,3 @@ def test_all_that_may_be_it_is_tried_where_there_is_much(tmp_path: Path) -> None
     outcome = Outcome(propose(source, None, from_options((), ())), None)
     until = time.monotonic() + 60
     assert wide(with_more_reached(outcome, lambda *_: None, reach, until).proposal)
-
-
-@broad
-def test_of_several_ways_two_are_gone(tmp_path: Path) -> None:
-    """Where a number chooses among them: it is another one in every other case."""
-    head = "__global__ void k(float *a, const int *kind, int n, int mode, float limit)"
-    body = "a[i] *= 2; if (mode == 40) a[i] += 1; else if (mode == 80) a[i] -= limit;"
-    source = tmp_path / "k.cu"
-    source.write_text(f"{head} {{ {HEAD} {body} }}\n{MAIN}")
-    attempts = Attempts(tmp_path, 1, None)
-    outcome = mended(propose(source, None, from_options((), ())), attempts.attempt, 60)
-    outcome = with_varied_scalars(outcome, attempts.attempt)
-    until = time.monotonic() + 60
-    found = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
-    (mode,) = (one for one in found.proposal.scalars if one.name == "mode")
-    assert {mode.value, mode.value + mode.step} == {40, 80}
-    assert found.reached is not None
-    assert found.reached.statements == found.reached.of

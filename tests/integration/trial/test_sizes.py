@@ -14,37 +14,13 @@ from gi_cuda.init.proposing.cases import Second
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.blocks import several_blocks, with_several_blocks
 from gi_cuda.trial.changes import resized
-from gi_cuda.trial.facts import impossible, on_host, plan
+from gi_cuda.trial.facts import impossible, plan
 from gi_cuda.trial.second import with_second_cases
 from gi_cuda.trial.tight import with_tight_buffers
 from gi_cuda.trial.troubles import Trouble, Unjudged
 from tests.sweeps import broad
 
 from .conftest import INDEX, LAUNCH, host, sizes
-
-
-def test_a_block_has_no_more_threads_than_there_is_shared_memory_for(
-    trial: Callable[[str], Outcome],
-) -> None:
-    # The launch is that of another instance of the kernel.
-    kernel = """
-    template <int N> __device__ float passed_on(float x) {
-      __shared__ float tile[N][N];
-      tile[threadIdx.y][threadIdx.x] = x;
-      __syncthreads();
-      return tile[threadIdx.x][threadIdx.y];
-    }
-    __global__ void k(const float *a, float *b, int n) {
-      int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-      float x = passed_on<16>(i < n ? a[i] : 0);
-      if (i < n) b[i] = x;
-    }
-    """
-    launch = "dim3 threads(32, 32); k<<<(n + 1023) / 1024, threads>>>(a, b, n);"
-    found = trial(kernel + host(launch, "n", "n"))
-    assert found.trouble is None
-    assert found.proposal.launching.block == ("16", "16")
-    assert "The block is smaller than that" in " ".join(found.proposal.launching.notes)
 
 
 def test_what_passes_stays_as_it_is(trial: Callable[[str], Outcome]) -> None:
@@ -276,66 +252,6 @@ def test_sizes_that_differ_do_so_where_all_get_as_small_as_they_may(tmp_path: Pa
     assert (size.train, size.held_out) == (16, 32)
     (same,) = resized(proposal, lambda _, size: size, "").extents
     assert same == proposal.extents[0]
-
-
-@broad
-def test_a_launch_may_ask_what_macros_say(trial: Callable[[str], Outcome]) -> None:
-    # Buffers grow to as many items as there are threads, which Python says otherwise than C.
-    found = trial(
-        "template <int W, int PER> __global__ void k(const float *a, float *b, int n) {"
-        f" {INDEX} b[i] = a[i] * PER; }}\n"
-        "template <int W> void run(float *a, float *b, int n) {"
-        " constexpr int per = (W < 128) ? 8 : 4;"
-        " dim3 block(32 * per), grid((n > 16384 ? n : 16384) / (32 * per));"
-        " k<W, (W < 256) ? 1 : 0><<<grid, block>>>(a, b, n); }\n"
-        "int main(int argc, char **argv) { int n = atoi(argv[1]); float *a, *b;"
-        " cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float));"
-        " run<32>(a, b, n); }\n"
-    )
-    assert found.passes, found.trouble
-    assert found.proposal.kernel == "k<32, 1>"
-    assert found.proposal.launching.block == ("256",)
-    assert "?" in sizes(found.proposal)["b"]
-
-
-def test_a_number_of_threads_is_that_of_all_items(trial: Callable[[str], Outcome]) -> None:
-    # Else few of them would have anything to do, or none.
-    found = trial(
-        "#define LOOP(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n);"
-        " i += blockDim.x * gridDim.x)\n"
-        "__global__ void k(const int nthreads, const float *a, float *b, const int groups,"
-        " const int height, const int width) {"
-        " LOOP(i, nthreads) { int x = i % width, y = i / width % height;"
-        " b[i] = a[x * height + y] / groups; } }\n"
-    )
-    assert found.passes, found.trouble
-    assert found.proposal.counts == ("height", "width")
-    computed = {one.name: one.computed for one in found.proposal.scalars}
-    assert computed["nthreads"] == "height * width"
-    assert sizes(found.proposal)["b"] == "height * width"
-
-
-def test_a_block_of_which_data_decides_is_that_of_the_source_where_others_give_nothing(
-    trial: Callable[[str], Outcome], tmp_path: Path
-) -> None:
-    kernel = """
-    __global__ void k(const float *a, float *b, int width, int heads) {
-      __shared__ float part[64];
-      int i = blockIdx.x * blockDim.x + threadIdx.x;
-      part[threadIdx.x] = a[i];
-      __syncthreads();
-      float s = 0;
-      for (int j = 0; j < 64; j++) s += part[j];
-      b[i] = s * a[i];
-    }
-    """
-    launch = "dim3 grid(rows * heads); k<<<grid, width / heads>>>(a, b, width, heads);"
-    values = "const int rows = 8, heads = 16, width = 1024;"
-    found = trial(kernel + host(launch, "rows * width", "rows * width", values=values))
-    attempts = Attempts(tmp_path / "attempts", 1, None)
-    found = with_second_cases(found, attempts.attempt, math.inf)
-    assert found.passes, found.trouble
-    assert {math.prod(plan(found.proposal, case).block) for case in on_host(found.proposal)} == {64}
 
 
 def test_where_nothing_helps_all_cases_can_be_launched(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.kernel.access import UNKNOWN, Access, accesses, is_compared
+from gi_cuda.init.kernel.access import Access, accesses, is_compared
 from gi_cuda.init.proposing.buffers import role_of
 
 HELPERS = """
@@ -17,9 +17,6 @@ __device__ void both(float *to, int i) { put(to, i); to[0] = get(to, i); }
 __device__ void down(float *to, int i) { if (i) down(to, i - 1); }
 __device__ void by_reference(float &to) { to = 1; }
 #define SWAP(a, b) { float t = a; a = b; b = t; }
-#define FOUR(p) (reinterpret_cast<float4 *>(&(p))[0])
-#define CONST_FOUR(x) (*((const float4 *)(&x)))
-#define TWICE(x) ((x) + (x))
 #define RAISED(x) (++(x))
 #define MORE(x) (RAISED(x) >= 2)
 """
@@ -52,12 +49,6 @@ __device__ void by_reference(float &to) { to = 1; }
         ("elsewhere(p);", Access.READ | Access.WRITE),
         ("by_reference(p[i]);", Access.READ | Access.WRITE),
         ("SWAP(p[i], p[0]);", Access.READ | Access.WRITE),
-        ("float4 x = FOUR(p[i]);", Access.READ),
-        ("FOUR(p[i]) = FOUR(q[i]);", Access.WRITE),
-        ("FOUR(p[i]).x = 1;", Access.WRITE),
-        ("FOUR(p[i]).x += 1;", Access.READ | Access.WRITE),
-        ("float x = CONST_FOUR(p[4 * i]).y;", Access.READ),
-        ("float x = TWICE(p[i]);", Access.READ),
         ("int x = MORE(p[i]);", Access.READ | Access.WRITE),
         ("float x = min(p[i], 1.0f);", Access.READ),
         ("atomicAdd(&p[i], 1.0f);", Access.ATOMIC),
@@ -70,13 +61,6 @@ __device__ void by_reference(float &to) { to = 1; }
 )
 def test_reads_and_writes(read: Callable[[str], CudaFile], body: str, expected: Access) -> None:
     code = read(f"{HELPERS}\n__global__ void k(float *p, float *q, int i) {{ {body} }}")
-    assert accesses(code, kernels(code)[0].definition, "p") == expected
-
-
-@pytest.mark.parametrize(("rest", "expected"), [(" const", Access.READ), ("", UNKNOWN)])
-def test_methods(read: Callable[[str], CudaFile], rest: str, expected: Access) -> None:
-    method = f"struct Four {{ int x; __device__ int get(){rest} {{ return x; }} }};"
-    code = read(f"{method} __global__ void k(Four *p, int *q) {{ q[0] = p[1].get(); }}")
     assert accesses(code, kernels(code)[0].definition, "p") == expected
 
 

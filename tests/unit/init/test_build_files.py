@@ -93,13 +93,11 @@ FLAGS = {
     "Makefile": (
         "CFLAGS := -O3 --use_fast_math \\\n  --expt-relaxed-constexpr\n"
         "a: a.cu\n\tnvcc $(CFLAGS) a.cu\n"
-        "other: b.cu\n\tnvcc --extended-lambda b.cu\n"
     ),
     "CMakeLists.txt": (
-        "project(app CUDA)\nadd_executable(a a.cu)\nadd_executable(b b.cu)\n"
+        "project(app CUDA)\nadd_executable(a a.cu)\n"
         'set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} -use_fast_math")\n'
         "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)\n"
-        "target_compile_options(b PRIVATE -expt-extended-lambda)\n"
     ),
     "compile_commands.json": json.dumps(
         [

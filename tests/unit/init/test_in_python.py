@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.init.host.in_python import in_python, plainer
+from gi_cuda.init.host.in_python import in_python
 from gi_cuda.spec.expression import ExpressionError, evaluate
 
 
@@ -30,17 +30,3 @@ def test_it_is_said_as_python_has_it(text: str, expected: str) -> None:
 def test_what_is_no_size_is_refused() -> None:
     with pytest.raises(ExpressionError):
         in_python("f(n) ? 1 : 2")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("(n + (32 * ((32 < 128) ? 8 : 4)) - 1) / 256", "((n + 256) - 1) / 256"),
-        ("(64 > 32) ? n : m", "n"),
-        ("4096 / 8", "4096 / 8"),
-        ("n < 64 ? n : 64", "n < 64 ? n : 64"),
-        ("type<int> ? 1", "type<int> ? 1"),
-    ],
-)
-def test_questions_that_are_answered_go(text: str, expected: str) -> None:
-    assert plainer(text) == expected

@@ -143,20 +143,6 @@ def test_what_a_template_of_the_host_is_made_with(read: Callable[[str], CudaFile
     assert alone.types == {}
 
 
-@pytest.mark.parametrize("several", ["{32, 64}", "sizes"])
-def test_a_variable_that_goes_through_a_range_is_a_number(
-    read: Callable[[str], CudaFile], several: str
-) -> None:
-    use = launch(
-        read,
-        "void run(float *a, int n, int threads) { k<<<n, threads>>>(a, n, 1.5f); }\n"
-        "int main() { float *a; int sizes[] = {32, 64};"
-        f" for (const int &size : {several}) run(a, 100, size); }}",
-    )
-    assert (use.grid, use.block) == (("n",), None)
-    assert use.loose == (("n",), ("size",), "0")
-
-
 @pytest.mark.parametrize(
     ("loop", "expected"),
     [

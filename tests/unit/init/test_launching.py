@@ -27,7 +27,6 @@ from .conftest import launch
         ("N > 5 ? N : 5u", None),
         ("unknown(N)", None),
         ("N / other", None),
-        ("rounded(N, 64)", "(n + 64 - 1 - (n + 64 - 1) % 64) / 64"),
         ("ceil(N / 256.0)", "(n + 256 - 1) / 256"),
         ("int(std::ceil(REAL(N) / REAL(threads)))", "(n + 128 - 1) / 128"),
     ],
@@ -220,21 +219,6 @@ def test_what_an_argument_is_set_to_is_the_scalar(
 ) -> None:
     host = f"void run(float *a, char **v) {{ {text} k<<<dim3((rows + 63) / 64, 2), 64>>>(a, N); }}"
     assert launch(read, host).grid == expected
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "int g[2]; g[0] = (n + 63) / 64; g[1] = 2;",
-        "int g[2] = {(n + 63) / 64, 2};",
-        "int g[] = {7, 2}; g[0] = (n + 63) / 64;",
-    ],
-)
-def test_items_of_an_array_are_what_they_are_set_to(
-    read: Callable[[str], CudaFile], text: str
-) -> None:
-    host = f"void run(float *a, int n) {{ {text} k<<<dim3(g[0], g[1]), 64>>>(a, n, 1.0f); }}"
-    assert launch(read, host).grid == ("(n + 63) / 64", "2")
 
 
 def test_types_that_a_function_has_names_for(read: Callable[[str], CudaFile]) -> None:

@@ -7,22 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.kernel.meanings import are_flags, are_offsets, are_sorted
+from gi_cuda.init.kernel.meanings import are_offsets
 
 HELPERS = """
 __device__ float row(const int *from, const float *v, int r) {
   float s = 0;
   for (int j = from[r]; j < from[r + 1]; ++j) s += v[j];
   return s;
-}
-template <class At>
-__device__ At above(At low, At high, int wanted) {
-  while (low < high) {
-    At middle = low + (high - low) / 2;
-    const int found = *middle;
-    if (found < wanted) low = middle + 1; else high = middle;
-  }
-  return low;
 }
 __device__ int first(const int *of) { return of[0]; }
 """
@@ -54,42 +45,3 @@ def kernel(read: Callable[[str], CudaFile], body: str) -> CudaFile:
 def test_begins_and_ends(read: Callable[[str], CudaFile], body: str, expected: bool) -> None:
     code = kernel(read, body)
     assert are_offsets(code, kernels(code)[0].definition, "p") is expected
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("if (p[i]) return; out[i] = 1;", True),
-        ("if (!p[i] && n > i || p[n] != 0) out[i] = v[i];", True),
-        ("out[i] = p[i] == 1 ? v[i] : 0;", True),
-        ("while (0 == *(p + i)) out[i] = 1;", True),
-        ("if (p[i] == 3) out[i] = 1;", False),
-        ("if (p[i]) out[i] = p[i];", False),
-        ("if (p[i]) out[i] = first(p);", False),
-        ("out[i] = p[i] > 0;", False),
-        ("", False),
-    ],
-)
-def test_yes_or_no(read: Callable[[str], CudaFile], body: str, expected: bool) -> None:
-    code = kernel(read, body)
-    assert are_flags(code, kernels(code)[0].definition, "p") is expected
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("while (i < n) { int m = (i + n) / 2; if (p[m] < 7) i = m + 1; else n = m; }", True),
-        ("for (; i < n;) { int m = (i + n) >> 1, a = p[m]; if (7 < a) n = m; else i = m; }", True),
-        ("while (n > 0) { int m = n / 2 + i; if (p[m] >= 7) n /= 2; else i = m; }", True),
-        ("out[i] = *above(p, p + n, i);", True),
-        ("for (int s = n / 2; s > 0; s /= 2) if (i < s) out[i] += p[i + s];", False),
-        ("for (int j = 0; j < n; j++) { int m = (i + j) / 2; out[j] = p[m]; }", False),
-        ("int m = (i + n) / 2; if (p[m] < n) out[i] = 1;", False),
-        ("while (i < n) { int m = (i + n) / 2; if (v[m] < p[i]) i++; }", False),
-    ],
-)
-def test_what_is_searched_by_halves_is_sorted(
-    read: Callable[[str], CudaFile], body: str, expected: bool
-) -> None:
-    code = kernel(read, body)
-    assert are_sorted(code, kernels(code)[0].definition, "p") is expected

@@ -1,14 +1,10 @@
-"""What a kernel takes for granted of the block that it runs in, and of how many there are."""
+"""The block that a kernel takes for granted."""
 
 from __future__ import annotations
 
 import pytest
 
-from gi_cuda.init.kernel.own_block import blocks_for_each, own_block
-
-REDUCES = """int tid = threadIdx.x, row = blockIdx.x;
-  float sum = 0;
-  for (int j = tid; j < d.cols; j += {step}) sum += x[row * d.stride + j];"""
+from gi_cuda.init.kernel.own_block import own_block
 
 
 @pytest.mark.parametrize(
@@ -41,9 +37,6 @@ REDUCES = """int tid = threadIdx.x, row = blockIdx.x;
         ("x", "int row = blockIdx.x; a[row * THREADS + threadIdx.x] = 0;", "96"),
         ("x", "for (int k = 0; k < 3; k += 1) sum += a[threadIdx.x + k];", None),
         ("x", "for (int k = 0; k < n; k += 16) s[threadIdx.y] += a[k + threadIdx.x];", "16"),
-        ("x", "using Sum = cub::BlockReduce<float, THREADS>;", "96"),
-        ("x", "BlockOfItems<float, 64> mine;", None),
-        ("x", "typedef cub::BlockScan<T, 128, cub::BLOCK_SCAN_RAKING> Scan;", "128"),
         ("x", "__shared__ float s[THREADS]; s[threadIdx.x] = a[threadIdx.x];", "96"),
         ("x", "__shared__ float s[64]; int t = threadIdx.x; s[t] = s[63 - t];", "64"),
         ("y", "__shared__ float s[8][32 + 1]; s[threadIdx.y][threadIdx.x] = 0;", "8"),
@@ -60,22 +53,3 @@ REDUCES = """int tid = threadIdx.x, row = blockIdx.x;
 def test_the_threads_of_a_block(read, axis: str, body: str, expected: str | None) -> None:
     text = f"#define THREADS 96\n#define WIDE 64\n__global__ void k(float *a, int n) {{ {body} }}"
     assert own_block(read(text), body, axis, frozenset(["WIDE", "n"])) == expected
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        (REDUCES.format(step="blockDim.x"), ["d_rows"]),
-        (REDUCES.format(step="256"), ["d_rows"]),
-        ("for (int j = threadIdx.x; j < d_cols; j += 32) a[blockIdx.x] += x[j];", ["d_rows"]),
-        ("for (int j = threadIdx.x; j < n; j += 32) a[blockIdx.x] += x[j];", []),
-        ("for (int j = threadIdx.x; j < d_cols; j += 32) a[0] += x[j];", []),
-        ("int i = 32 * blockIdx.x; for (int j = threadIdx.x; j < d_cols; j += 8) a[i + j]++;", []),
-        ("for (int j = threadIdx.x; j < d_cols; j += 8) a[blockIdx.x * THREADS + j] = 0;", []),
-        ("for (int j = threadIdx.x; j < d_cols; j += 8) a[blockIdx.x * n + j] = 0;", ["d_rows"]),
-        ("int i = blockIdx.x; if (i < d_rows) a[i * d_cols + threadIdx.x] = 0;", []),
-    ],
-)
-def test_of_what_there_is_a_block_for_each_item(read, body: str, expected: list[str]) -> None:
-    code = read(f"#define THREADS 96\n__global__ void k(float *a, int n) {{ {body} }}")
-    assert blocks_for_each(code, body, ["d_rows", "d_cols"]) == expected

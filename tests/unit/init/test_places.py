@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.kernel.places import Led, Own, leads_into
+from gi_cuda.init.kernel.places import Led, leads_into
 
 
 def kernel(read: Callable[[str], CudaFile], body: str) -> CudaFile:
@@ -82,51 +82,3 @@ def test_places_in_rows(
     code = kernel(read, body)
     found = leads_into(code, kernels(code)[0].definition, "p", {"p", "v", "out"})
     assert found == (Led("out", True, ("n", "i")) if expected == "out" else expected)
-
-
-@pytest.mark.parametrize(
-    ("body", "others"),
-    [
-        ("int j = p[i]; out[i] = v[j] - v[i];", Own()),
-        ("int j = p[n * k + i]; out[i] += v[j] - v[i];", Own("%", ("k", "n"))),
-        ("int at = i * 8 + k; int j = p[at]; out[i] += v[j] - v[i];", Own("//", ("8",))),
-        ("int j = p[n * i + k]; out[i] += v[j] - v[i];", Own("//", ("n",))),
-        ("int j = p[i * 8 + k]; if (j != i) out[i] += v[j] - v[i];", None),
-        ("int j = p[i * 8 + k]; out[i] += v[j];", None),
-        ("int j = p[i * 8 + k]; out[i] += v[j] - v[0];", None),
-        ("int j = p[k]; out[i] += v[j] - v[i];", None),
-    ],
-)
-def test_items_that_find_others(
-    read: Callable[[str], CudaFile], body: str, others: Own | None
-) -> None:
-    """A distance of an item to itself is 0, by which most kernels divide."""
-    code = kernel(read, f"int k = threadIdx.x; {body}")
-    found = leads_into(code, kernels(code)[0].definition, "p", {"p", "v", "out"})
-    assert found == Led("v", False, (), others)
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("int j = p[i]; out[i] = v[3 * j + 1];", Led("v", False, parts=3)),
-        ("out[i] = v[p[i] * 4];", Led("v", False, parts=4)),
-        (
-            "int j = p[n * k + i]; out[i] = v[3 * j] - v[3 * i];",
-            Led("v", False, (), Own("%", ("k", "n")), 3),
-        ),
-        (
-            "int j = p[i * n + k]; const float *w = v + PARTS * j; out[i] = w[0] - v[PARTS * i];",
-            Led("v", False, (), Own("//", ("n",)), 2),
-        ),
-        ("int j = p[i]; out[j * 3 + k] = v[i];", Led("out", True, parts=3)),
-        ("int j = p[i]; out[i] = v[n * j];", None),
-        ("int j = p[i]; out[i] = 3 * j + 1;", None),
-        ("int j = p[i]; out[i] = v[3 * i + k];", None),
-    ],
-)
-def test_items_of_several_numbers(
-    read: Callable[[str], CudaFile], body: str, expected: Led | None
-) -> None:
-    code = kernel(read, f"\n#define PARTS 2\nint k = threadIdx.x; {body}")
-    assert leads_into(code, kernels(code)[0].definition, "p", {"p", "v", "out"}) == expected

@@ -73,18 +73,3 @@ def test_overloads_are_told_apart_as_kernel_takes_them(read: Reader) -> None:
         "__global__ void k(float *a) { a[0] = 1; }\n__global__ void k(int *a) { a[0] = 1 + 1; }\n"
     )
     assert order(read, "", kernels) == ["k(int *)", "k(float *)"]
-
-
-def test_what_only_looks_at_its_data_comes_last(read: Reader) -> None:
-    kernels = (
-        "struct Two { char data; __device__ int low() const { return data & 15; } };\n"
-        "__global__ void verify(Two *t, float *a, int n) {\n"
-        '    for (int i = 0; i < n; i++) if (a[i] != t[i].low()) printf("%d", i);\n'
-        "}\n"
-        "__global__ void hides(float **rows) { rows[0][0] = 1; }\n"
-        "__global__ void twice(float *a) { a[threadIdx.x] *= 2; }\n"
-    )
-    host = "void run(Two *t, float *a) { verify<<<1, 32>>>(t, a, 4); }"
-    assert order(read, host, kernels) == ["hides", "twice", "verify"]
-    changed = kernels.replace("low() const { return data & 15; }", "low() { return data++; }")
-    assert order(read, host, changed)[0] == "verify"

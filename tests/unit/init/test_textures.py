@@ -17,7 +17,6 @@ HELPERS = """
 typedef unsigned char byte_t;
 typedef cudaTextureObject_t Tex;
 struct Pair { short a, b; };
-#define FETCH(from, at) (tex1Dfetch<uint2>(from, at).x)
 __device__ float get(int i, Tex from) { return tex1Dfetch<float>(from, i); }
 __device__ float4 four(Tex from) { float4 v; v.x = 0; tex1Dfetch(&v, from, 3); return v; }
 __device__ int down(Tex from, int i) { return i ? down(from, i - 1) : tex1Dfetch<int>(from, 0); }
@@ -36,9 +35,6 @@ __device__ int down(Tex from, int i) { return i ? down(from, i - 1) : tex1Dfetch
         ("float x = get(tex1Dfetch<int>(u, i), t);", ("float32", 1)),
         ("float x = four(t).x;", ("float32", 4)),
         ("i = down(t, i);", ("int32", 1)),
-        ("i = FETCH(t, i);", ("uint32", 2)),
-        ("const Tex w = i ? u : t; i = tex1Dfetch<int>(w, i);", ("int32", 1)),
-        ("Tex w = t; Tex x = w; i = tex1Dfetch<short>(x, i);", ("int16", 1)),
         # Not of this one, or not what a texture holds.
         ("i = tex1Dfetch<int>(u, t);", None),
         ("Pair v; tex1Dfetch(&v, u, i);", None),

@@ -6,7 +6,7 @@ import pytest
 
 from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, Beyond
-from gi_cuda.init.proposing.buffers import FLAGS, Fill
+from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.mends import mends
 from gi_cuda.trial.troubles import Beside
@@ -136,20 +136,12 @@ OTHERS = {
             ...,
         ],
     ),
-    "what leads farther than a buffer is long may be an index": Row(
-        proposal(N, buffer("index", kind="int32", elements="n"), buffer("a", elements="n"), B),
-        beside(a=4 * 20000),
-        [
-            ("whole numbers below 16", {"index.fill": Fill(0, 16)}),
-            ("a grown to n * 4", {"a.elements": "n * 4", "a.grown": "n"}),
-            ("smaller sizes", {"n": (1250, 972, 1048576)}),
-            ("a block of 32", {"block": ("32",), "grid": ("(n + 32 - 1) / 32",)}),
-            ("whole numbers of 0 and 1", {"index.fill": Fill(0, 2)}),
-        ],
-    ),
     "numbers that are as small already stay": Row(
         proposal(
-            N, buffer("flags", kind="int32", elements="n", fill=FLAGS), buffer("a", elements="n"), B
+            N,
+            buffer("flags", kind="int32", elements="n", fill=Fill(0, 2)),
+            buffer("a", elements="n"),
+            B,
         ),
         beside(a=4 * 20000),
         [

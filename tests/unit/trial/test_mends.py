@@ -6,17 +6,14 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.init import Step
-from gi_cuda.init.proposing.buffers import Image
 from gi_cuda.init.proposing.geometry import Launching
-from gi_cuda.results.measurement import Survival
 from gi_cuda.trial.mends import mends
-from gi_cuda.trial.troubles import Died, Idle, LeftOut, Refused
+from gi_cuda.trial.troubles import Idle, LeftOut, Refused
 from tests.unit.trial.proposals import (
     A,
     B,
     N,
     Row,
-    buffer,
     changes,
     macro,
     proposal,
@@ -25,7 +22,6 @@ from tests.unit.trial.proposals import (
 )
 
 BLOCK = macro("BLOCK", 128, 64, 128)
-SURFACE = Image(surface=True, dimensions=1, size=("64",))
 
 MENDS = {
     "masks may leave out their callers": Row(
@@ -52,22 +48,6 @@ MENDS = {
                     "shared": "128 * 4",
                 },
             )
-        ],
-    ),
-    "surfaces get larger first where one was too small": Row(
-        proposal(
-            buffer("out", "output", texture="out", image=SURFACE, elements="64"), grid=("20",)
-        ),
-        Died("train", Survival.CRASHED, None, "thread (64,0,0) goes beyond the surface out"),
-        [
-            (
-                "surfaces with 1 texels for each thread of a row",
-                {
-                    "out.elements": "(20 * 128)",
-                    "out.image": Image(surface=True, dimensions=1, size=("20 * 128",)),
-                },
-            ),
-            ...,
         ],
     ),
     "a source that does not compile is not mended": Row(

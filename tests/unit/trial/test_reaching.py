@@ -11,7 +11,7 @@ import pytest
 from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.buffers import OFFSETS, Fill
 from gi_cuda.trial import Outcome
-from gi_cuda.trial.facts import names, on_host, plan
+from gi_cuda.trial.facts import names, on_host
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.troubles import Brief, Trouble, Unjudged
@@ -117,18 +117,6 @@ ROWS: dict[str, tuple[Proposal, Condition, Changes, str]] = {
         condition("n", (50000,), lambda p: names(p, "train")["n"] > 50000),
         {"n": (160112, 124432, 1 << 20)},
         "n made larger",
-    ),
-    "more elements than threads": (
-        proposal(N, A, B, grid=("640",), block=("256",)),
-        condition("i", (), lambda p: 256 * plan(p, "train").grid[0] < names(p, "train")["n"]),
-        {"n": (160112, 124432, 1 << 20), "blocks": (160, 160, 640), "grid": ("blocks",)},
-        "fewer blocks, larger sizes",
-    ),
-    "a switch between two ways": (
-        proposal(N, A, B, scalar("mode", 40, varied=True)),
-        condition("mode", (40, 80), lambda p: p.scalars[0].step == 40),
-        {"mode.step": 40},
-        "mode = 40 or 80",
     ),
 }
 

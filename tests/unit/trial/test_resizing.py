@@ -11,7 +11,7 @@ from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.init.proposing.geometry import Launching
 from gi_cuda.trial.mends import mends
 from gi_cuda.trial.resizing import other_block
-from gi_cuda.trial.troubles import Brief, Impossible, Slow
+from gi_cuda.trial.troubles import Brief, Slow
 from tests.unit.trial.proposals import (
     A,
     B,
@@ -27,54 +27,6 @@ from tests.unit.trial.proposals import (
 
 W, H = size("w", 128, 64, 1024), size("h", 64, 192, 1024)
 PLANE: dict[str, Any] = {"grid": ("(w + 15) / 16", "(h + 7) / 8"), "block": ("16", "8")}
-
-IMPOSSIBLE = {
-    "more data where less than a block gives no block": Row(
-        proposal(size("n", 100, 100, 100), A, B, grid=("n / 128",)),
-        Impossible("a grid of 0"),
-        [("n made larger", {"n": (200, 200, 100)}), ...],
-    ),
-    "one size, another one, then both": Row(
-        proposal(size("w", 7, 7, 7), size("h", 7, 7, 7), A, B, grid=("(w / 8) * (h / 8)",)),
-        Impossible("a grid of 0"),
-        [
-            ("w, h made larger", {"w": (14, 14, 7), "h": (14, 14, 7)}),
-            ("w, h made larger", {"w": (28, 28, 7), "h": (28, 28, 7)}),
-            ...,
-        ],
-    ),
-    "a scalar that decides how many blocks there are": Row(
-        proposal(A, B, scalar("count", 100, source=True), grid=("count / 128",)),
-        Impossible("a grid of 0"),
-        [("count made larger", {"count.value": 200}), ...],
-    ),
-    "no more than 1024 threads": Row(
-        proposal(A, B, grid=("4",), block=("64", "32")),
-        Impossible("a block of 64 x 32"),
-        [("a smaller block", {"block": ("32", "32")})],
-    ),
-    "less of what the source has in numbers": Row(
-        proposal(
-            buffer("a", elements=str(1 << 30)),
-            buffer("b", "output", elements=str(1 << 30)),
-            grid=(str(1 << 23),),
-        ),
-        Impossible("too much memory"),
-        [
-            (
-                "smaller sizes",
-                {
-                    "a.elements": "blocks * 128",
-                    "a.whole": str(1 << 30),
-                    "b.elements": "blocks * 128",
-                    "b.whole": str(1 << 30),
-                    "blocks": (65536, 49152, 1 << 23),
-                    "grid": ("blocks",),
-                },
-            )
-        ],
-    ),
-}
 
 SLOW = {
     "five times too slow is four times less": Row(
@@ -177,12 +129,6 @@ BRIEF = {
         [],
     ),
 }
-
-
-@pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_an_impossible_launch_gets_nearby_sizes(name: str) -> None:
-    row = IMPOSSIBLE[name]
-    assert tried(row) == row.mends
 
 
 @pytest.mark.parametrize("name", SLOW)

@@ -6,8 +6,8 @@ import pytest
 
 from gi_cuda.init import Proposal
 from gi_cuda.trial.search import CONFIRM, MOST_ATTEMPTS, MOST_BETTER, Outcome, mended
-from gi_cuda.trial.troubles import Crowded, Impossible, Trouble
-from tests.unit.trial.proposals import A, B, N, changes, proposal, scalar
+from gi_cuda.trial.troubles import Beside, Crowded, Trouble
+from tests.unit.trial.proposals import A, B, N, beside, changes, proposal, scalar
 
 ROWS = proposal(N, A, B, scalar("pitch"), scalar("seed"), scalar("width"))
 
@@ -72,11 +72,11 @@ def test_it_ends_where_nothing_passes() -> None:
 
     def attempt(found: Proposal, patience: float) -> Trouble | None:
         tried.append(found)
-        return Impossible("no blocks")
+        return beside(a=4)
 
     before = proposal(N, A, B)
     outcome = mended(before, attempt, 60)
-    assert isinstance(outcome.trouble, Impossible)
+    assert isinstance(outcome.trouble, Beside)
     assert outcome.proposal == before
     assert len(tried) == MOST_ATTEMPTS
     assert len({repr(one) for one in tried}) == len(tried)

@@ -119,17 +119,6 @@ class ElementTypes:
             name = plain_type(self.aliases[name]).removeprefix("std::")
         return "uint3" if name == "dim3" else name
 
-    def parts(self, text: str) -> tuple[tuple[str, str, int], ...]:
-        """The members of a struct or vector type: type, name, length; none of what is no such."""
-        name = self.resolved(text).rpartition("::")[2]
-        if vector := _VECTOR.fullmatch(name):
-            return tuple((vector[1], part, 1) for part in "xyzw"[: int(vector[2])])
-        return self.structs.get(name, ())
-
-    def is_vector(self, text: str) -> bool:
-        """Whether it is one of CUDA's vectors."""
-        return _VECTOR.fullmatch(self.resolved(text).rpartition("::")[2]) is not None
-
     def _struct(self, name: str) -> Element | None:
         members = []
         for kind, member, length in self.structs.get(name, ()):

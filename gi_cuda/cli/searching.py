@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time as clock
 from collections.abc import Callable, Iterator
@@ -124,6 +125,14 @@ class Allowance:
         wanted = max(self.seconds - spent - VALIDATIONS * baseline, LEAST * self.seconds)
         return max(0.0, min(wanted, longest(self.seconds) - spent))
 
+    def without_validation(self, spent: float) -> float:
+        """Seconds that a search may take which finds nothing to be validated.
+
+        Args:
+            spent: seconds before it begins.
+        """
+        return max(0.0, (self.seconds or 0.0) - spent)
+
     @property
     def for_validation(self) -> float | None:
         """Seconds that validating may take from now on; None: no limit."""
@@ -149,7 +158,8 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
     begun = clock.monotonic()
     resume = command_line("resume", run.folder, *what_it_takes(run.plan))
     with ExitStack() as stack:  # who evaluated may have a say in what holds
-        with suppress(_Overdue), _stopping(seconds) as stop:
+        whole = allowed.without_validation(prepared)
+        with suppress(_Overdue), _stopping(seconds, whole) as stop:
             place = stack.enter_context(where(run, stop))
             meanwhile(run.tools.certification.prepare)
             end = _evolve(place, seconds, stop)
@@ -197,14 +207,16 @@ def _begun(run: Run) -> bool:
     return any(generation.outcomes for generation in run.store.generations())
 
 
-def _evolve(place: Place, seconds: float | None, stop: Callable[[], bool]) -> End | None:
+def _evolve(place: Place, seconds: float | None, stop: _Stop) -> End | None:
     """Search, show how it goes, and say why it ended."""
     run = place.run
     with display(console) as shown:
         score = Score(run.plan.settings.generations, seconds, *_so_far(run))
+        stop.found = score.best is not None
         evolution = run.evolution(stop, place.evaluator)
         for progress in evolution.run():
             score.take(progress)
+            stop.found = score.best is not None
             shown.show(score)
     return evolution.end
 
@@ -279,20 +291,28 @@ class _Stop:
     Attributes:
         asked: whether somebody asked for that.
         late: whether its time is up.
+        found: whether there is something to be validated.
     """
 
     asked: bool = False
     late: bool = False
+    found: bool = False
 
     def __call__(self) -> bool:
         return self.asked or self.late
 
 
 @contextmanager
-def _stopping(seconds: float | None) -> Iterator[_Stop]:
+def _stopping(seconds: float | None, whole: float) -> Iterator[_Stop]:
     """Ctrl-C, SIGTERM and SIGHUP ask for a clean stop, and so does the end of the time; a second
-    signal stops at once, as does a search that has not stopped a while after its time."""
-    stop, overdue = _Stop(), clock.monotonic() + (seconds or 0.0) + PATIENCE
+    signal stops at once, as does a search that has not stopped a while after its time.
+
+    Args:
+        seconds: after which its time is up; None: never.
+        whole: the same as long as there is nothing to be validated.
+    """
+    stop, ends = _Stop(), clock.monotonic() + whole
+    overdue = math.inf
 
     def ask(number: int, frame: FrameType | None) -> None:
         if stop.asked:
@@ -300,8 +320,11 @@ def _stopping(seconds: float | None) -> Iterator[_Stop]:
         stop.asked = True
 
     def ring() -> None:
-        stop.late = True
-        if clock.monotonic() > overdue:
+        nonlocal overdue
+        now = clock.monotonic()
+        if not stop.late and (stop.found or now >= ends):
+            stop.late, overdue = True, now + PATIENCE
+        if now > overdue:
             _be_overdue()
 
     before = {number: signal.signal(number, ask) for number in heeded()}

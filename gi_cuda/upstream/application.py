@@ -35,8 +35,12 @@ from gi_cuda.upstream.steps import PatchStep
 FIRST = 3
 """Runs without the patch that tell what differs from run to run, before any with it."""
 
-LEAST_PAIRS = 4
+LEAST_PAIRS = 3
 """Pairs of runs that are timed in any case, as the interval needs some."""
+
+SLOW = 10.0
+"""Seconds of a run from which on two are enough to tell what differs, and the first one with the
+patch is one of a pair."""
 
 PATIENCE = 120.0
 """Seconds of runs after which no more pairs are timed than that."""
@@ -236,14 +240,17 @@ def judge(
     touch_changed(tree, original.top, steps, target.source)
     tell("building and running the application as it is")
     original.build()
-    first = [original.run() for _ in range(FIRST)]
+    first = [original.run()]
+    while len(first) < (FIRST if first[0].seconds < SLOW else 2):
+        first.append(original.run())
     trial = _Trial(original, modified, first, scratch)
     trial.check_original()
     try:
         tell("building and running the application with the patch")
         modified.build()
-        trial.judge(modified.run())
-        return trial.timed(tell)
+        ran = modified.run()
+        trial.judge(ran)
+        return trial.timed(tell, [(first[-1], ran)] if first[0].seconds >= SLOW else [])
     except _Wrong as wrong:
         return ApplicationResult(application.run, str(wrong))
 
@@ -301,21 +308,26 @@ class _Trial:
         else:
             self._compare(self.first, [ran])
 
-    def timed(self, tell: Tell) -> ApplicationResult:
-        """Time pairs of runs, each beginning with the other one, whose outputs count too."""
-        before: list[Followed] = []
-        after: list[Followed] = []
+    def timed(
+        self, tell: Tell, known: Sequence[tuple[Followed, Followed]] = ()
+    ) -> ApplicationResult:
+        """Time pairs of runs, each beginning with the other one, whose outputs count too.
+
+        Args:
+            known: pairs that there are already.
+        """
+        before, after = ([pair[at] for pair in known] for at in (0, 1))
         count = pairs_of(self.application.pairs, median(one.seconds for one in self.first))
         tell(f"timing the application: {count} pairs of runs")
-        for number in range(count):
+        for number in range(len(known), count):
             for copy in (self.original, self.modified)[:: -1 if number % 2 else 1]:
                 (after if copy.patched else before).append(copy.run())
         judged = f"its own check, `{self.application.check}`"
         if not self.application.check:
-            known = self._compare([*self.first, *before], after)
-            judged = f"in all runs it prints the same ({known.compared} words"
-            if known.varying:
-                judged += f"; {known.varying} that differ from run to run anyway do not count"
+            same = self._compare([*self.first, *before], after)
+            judged = f"in all runs it prints the same ({same.compared} words"
+            if same.varying:
+                judged += f"; {same.varying} that differ from run to run anyway do not count"
             judged += ")"
         pairs = list(zip(before, after, strict=True))
         kernel = None

@@ -24,6 +24,11 @@ def test_a_search_gets_what_preparing_and_validating_leave(seconds, spent, basel
     assert Allowance(seconds).for_search(spent, baseline) == left
 
 
+def test_a_search_that_finds_nothing_gets_what_validating_would_take() -> None:
+    assert Allowance(100).without_validation(8) == 92
+    assert Allowance(5).without_validation(8) == 0
+
+
 def test_without_a_limit_a_search_has_none() -> None:
     assert Allowance(None).for_search(9, 9) is None
 

@@ -110,8 +110,9 @@ def command(  # typer makes an option of each parameter
     print_acceptance(console, result, unwatched)
     for change, why in doubts.items():
         say_whole(console, f"not tested: {change}: {why}")
-    if result.application and (outside := steps.elsewhere(subject, subject.read(here.genotype))):
-        say(console, f"not part of the source, so not in the application: {'; '.join(outside)}")
+    outside = steps.elsewhere(subject, subject.read(here.genotype))
+    if result.application and outside:
+        say(console, f"not part of the source, and needed for this: {'; '.join(outside)}")
     for path, there in elsewhere.items():
         portability.check_same(there, here.target_hash, [here.genotype], path)
     if elsewhere:
@@ -128,8 +129,9 @@ def _in_application(
     run: Path, subject: Subject, result: Acceptance, clean: TriedCandidate
 ) -> Acceptance:
     """What was found, with what the application says of the candidate that holds; stored."""
-    parts = steps.whole_patch(subject, subject.read(clean.genotype))
-    result = replace(result, application=judged_by_application(subject.target, parts))
+    genotype = subject.read(clean.genotype)
+    parts = steps.whole_patch(subject, genotype)
+    result = replace(result, application=judged_by_application(subject, parts, genotype))
     with open_store(run) as store, locked(run):
         remember(store, result)
     return result

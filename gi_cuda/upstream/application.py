@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
@@ -34,6 +35,9 @@ from gi_cuda.upstream.steps import PatchStep
 
 FIRST = 3
 """Runs without the patch that tell what differs from run to run, before any with it."""
+
+APPENDED = "NVCC_APPEND_FLAGS"
+"""The variable of which nvcc takes options besides those on its command line."""
 
 LEAST_PAIRS = 3
 """Pairs of runs that are timed in any case, as the interval needs some."""
@@ -73,6 +77,7 @@ class _Copy:
         top: its uppermost folder.
         place: where commands are run.
         patched: whether the patch is applied.
+        options: that nvcc gets besides those of the build.
     """
 
     target: Target
@@ -80,11 +85,12 @@ class _Copy:
     top: Path
     place: Path
     patched: bool
+    options: str = ""
 
     def build(self) -> None:
         """Build it, if there is something to build."""
         if self.application.build:
-            self._succeed("build")
+            self._succeed("build", {APPENDED: self.options} if self.options else {})
 
     def run(self) -> Followed:
         """Run the program."""
@@ -209,13 +215,18 @@ def check_application(target: Target) -> WorkTree:
 
 
 def judge(
-    target: Target, steps: Sequence[PatchStep], scratch: Path, tell: Tell
+    target: Target,
+    steps: Sequence[PatchStep],
+    scratch: Path,
+    tell: Tell,
+    options: Sequence[str] = (),
 ) -> ApplicationResult:
     """Build, run and time a target's application as it is and with a patch.
 
     Args:
         target: one with an application.
         steps: the patch.
+        options: that nvcc is to get with it; a patch may be no more than these.
         scratch: an empty folder.
         tell: is told what is being done.
 
@@ -226,7 +237,9 @@ def judge(
     """
     tree, application = check_application(target), target.application
     assert application is not None
-    if not steps:
+    if not application.build:
+        options = ()
+    if not steps and not options:
         return ApplicationResult(application.run, "the source stays as it is: there is no patch")
     scratch = scratch.resolve()  # as programs name it that print where they are
     tell("copying the application")
@@ -234,10 +247,13 @@ def judge(
     for name, patched in zip(_NAMES, (False, True), strict=True):
         top = scratch / name
         copy_tree(tree, top)
-        copies.append(_Copy(target, application, top, tree.within(tree.place, top), patched))
+        given = shlex.join(options) if patched else ""
+        place = tree.within(tree.place, top)
+        copies.append(_Copy(target, application, top, place, patched, given))
     original, modified = copies
     apply_steps(tree, modified.top, steps, target.source)
-    touch_changed(tree, original.top, steps, target.source)
+    for copy in copies:
+        touch_changed(tree, copy.top, steps, target.source)
     tell("building and running the application as it is")
     original.build()
     first = [original.run()]
@@ -329,6 +345,8 @@ class _Trial:
             if same.varying:
                 judged += f"; {same.varying} that differ from run to run anyway do not count"
             judged += ")"
+        if self.modified.options:
+            judged = f"compiled with {self.modified.options}; {judged}"
         pairs = list(zip(before, after, strict=True))
         kernel = None
         if self.application.kernel_time:

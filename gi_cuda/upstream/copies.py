@@ -199,7 +199,8 @@ def apply_steps(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: Pa
         if done.returncode:
             said = os.fsdecode(done.stderr).strip()
             raise UserError(f"git does not take the patch: {said}", where="--application")
-    for name, text in steps[-1].after.files.items():
+    after = steps[-1].after.files if steps else {}
+    for name, text in after.items():
         file = Path(os.path.abspath(main.resolve().parent / name))
         made = tree.within(file, copy).read_bytes()
         if made != text.encode("utf-8", "surrogateescape"):
@@ -214,12 +215,14 @@ def touch_changed(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: 
     the patches builds anew what one with them does.
 
     Args:
-        main: where the main file of the source is.
+        main: where the main file of the source is; without patches this is touched.
     """
-    before, after = steps[0].before.files, steps[-1].after.files
-    for name, text in after.items():
-        if text != before[name]:
-            tree.within(Path(os.path.abspath(main.resolve().parent / name)), copy).touch()
+    names = [main.name]
+    if steps:
+        before, after = steps[0].before.files, steps[-1].after.files
+        names = [name for name, text in after.items() if text != before[name]]
+    for name in names:
+        tree.within(Path(os.path.abspath(main.resolve().parent / name)), copy).touch()
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -68,6 +68,12 @@ def in_one(parts: list[PatchStep]) -> list[PatchStep]:
     return [PatchStep(parts[-1].genotype, numbers, parts[0].before, parts[-1].after)]
 
 
+def compiler_options(subject: Subject, genotype: Genotype) -> list[str]:
+    """Options of the compiler that a genotype adds to those of the reference."""
+    usual = subject.options(subject.original.configuration)
+    return [one for one in subject.options(genotype.configuration) if one not in usual]
+
+
 def elsewhere(subject: Subject, genotype: Genotype, given: Collection[str] = ()) -> list[str]:
     """Changed values that are not in the source, in words: compiler options, macros that come from
     the build, launch parameters of which the source knows nothing, and launches that the source
@@ -77,9 +83,7 @@ def elsewhere(subject: Subject, genotype: Genotype, given: Collection[str] = ())
         given: the macros that come from the build.
     """
     configuration = genotype.configuration
-    options = subject.options(configuration)
-    usual = subject.options(subject.original.configuration)
-    words = [f"compile with {option}" for option in options if option not in usual]
+    words = [f"compile with {option}" for option in compiler_options(subject, genotype)]
     for name, value in configuration.changed.items():
         if subject.kinds[name] is ParameterKind.OPTION:
             continue

@@ -7,14 +7,16 @@ import os
 import shutil
 import subprocess
 import uuid
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from gi_cuda.backends import set_one_thread
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.spec.application import Limits
-from gi_cuda.upstream.application import pairs_of
+from gi_cuda.upstream.application import judge, pairs_of
 from tests.processes import MARK, outlive
 
 from .conftest import Project, git
@@ -236,3 +238,19 @@ def test_what_was_built_with_variables_is_built_anew_without_a_patch_too(
         unversioned.judged(*WASTE)
     assert 'build = "make ARCH=sm_90"' in str(error.value.hint)
     assert unversioned.judged(*WASTE, build="make ARCH=sm_90").wrong == ""
+
+
+def test_options_of_the_compiler_are_judged_as_a_patch_is(project: Project) -> None:
+    application = project.target.application
+    assert application is not None
+    build = 'make CXXFLAGS="-O1 $NVCC_APPEND_FLAGS"'
+    target = replace(project.target, application=replace(application, build=build))
+    with TemporaryDirectory() as folder:
+        result = judge(target, [], Path(folder), print, ["-O2", "-DNAME=two words"])
+    assert not result.fault
+    assert result.judged.startswith("compiled with -O2 '-DNAME=two words'; ")
+    with TemporaryDirectory() as folder:
+        result = judge(target, [], Path(folder), print, ["-fno-such-option"])
+    assert result.fault.startswith(f"with the patch `{build}` fails")
+    with TemporaryDirectory() as folder:
+        assert "there is no patch" in judge(target, [], Path(folder), print).fault

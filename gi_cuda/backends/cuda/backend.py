@@ -231,7 +231,7 @@ def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
 
 
 def _races(compiler: Compiler) -> Sanitizer:
-    return _sanitizer(compiler, "racecheck")
+    return replace(_sanitizer(compiler, "racecheck"), shared_alone=True)
 
 
 def _sanitizer(compiler: Compiler, tool: str) -> Sanitizer:

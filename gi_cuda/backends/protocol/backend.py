@@ -121,6 +121,7 @@ class Sanitizer:
             runs them; of the host runtime's detector of races.
         command: how it is started; None where it is part of the programs, and starts with them.
         legible: makes of its log what can be read without the program.
+        shared_alone: whether it watches nothing but shared memory.
     """
 
     name: str
@@ -128,6 +129,7 @@ class Sanitizer:
     form: LogForm
     command: WatchedCommand | None
     legible: Callable[[str], str] = as_it_is
+    shared_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
 from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.protocol.variants import BuildFailure, Built, Compiler, Phenotype
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.backends.sanitize import LIMIT, Watched, watch
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
@@ -35,6 +35,7 @@ from gi_cuda.evaluate.scrutiny.sanitizer_logs import (
 )
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
 from gi_cuda.grammar import Source
+from gi_cuda.spec import Target
 from gi_cuda.subject import Subject
 
 _READERS: Final = {
@@ -67,6 +68,8 @@ def findings_of(
         built = build_batch(compiler, [one.variant(1)], folder)[1]
     if isinstance(built, BuildFailure):
         return [], f"does not compile for {sanitizer.name}: {built.message}"
+    if sanitizer.shared_alone and not has_shared_memory(built, session.target):
+        return [], ""
     program = partial(one.program, built)
 
     def watched(some: Sequence[str]) -> Watched:
@@ -77,6 +80,14 @@ def findings_of(
     runs = at_once([partial(watched, some) for some in groups])
     found = [one for run in runs for one in _READERS[sanitizer.form](run.log, source)]
     return list(dict.fromkeys(found)), next((run.failure for run in runs if run.failure), "")
+
+
+def has_shared_memory(binary: Binary, target: Target) -> bool:
+    """Tell whether a program has shared memory, as far as is known."""
+    steps = [step for launch in target.launches for step in launch.steps]
+    if binary.lent or any(step.shared.text != "0" for step in steps):
+        return True
+    return binary.resources.get("shared") != 0
 
 
 def together() -> int:

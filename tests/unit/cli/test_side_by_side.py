@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -55,7 +55,15 @@ def test_nothing_begins_after_a_fatal_status() -> None:
     assert ended == [(1, 0, 1), (2, 0, 2)]
 
 
-def test_an_interrupt_reaches_every_process() -> None:
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What a shell starts in the background ignores interrupts, and so do its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_reaches_every_process(interruptible: None) -> None:
     ended: Ended = []
     over = threading.Semaphore(0)
 

@@ -15,6 +15,7 @@ from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.case_runner import CaseRunner, damage_of
 from gi_cuda.backends.workers.written import only_value
 from gi_cuda.spec import Target
+from gi_cuda.spec.oracles import Judgement
 
 
 def record(runner: CaseRunner, request: Record) -> Recorded:
@@ -41,7 +42,7 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             runner.device.prepare(case_plan)
             runner.device.run(loaded, case_plan, request.limit)
             names = runner.device.damaged(case_plan)
-            verdict = damage_of(case_plan, names) or runner.judge_answers(case_plan)
+            verdict = damage_of(case_plan, names) or _own_verdict(runner, case_plan)
             outputs = runs[0]
             unwritten[case_plan.case] = _unwritten(runner.target, case_plan, outputs)
             before = runner.cases[case_plan.case].buffers
@@ -52,6 +53,13 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     return Recorded(penalties, reasons, damaged, unwritten, undefined, only)
+
+
+def _own_verdict(runner: CaseRunner, case_plan: CasePlan) -> Judgement:
+    """Judge the reference by its own oracle, which may reject the very answers it compares with."""
+    if runner.rules is not None:
+        return runner.judge_answers(case_plan)  # each value is as good as itself
+    return runner.opinion(case_plan, runner.device.outputs(case_plan))
 
 
 def try_schedule(runner: CaseRunner, request: TrySchedule) -> bool | None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
-from gi_cuda.genome import Genotype
 from gi_cuda.report.progress import Steps
 from gi_cuda.results.application import ApplicationResult
 from gi_cuda.subject import Subject
@@ -14,15 +13,11 @@ from gi_cuda.upstream.application import judge
 from gi_cuda.upstream.steps import PatchStep, compiler_options
 
 
-def judged_by_application(
-    subject: Subject, steps: Sequence[PatchStep], genotype: Genotype
-) -> ApplicationResult:
+def judged_by_application(subject: Subject, steps: Sequence[PatchStep]) -> ApplicationResult:
     """Build, run and time a source's application before and after a patch, in copies that are
-    removed again.
-
-    Args:
-        genotype: the patch's; nvcc gets the options that it adds.
-    """
-    options = compiler_options(subject, genotype) if subject.backend == "cuda" else []
+    removed again; nvcc gets the options that the patch needs."""
+    options: list[str] = []
+    if steps and subject.backend == "cuda":
+        options = compiler_options(subject, steps[-1].genotype)
     with scratch_folder() as folder, Steps(console) as tell:
         return judge(subject.target, steps, folder, tell, options)

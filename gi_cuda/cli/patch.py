@@ -6,14 +6,13 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-from gi_cuda.analyze.winner import ChosenIndividual, choose_individual
+from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.application import judged_by_application
 from gi_cuda.cli.console import console
@@ -32,7 +31,6 @@ from gi_cuda.cli.options import (
     follow,
 )
 from gi_cuda.errors import UserError
-from gi_cuda.genome import Genotype
 from gi_cuda.report.tables import say
 from gi_cuda.results.application import ApplicationResult
 from gi_cuda.results.evaluation import Validation
@@ -42,7 +40,7 @@ from gi_cuda.subject.diffs import patch_root
 from gi_cuda.upstream.application import APPENDED, check_application
 from gi_cuda.upstream.letters import Drafts, draft
 from gi_cuda.upstream.ptx_module import ptx_module
-from gi_cuda.upstream.steps import PatchStep, compiler_options, in_one, steps
+from gi_cuda.upstream.steps import compiler_options, in_one, steps
 from gi_cuda.upstream.submission import Submission, submit
 
 FORMATS = ("diff", "mail", "ptx")
@@ -116,11 +114,10 @@ def command(  # typer makes an option of each parameter
         subject = opened.subject
         changed = winner.changes(subject)
         wanted = read_numbers(chosen, len(changed.changes)) if chosen else changed.all
-        genotype = changed.having(wanted)
         if format == "ptx":
             files = [] if output is None else [output]
             with console.status("validating the PTX"):
-                module = ptx_module(opened, winner, genotype)
+                module = ptx_module(opened, winner, changed.having(wanted))
             texts, said = [module.text], list(module.said)
         else:
             if application:
@@ -130,17 +127,16 @@ def command(  # typer makes an option of each parameter
             files = _files(output, len(parts), format)
             for file in files:
                 check_new(file, force=force)
-            if parts or not compiler_options(opened.source, genotype):
-                with console.status("building and validating the patched file"):
-                    submission = submit(opened, winner, parts, check=check)
-                ready = _Ready(opened.source, submission, draft(opened, submission, sender), check)
-    if format != "ptx" and not parts:  # no worker is on the device any more
-        _only_options(opened.source, winner, genotype, application=application)
-        return
-    worth = module.validation if format == "ptx" else submission.parts[-1].validation
+            with console.status("building and validating the patched file"):
+                submission = submit(opened, winner, parts, check=check)
+            ready = _Ready(opened.source, submission, draft(opened, submission, sender), check)
+        worth = module.validation if format == "ptx" else submission.parts[-1].validation
     if not worth.faster and not force:
         _give_up(worth, subject, run)
     if format != "ptx":
+        if not parts[-1].changes_source:
+            _say_options(ready, application=application)
+            return
         texts, said = ready.finished(format, application=application)
     if output is None:
         _print_patches(texts, said)
@@ -274,7 +270,7 @@ class _Ready:
         Raises:
             UserError: it speaks against the patches, or git does not take a mail.
         """
-        result = self._in_application() if application else None
+        result = self.in_application() if application else None
         said = [*self.submission.said(checked=self.check), *(result.lines() if result else ())]
         if format == "diff":
             head = f"Measured by gi-cuda on {self.submission.device}.\n\n"
@@ -284,43 +280,33 @@ class _Ready:
             self.submission.check_mails(self.source, mails)
         return ["".join(mails)], said
 
-    def _in_application(self) -> ApplicationResult:
+    def in_application(self) -> ApplicationResult:
+        """The application's word on the patches.
+
+        Raises:
+            UserError: it speaks against them.
+        """
         submission = self.submission
         parts = [part.step for part in submission.parts]
-        return _in_application(self.source, submission.winner, parts, parts[-1].genotype)
+        result = judged_by_application(self.source, parts)
+        if result.fault:
+            raise UserError(
+                f"the application speaks against the patch: {result.fault}",
+                where=f"{submission.winner}: {parts[-1].genotype}",
+                hint="it is not written; choose another with --individual (gi-cuda show lists the"
+                " best), or some of its changes with --changes",
+            )
+        return result
 
 
-def _in_application(
-    source: Subject, winner: ChosenIndividual, parts: Sequence[PatchStep], genotype: Genotype
-) -> ApplicationResult:
-    """The application's word on a patch.
-
-    Raises:
-        UserError: it speaks against it.
-    """
-    result = judged_by_application(source, parts, genotype)
-    if result.fault:
-        raise UserError(
-            f"the application speaks against the patch: {result.fault}",
-            where=f"{winner}: {genotype}",
-            hint="it is not written; choose another with --individual (gi-cuda show lists the"
-            " best), or some of its changes with --changes",
-        )
-    return result
-
-
-def _only_options(
-    source: Subject, winner: ChosenIndividual, genotype: Genotype, *, application: bool
-) -> None:
-    """Say of a winner that is no more than options of the compiler what to do: there is no patch.
-
-    Raises:
-        UserError: the application speaks against it.
-    """
-    options = shlex.join(compiler_options(source, genotype))
-    if application:
-        for line in _in_application(source, winner, [], genotype).lines():
-            say(console, line)
-    say(console, f"{winner} changes nothing in the source, so no patch is written")
+def _say_options(ready: _Ready, *, application: bool) -> None:
+    """Say how to compile where options of the compiler are all of it: there is no patch."""
+    submission = ready.submission
+    genotype = submission.parts[-1].step.genotype
+    options = shlex.join(compiler_options(ready.source, genotype))
+    result = ready.in_application() if application else None
+    for line in (*submission.said(checked=False), *(result.lines() if result else ())):
+        say(console, line)
+    say(console, f"{submission.winner} changes nothing in the source, so no patch is written")
     line = f"{APPENDED}={shlex.quote(options)} make"
     say_next(line, f"compile with {options}: in the build file, or as here by nvcc's own variable")

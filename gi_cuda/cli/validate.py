@@ -129,9 +129,8 @@ def _in_application(
     run: Path, subject: Subject, result: Acceptance, clean: TriedCandidate
 ) -> Acceptance:
     """What was found, with what the application says of the candidate that holds; stored."""
-    genotype = subject.read(clean.genotype)
-    parts = steps.whole_patch(subject, genotype)
-    result = replace(result, application=judged_by_application(subject, parts, genotype))
+    parts = steps.whole_patch(subject, subject.read(clean.genotype))
+    result = replace(result, application=judged_by_application(subject, parts))
     with open_store(run) as store, locked(run):
         remember(store, result)
     return result

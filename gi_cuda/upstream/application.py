@@ -47,7 +47,7 @@ SLOW = 10.0
 patch is one of a pair."""
 
 PATIENCE = 120.0
-"""Seconds of runs after which no more pairs are timed than that."""
+"""Seconds that all pairs may take together, where there are more of them."""
 
 MOST = 16 << 20
 """Bytes that a command may print to either of its streams."""
@@ -226,7 +226,7 @@ def judge(
     Args:
         target: one with an application.
         steps: the patch.
-        options: that nvcc is to get with it; a patch may be no more than these.
+        options: that nvcc is to get with it.
         scratch: an empty folder.
         tell: is told what is being done.
 
@@ -237,10 +237,14 @@ def judge(
     """
     tree, application = check_application(target), target.application
     assert application is not None
-    if not application.build:
-        options = ()
-    if not steps and not options:
+    if not steps:
         return ApplicationResult(application.run, "the source stays as it is: there is no patch")
+    if options and not application.build:
+        raise UserError(
+            f"it is not built here, so not with {shlex.join(options)}",
+            where=keys_of(target).at(("application", "build")),
+            hint='say how it is built: build = "make"',
+        )
     scratch = scratch.resolve()  # as programs name it that print where they are
     tell("copying the application")
     copies = []

@@ -194,13 +194,14 @@ def apply_steps(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: Pa
     rest = tree.patched.relative_to(tree.top).as_posix()
     under = [] if rest == "." else [f"--directory={rest}"]
     for step in steps:
+        if not step.changes_source:
+            continue
         patch.write_bytes(step.diff(main).encode("utf-8", "surrogateescape"))
         done = _git(copy, "apply", *under, str(patch))
         if done.returncode:
             said = os.fsdecode(done.stderr).strip()
             raise UserError(f"git does not take the patch: {said}", where="--application")
-    after = steps[-1].after.files if steps else {}
-    for name, text in after.items():
+    for name, text in steps[-1].after.files.items():
         file = Path(os.path.abspath(main.resolve().parent / name))
         made = tree.within(file, copy).read_bytes()
         if made != text.encode("utf-8", "surrogateescape"):
@@ -215,13 +216,11 @@ def touch_changed(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: 
     the patches builds anew what one with them does.
 
     Args:
-        main: where the main file of the source is; without patches this is touched.
+        main: where the main file of the source is; it is touched where they change none.
     """
-    names = [main.name]
-    if steps:
-        before, after = steps[0].before.files, steps[-1].after.files
-        names = [name for name, text in after.items() if text != before[name]]
-    for name in names:
+    before, after = steps[0].before.files, steps[-1].after.files
+    names = [name for name, text in after.items() if text != before[name]]
+    for name in names or [main.name]:
         tree.within(Path(os.path.abspath(main.resolve().parent / name)), copy).touch()
 
 

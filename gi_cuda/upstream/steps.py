@@ -29,6 +29,11 @@ class PatchStep:
     before: Source
     after: Source
 
+    @property
+    def changes_source(self) -> bool:
+        """Tell whether there is anything to patch: options of the compiler change no file."""
+        return self.before.files != self.after.files
+
     def diff(self, main: Path) -> str:
         """The step as a unified diff of all files of a source whose main one is at ``main``."""
         return files_diff(self.before.files, self.after.files, main)
@@ -38,8 +43,9 @@ def steps(subject: Subject, changed: Changed, chosen: Collection[int]) -> list[P
     """The configuration in one step, the edits in a second one on top of it.
 
     Args:
-        chosen: the changes that are to be made. What does not change the source (compiler options,
-            edits that the configuration makes void) gives no step.
+        chosen: the changes that are to be made. What does not change the source (edits that the
+            configuration makes void) gives no step; options of the compiler are one where they are
+            all there is.
     """
     settings = [at for at in sorted(chosen) if isinstance(changed.changes[at], Setting)]
     edits = [at for at in sorted(chosen) if at not in settings]
@@ -51,6 +57,9 @@ def steps(subject: Subject, changed: Changed, chosen: Collection[int]) -> list[P
         if after.files != before.files:
             found.append(PatchStep(genotype, tuple(some), before, after))
             before = after
+    whole = changed.having(chosen)
+    if not found and compiler_options(subject, whole):
+        found.append(PatchStep(whole, tuple(sorted(chosen)), before, before))
     return found
 
 

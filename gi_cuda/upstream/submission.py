@@ -136,7 +136,7 @@ def submit(
                 hint="choose them together, or give no --changes",
             )
     diffs = [step.diff(subject.target.source) for step in steps]
-    if check:
+    if check and steps[0].changes_source:
         for number in range(1, len(steps) + 1):
             _check_applied(subject, diffs[:number], steps[:number], mailed=False)
     standing = check_defaults(subject, run.tools.compiler)

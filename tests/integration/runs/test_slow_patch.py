@@ -34,20 +34,26 @@ def test_a_patch_that_is_not_faster_is_written_by_force_alone(
     assert "prepare for what follows" not in patch.read_text()
 
 
-def test_of_options_alone_there_is_no_patch(tmp_path: Path, few_processes: None) -> None:
+def test_of_options_alone_there_is_no_patch_and_they_are_measured_as_one_is(
+    tmp_path: Path, few_processes: None
+) -> None:
     target, run = tmp_path / "even", tmp_path / "run"
     shutil.copytree(EVEN, target, ignore=shutil.ignore_patterns("__pycache__"))
     option = (
-        '\n[[parameter]]\nname = "OPTIMIZE"\nkind = "option"\ntext = "-O{}"\nvalues = ["", 3]\n'
+        '\n[[parameter]]\nname = "OPTIMIZE"\nkind = "option"\ntext = "-O{}"\nvalues = ["", 0]\n'
         'default = ""\n'
     )
     file = target / "target.toml"
     file.write_text(file.read_text().replace("\n[[buffer]]", f"{option}\n[[buffer]]", 1))
     with create_run(load_subject(target, "host"), run, PLAN) as opened:
-        individual(opened, 1, "OPTIMIZE=3", 0.9)
+        individual(opened, 1, "OPTIMIZE=0", 0.9)
     patch = tmp_path / "faster.patch"
-    done = gi_cuda("patch", run, "--individual", 1, "--output", patch, cwd=tmp_path)
+    words = ("patch", run, "--individual", 1, "--output", patch)
+    done = gi_cuda(*words, cwd=tmp_path)
+    assert done.returncode == 1, done
+    assert "do not apply" in done.stderr
+    done = gi_cuda(*words, "--force", "--check", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "individual 1 changes nothing in the source, so no patch is written" in done.stdout
-    assert "NVCC_APPEND_FLAGS=-O3 make" in done.stdout
+    assert "NVCC_APPEND_FLAGS=-O0 make" in done.stdout
     assert not patch.exists()

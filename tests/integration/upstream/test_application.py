@@ -15,8 +15,11 @@ import pytest
 
 from gi_cuda.backends import set_one_thread
 from gi_cuda.errors import MachineError, UserError
+from gi_cuda.grammar import Source
+from gi_cuda.results.application import ApplicationResult
 from gi_cuda.spec.application import Limits
 from gi_cuda.upstream.application import judge, pairs_of
+from gi_cuda.upstream.steps import PatchStep
 from tests.processes import MARK, outlive
 
 from .conftest import Project, git
@@ -241,16 +244,23 @@ def test_what_was_built_with_variables_is_built_anew_without_a_patch_too(
 
 
 def test_options_of_the_compiler_are_judged_as_a_patch_is(project: Project) -> None:
-    application = project.target.application
+    application, source = (
+        project.target.application,
+        Source("kernel.cu", project.kernel.read_text()),
+    )
     assert application is not None
     build = 'make CXXFLAGS="-O1 $NVCC_APPEND_FLAGS"'
     target = replace(project.target, application=replace(application, build=build))
-    with TemporaryDirectory() as folder:
-        result = judge(target, [], Path(folder), print, ["-O2", "-DNAME=two words"])
+    alone = [PatchStep(project.original, (0,), source, source)]
+
+    def judged(*options: str) -> ApplicationResult:
+        with TemporaryDirectory() as folder:
+            return judge(target, alone, Path(folder), print, options)
+
+    result = judged("-O2", "-DNAME=two words")
     assert not result.fault
     assert result.judged.startswith("compiled with -O2 '-DNAME=two words'; ")
-    with TemporaryDirectory() as folder:
-        result = judge(target, [], Path(folder), print, ["-fno-such-option"])
-    assert result.fault.startswith(f"with the patch `{build}` fails")
-    with TemporaryDirectory() as folder:
-        assert "there is no patch" in judge(target, [], Path(folder), print).fault
+    assert judged("-fno-such-option").fault.startswith(f"with the patch `{build}` fails")
+    target = replace(target, application=replace(application, build=""))
+    with pytest.raises(UserError, match="it is not built here, so not with -O2"):
+        judged("-O2")

@@ -34,6 +34,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from rich.console import Console
 
+from benchmarks.honesty_target import DATA, NULL, SMALL, TARGET, WASTEFUL
 from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.validate.looks import look_at_held_out
 from gi_cuda.backends import set_one_thread
@@ -51,147 +52,17 @@ from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import Plan, open_store
 from gi_cuda.search import PRESETS
 
-COPY = """
-#ifndef TAG
-#define TAG %d
-#endif
-__global__ void copy(const float *in, float *out, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        out[i] = in[i];
-    if (n < 0)
-        out[0] = TAG;
-}
-"""
-
-SHUFFLED = """
-#ifndef TAG
-#define TAG %d
-#endif
-__global__ void copy(const float *in, float *out, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float v;
-    if (n < 0)
-        out[0] = TAG;
-    v = in[i < n ? i : 0];
-    if (n < -1)
-        out[1] = TAG + 1;
-    if (i < n)
-        out[i] = v;
-    if (n < -2)
-        out[2] = TAG + 2;
-}
-"""
-
-WASTEFUL = """
-#ifndef TAG
-#define TAG %d
-#endif
-__global__ void copy(const float *in, float *out, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n)
-        return;
-    float v = in[i];
-    for (int k = 0; k < TAG; ++k)
-        v = v * 1.0001f + 0.001f;
-    out[i] = v < 0.0f ? v : in[i];
-}
-"""
-
-SMALL = """
-__global__ void small(const float *in, float *few, int m)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < m) {
-        float sum = 0.0f;
-        for (int k = 0; k < 8; k++)
-            sum += expf(-in[k]) / (1.0f + in[i]);
-        few[i] = sum;
-    }
-}
-"""
-"""Launched besides, with one block: whatever is done to it, nothing can be gained."""
-
-NULL = {"copy": COPY, "shuffled": SHUFFLED}
-
-DATA = """
-import numpy as np
-
-
-def case(seed, n):
-    rng = np.random.default_rng(seed)
-    return {"in": rng.random(n, dtype=np.float32), "n": n, "m": 60}
-"""
-
-TARGET = """
-[target]
-name = "honesty"
-source = "kernel.cu"
-kernels = ["copy", "small"]
-[[parameter]]
-name = "TAG"
-values = %s
-default = %d
-[[buffer]]
-name = "in"
-type = "float32"
-size = "n"
-role = "input"
-[[buffer]]
-name = "out"
-type = "float32"
-size = "n"
-role = "output"
-[[buffer]]
-name = "few"
-type = "float32"
-size = "m"
-role = "output"
-[[scalar]]
-name = "n"
-type = "int32"
-[[scalar]]
-name = "m"
-type = "int32"
-[[launch]]
-kernel = "copy"
-grid = "(n + 63) / 64"
-block = "64"
-args = ["in", "out", "n"]
-[[launch]]
-kernel = "small"
-grid = "1"
-block = "64"
-args = ["in", "few", "m"]
-[oracle]
-kind = "tolerance"
-relative = 1e-4
-absolute = 1e-4
-[[case]]
-name = "train"
-role = "train"
-args = { seed = 1, n = %d }
-[[case]]
-name = "held-out"
-role = "held-out"
-args = { seed = 2, n = %d }
-"""
-
-
 Record: TypeAlias = dict[str, Any]
-"""What became of a task, as a line of the log has it."""
+"""The result of a task, as a line of the log has it."""
 
 ITEMS = {"host": (150_000, 120_001), "cuda": (4_000_000, 3_200_001)}
-"""Of the train case and the held-out one: a launch takes some microseconds at least."""
+"""Numbers in the train case and in the held-out one: a launch takes some microseconds at least."""
 
 WORK = {"host": 40, "cuda": 2_000}
 """Turns of the loop in which something is planted: by far most of the time."""
 
 GENERATIONS = 2
-"""That a search has before each look."""
+"""Generations that a search has before each look."""
 
 FORCED = 3
 """Individuals that a look validates at least, where that is asked for."""
@@ -292,7 +163,7 @@ def planted(seed: int, backend: str, gain: float) -> Record:
 
 
 def truth(number: int, backend: str, gain: float) -> Record:
-    """What that value gains, by validations one after the other, each in new processes."""
+    """Measure the gain of that value, by validations one after the other, each in new processes."""
     values = planted_values(backend, gain)
     with made(WASTEFUL, values, number, backend) as folder, open_run(folder) as run:
         one = candidate(run.subject, run.subject.read(f"TAG={values[0]}"))

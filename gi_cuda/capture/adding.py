@@ -47,7 +47,8 @@ def add(
         )
     mine = [chosen(uses, name) for name in target.kernels]
     tell(f"reading the source of {', '.join(use.name.shown for use in mine)}")
-    read, *others = read_kernels(application, mine, replace(wish, source=target.source))
+    wish = replace(wish, source=target.source, repeat=1)  # its tolerances stand
+    read, *others = read_kernels(application, mine, wish)
     if others:
         raise _other(target, "its kernels do not take turns")
     found = observed_launches(application, read, wish, scratch, tell)

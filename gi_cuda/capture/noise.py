@@ -125,7 +125,9 @@ def allowed(
     absolute = accuracy * largest
     apart = max((_apart(one, other) for one, other in pairs), default=0.0)
     if not apart:
-        seen = "several runs gave the same bits" if pairs else "no launch was made again"
+        seen = (
+            "several runs gave the same bits" if pairs else "there is no other run to compare with"
+        )
         why = f"{seen}, so this is what rounding may change"
         told = zip(answers, got, strict=False)
         cases = [[differing(one, other) for other in others] for one, others in told]

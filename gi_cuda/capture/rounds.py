@@ -74,7 +74,8 @@ def _one(parts: Sequence[Taken]) -> Taken:
             if not trouble and held != got and not cmp(held, got, shallow=False):
                 trouble = BETWEEN
             if before.changed or then.changed:
-                memories[key] = replace(before, after=then.after, again=then.again)
+                again = then.again or before.again
+                memories[key] = replace(before, after=then.after, again=again)
         places = [[*memories].index(key) for key in keys]
         pointers += [
             replace(one, parameter=len(parameters) + one.parameter, memory=places[one.memory])

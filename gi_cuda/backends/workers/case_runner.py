@@ -25,10 +25,8 @@ from gi_cuda.backends.protocol.device import (
 )
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program
 from gi_cuda.backends.protocol.requests import (
-    CountLoops,
     GetReady,
     Inputs,
-    LoopCounts,
     TellInputs,
 )
 from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
@@ -391,13 +389,3 @@ def get_ready(runner: CaseRunner, request: GetReady) -> None:
         runner.device.make_room(case_plan)
         runner.recorded(case_plan.case)
     runner.references(request.reference)
-
-
-def count_loops(runner: CaseRunner, request: CountLoops) -> LoopCounts:
-    """Run an instrumented variant over its cases; the most iterations of each loop."""
-    loaded = runner.device.load(request.program.binary)
-    with runner.device.turn(), runner.device.counting(loaded, request.loops) as counts:
-        for case_plan in runner.plans(request.program):
-            runner.device.prepare(case_plan)
-            runner.device.run(loaded, case_plan, request.limit)
-        return LoopCounts(tuple(counts()))

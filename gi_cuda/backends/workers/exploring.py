@@ -1,10 +1,10 @@
-"""What the reference does where nothing stops it: for those who propose a target for it."""
+"""The reference where nothing stops it: for those who propose a target, and for guards of loops."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gi_cuda.backends.protocol.requests import Explore, Explored
+from gi_cuda.backends.protocol.requests import CountLoops, Explore, Explored, LoopCounts
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.recording import is_undefined, still_poison
 from gi_cuda.backends.workers.written import magnitudes, only_value
@@ -46,6 +46,16 @@ def explore(runner: CaseRunner, request: Explore) -> Explored:
         only=only_value(first, case),
         magnitudes=magnitudes(first, case),
     )
+
+
+def count_loops(runner: CaseRunner, request: CountLoops) -> LoopCounts:
+    """Run an instrumented variant over its cases; the most iterations of each loop."""
+    loaded = runner.device.load(request.program.binary)
+    with runner.device.turn(), runner.device.counting(loaded, request.loops) as counts:
+        for case_plan in runner.plans(request.program):
+            runner.device.prepare(case_plan)
+            runner.device.run(loaded, case_plan, request.limit)
+        return LoopCounts(tuple(counts()))
 
 
 def _differ(one: np.ndarray, other: np.ndarray) -> bool:

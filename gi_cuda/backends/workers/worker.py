@@ -34,11 +34,10 @@ from gi_cuda.backends.table import backend_named
 from gi_cuda.backends.workers.answers import compare_answers
 from gi_cuda.backends.workers.case_runner import (
     CaseRunner,
-    count_loops,
     get_ready,
     tell_inputs,
 )
-from gi_cuda.backends.workers.exploring import explore
+from gi_cuda.backends.workers.exploring import count_loops, explore
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.backends.workers.recording import record, try_schedule
 from gi_cuda.backends.workers.rehearsing import rehearse

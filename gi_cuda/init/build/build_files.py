@@ -93,5 +93,5 @@ def said_by_build_files(source: Path, repository: Repository) -> Iterator[Said]:
 
 
 def said_in(folder: Path, repository: Repository) -> list[Said]:
-    """What the build files of one folder say."""
+    """Read the build files of one folder."""
     return [*of_makefiles(folder), *of_cmake_list(folder, repository)]

@@ -1,4 +1,4 @@
-"""What calls in expressions of host code stand for: roundings, minima, casts."""
+"""Calls in expressions of host code, and their values: roundings, minima, casts."""
 
 from __future__ import annotations
 

@@ -408,8 +408,8 @@ def _is_zero(text: str) -> bool:
 
 
 def _operand_of_sizeof(text: str) -> tuple[str, bool]:
-    """What ``sizeof(float)`` or ``sizeof a`` is of, a type or a variable, and whether it is of what
-    that points to, as ``sizeof(*a)`` and ``sizeof(a[0])`` are."""
+    """Return the type or variable of ``sizeof(float)`` or ``sizeof a``, and whether it is meant or
+    what it points to, as in ``sizeof(*a)`` and ``sizeof(a[0])``."""
     inner = text.partition("sizeof")[2].strip()
     while inner.startswith("(") and inner.endswith(")"):
         inner = inner[1:-1].strip()

@@ -107,7 +107,7 @@ def squeezed(text: str) -> str:
 
 
 def is_row_length(code: CudaFile, function: Definition, name: str, arrays: Collection[str]) -> bool:
-    """Whether a kernel goes from row to row by a number: ``x[row * width + column]``, or
+    """Tell whether a kernel goes from row to row by a number: ``x[row * width + column]``, or
     ``x + row * width``.
 
     Args:
@@ -128,14 +128,14 @@ def is_row_length(code: CudaFile, function: Definition, name: str, arrays: Colle
 
 
 def _is_constant(product: Node, place: Node) -> bool:
-    """Whether both the row and the place in it are numbers: an entry of a table, ``x[2 * n + 1]``,
-    that is not the longer the larger ``n`` is."""
+    """Tell whether both the row and the place in it are numbers: an entry of a table, such as
+    ``x[2 * n + 1]``, that is not the longer the larger ``n`` is."""
     row = any(one.type == "number_literal" for one in product.children)
     return row and place.type == "number_literal"
 
 
 def _is_index(node: Node) -> bool:
-    """Whether an expression is a summand of an index, or that."""
+    """Tell whether an expression is a summand of an index, or that."""
     while node.parent is not None and node.parent.type in (*AROUND, "binary_expression"):
         node = node.parent
     return node.parent is not None and node.parent.type == "subscript_argument_list"

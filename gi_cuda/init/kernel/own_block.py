@@ -1,4 +1,4 @@
-"""What a kernel takes for granted of the block that it runs in."""
+"""Assumptions of a kernel about the block that it runs in."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def _library() -> ctypes.CDLL:
 
 
 def agree(rule: bytes, got: NDArray[Any], want: NDArray[Any]) -> bool:
-    """Whether values are allowed by a packed rule, as the text that devices compile has it."""
+    """Tell whether values are allowed by a packed rule, as the text that devices compile has it."""
     first = _library().gi_first_wrong
     first.argtypes, first.restype = [ctypes.c_char_p, *[ctypes.c_void_p] * 2], ctypes.c_uint64
     return bool(first(rule, got.ctypes.data, want.ctypes.data) == values(rule))

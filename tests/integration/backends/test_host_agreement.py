@@ -1,4 +1,4 @@
-"""What a device takes for as good as the reference is so for the oracle, and nothing else."""
+"""A device accepts an answer only if the oracle does."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def rules(kind: NumberType) -> list[ValueRule]:
 
 
 def refused(rule: ValueRule, got: Array, want: Array) -> Array:
-    """Which values numpy refuses."""
+    """The values that numpy refuses."""
     got, want = seen(got, rule.type), seen(want, rule.type)
     if rule.allowed is Allowed.NEAR:
         return beyond(got, want, rule.absolute, rule.relative)
@@ -108,7 +108,7 @@ def cast(numbers: Array, kind: NumberType) -> Array:
 
 
 def told(host: Any, some: list[ValueRule], got: Array, want: Array) -> tuple[Array, Array]:
-    """Which values a device takes, for each rule, and how many it refuses of whole outputs."""
+    """The values that a device takes, for each rule, and how many it refuses of whole outputs."""
     most = got.nbytes
     buffers = {
         "got": got.view(np.uint8),
@@ -160,7 +160,7 @@ def test_members_of_structs_may_lie_anywhere(host: Any, name: str) -> None:
 
 
 def whole(oracle: Oracle, outputs: dict[str, Array], right: dict[str, Array], kinds: Any) -> bool:
-    """Whether outputs are taken without asking the oracle."""
+    """Tell whether outputs are taken without asking the oracle."""
     found = oracle.rules(kinds)
     assert found is not None
     return all(

@@ -30,7 +30,7 @@ def evaluated(run: Path) -> set[int]:
 
 
 def facts(run: Path) -> dict[str, object]:
-    """What the reference's measurement said, and what its answers are."""
+    """The reference's measurement, and its answers."""
     with Store(run / DATABASE) as store:
         stored = {name: store.get(name) for name in ("baseline", "untested", "prepared")}
     return stored | {one.name: one.read_bytes() for one in (run / "reference").iterdir()}

@@ -244,10 +244,8 @@ def test_what_was_built_with_variables_is_built_anew_without_a_patch_too(
 
 
 def test_options_of_the_compiler_are_judged_as_a_patch_is(project: Project) -> None:
-    application, source = (
-        project.target.application,
-        Source("kernel.cu", project.kernel.read_text()),
-    )
+    application = project.target.application
+    source = Source("kernel.cu", project.kernel.read_text())
     assert application is not None
     build = 'make CXXFLAGS="-O1 $NVCC_APPEND_FLAGS"'
     target = replace(project.target, application=replace(application, build=build))

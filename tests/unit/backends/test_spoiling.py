@@ -1,4 +1,4 @@
-"""Of a large output, parts from all over it are spoilt."""
+"""Parts from all over a large output are spoilt."""
 
 from __future__ import annotations
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from gi_cuda.cli.options import read_time
-from gi_cuda.cli.searching import Allowance, time_for
+from gi_cuda.cli.searching import Allowance, _stopping, time_for
 from gi_cuda.errors import UserError
 
 
@@ -27,6 +29,18 @@ def test_a_search_gets_what_preparing_and_validating_leave(seconds, spent, basel
 def test_a_search_that_finds_nothing_gets_what_validating_would_take() -> None:
     assert Allowance(100).without_validation(8) == 92
     assert Allowance(5).without_validation(8) == 0
+
+
+def test_time_is_up_sooner_where_there_is_something_to_validate() -> None:
+    with _stopping(3600, 7200) as stop:
+        signal.raise_signal(signal.SIGALRM)
+        assert not stop()
+        stop.found = True
+        signal.raise_signal(signal.SIGALRM)
+        assert stop()
+    with _stopping(3600, 0) as stop:
+        signal.raise_signal(signal.SIGALRM)
+        assert stop()
 
 
 def test_without_a_limit_a_search_has_none() -> None:

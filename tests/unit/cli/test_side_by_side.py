@@ -57,7 +57,7 @@ def test_nothing_begins_after_a_fatal_status() -> None:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """What a shell starts in the background ignores interrupts, and so do its children."""
+    """Take interrupts: a process that a shell starts in the background ignores them."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -17,7 +17,7 @@ COUNTS = ["a_height", "a_width", "b_height", "b_width"]
 
 
 def test_rows_are_as_far_apart_as_they_are_long() -> None:
-    """Of several images each has its own width."""
+    """Each of several images has its own width."""
     found = consistent(IMAGES, COUNTS, "b.at[y * b.pitch + x] = a.at[y * a.pitch + x];")
     computed = {one.name: one.computed for one in found if one.computed}
     assert computed == {"a_pitch": "a_width", "b_pitch": "b_width"}

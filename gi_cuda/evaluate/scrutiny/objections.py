@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 from gi_cuda.evaluate.candidates import Candidate
@@ -12,24 +13,48 @@ Look: TypeAlias = Callable[[Sequence[Candidate]], Sequence[str]]
 """A check: what stands against each of some candidates, in words; "" where nothing does."""
 
 
+class Ruling(StrEnum):
+    """Verdicts that an objection leads to."""
+
+    INCORRECT = "incorrect"
+    """Its answers are wrong, or chance decides about them."""
+
+    INVALID = "invalid"
+    """It cannot take the place of the original."""
+
+    UNVERIFIED = "unverified"
+    """Nothing shows that it is right."""
+
+
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """What stands against a candidate.
+    """Something that stands against a candidate.
 
     Attributes:
         said: in words.
         look: what found it, and looks for this alone.
         quick: whether dozens of candidates can be looked at so; else each takes seconds.
+        code: a name of the kind, for programs.
+        ruling: the verdict that it leads to.
     """
 
     said: str
     look: Look
     quick: bool
+    code: str = "wrong-answers"
+    ruling: Ruling = Ruling.INCORRECT
 
 
-def objections_of(look: Look, some: Sequence[Candidate], *, quick: bool) -> list[Objection | None]:
-    """What a check has against each of some candidates; None where that is nothing."""
-    return [Objection(said, look, quick) if said else None for said in look(some)]
+def objections_of(
+    look: Look,
+    some: Sequence[Candidate],
+    *,
+    quick: bool,
+    code: str = "wrong-answers",
+    ruling: Ruling = Ruling.INCORRECT,
+) -> list[Objection | None]:
+    """A check's objection to each of some candidates; None where it has none."""
+    return [Objection(said, look, quick, code, ruling) if said else None for said in look(some)]
 
 
 @dataclass(frozen=True, slots=True)

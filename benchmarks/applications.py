@@ -1,6 +1,6 @@
 """From built applications to adopted patches, by the command line alone: one row for each folder.
 
-    python -m benchmarks.applications FOLDER... [--seconds 60] [--make 'make ARCH=sm_90']
+    python -m benchmarks.applications FOLDER... [--seconds 60] [--make 'make ARCH=sm_90'] [--jobs 3]
 
 Each folder has a ``Makefile`` whose goal ``run`` says how the program is run. In a copy, which
 is a git repository, the program is built, captured, checked, searched for so many seconds, and the
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shlex
 import shutil
@@ -19,8 +20,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 
 GI_CUDA = (sys.executable, "-m", "gi_cuda")
 _FLOOR = re.compile(r"noise floor (\d+(?:\.\d+)?) ?%")
@@ -68,11 +71,15 @@ class Walk:
         folder: where it is; all happens in a copy.
         place: where the copy goes.
         make: how it is built.
+        cores: of this machine that its commands may use; none: all.
     """
 
-    def __init__(self, folder: Path, place: Path, make: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, place: Path, make: Sequence[str], cores: Sequence[int] = ()
+    ) -> None:
         self.folder = place / folder.name
         self.make = make
+        self.pinned = ("taskset", "-c", ",".join(map(str, cores))) if cores else ()
         self.row = Row(folder.name)
         shutil.copytree(folder, self.folder)
 
@@ -85,7 +92,13 @@ class Walk:
         begun = time.monotonic()
         try:
             done = subprocess.run(
-                words, cwd=self.folder, capture_output=True, text=True, timeout=limit, check=False
+                (*self.pinned, *words),
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=limit,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             raise Stopped(f"{name}: not within {limit:g} s") from None
@@ -99,39 +112,51 @@ class Walk:
             raise Stopped(f"{name}: status {done.returncode}\n" + "\n".join(said.splitlines()[-6:]))
         return said
 
-    def go(self, seconds: float, *, checked: bool) -> Row:
-        """All steps, as far as it comes."""
+    def go(self, seconds: float, until: str, *, checked: bool) -> Row:
+        """Make all steps, as far as it comes.
+
+        Args:
+            seconds: of the search.
+            until: the last step.
+            checked: whether the target is checked before the search.
+        """
         try:
-            self._go(seconds, checked=checked)
+            self._go(seconds, until, checked=checked)
         except Stopped as stopped:
             self.row.said = str(stopped)
         return self.row
 
-    def _go(self, seconds: float, *, checked: bool) -> None:
+    def _go(self, seconds: float, until: str, *, checked: bool) -> None:
         row = self.row
         self.step("make", *self.make, limit=120)
         for words in ("init -q", "add -A -f .", "-c user.name=n -c user.email=e commit -qm all"):
             self.step("git", "git", *words.split(), limit=20)
         program = self._program()
+        self.step("run", *program, limit=100)
         listed = self.step("capture", *GI_CUDA, "capture", "--", *program, limit=120)
         found = _KERNEL.search(" ".join(listed.split()))
         if found is None:
             raise Stopped(f"capture: no kernel\n{listed}")
         row.kernel = found["name"].strip("'")
-        words = ("capture", "--kernel", row.kernel, "--into", "target", "--", *program)
-        self.step("capture", *GI_CUDA, *words, limit=120)
+        asked = ("capture", "--kernel", row.kernel, "--into", "target", "--", *program)
+        self.step("capture", *GI_CUDA, *asked, limit=120)
+        if until == "capture":
+            return
         if checked:
-            self.step("check", *GI_CUDA, "check", "target", "--backend", "cuda", limit=120)
-        words = ("evolve", "target", "--backend", "cuda", "--run", "run", "--time", f"{seconds:g}")
-        said = self.step("evolve", *GI_CUDA, *words, limit=seconds + 120, statuses=(0, 1))
+            said = self.step("check", *GI_CUDA, "check", "target", "--backend", "cuda", limit=120)
+            row.floor = (_FLOOR.findall(" ".join(said.split())) or [""])[-1]
+        if until == "check":
+            return
+        search = ("evolve", "target", "--backend", "cuda", "--run", "run", "--time", f"{seconds:g}")
+        said = self.step("evolve", *GI_CUDA, *search, limit=seconds + 120, statuses=(0, 1))
         for pattern, name in ((_FLOOR, "floor"), (_RATE, "rate"), (_GAIN, "gain")):
             matches = pattern.findall(" ".join(said.split()))
-            setattr(row, name, matches[-1] if matches else "")
+            setattr(row, name, matches[-1] if matches else getattr(row, name))
         if not row.gain:
             raise Stopped("evolve: no winner\n" + "\n".join(said.splitlines()[-8:]))
         row.changes = "\n".join(_changes(said))
-        words = ("patch", "run", "--as-found", "--application", "-o", "faster.patch")
-        said = self.step("patch", *GI_CUDA, *words, limit=240)
+        adopt = ("patch", "run", "--as-found", "--application", "-o", "faster.patch")
+        said = self.step("patch", *GI_CUDA, *adopt, limit=240)
         row.patch = "holds"
         told = [line for line in said.splitlines() if "application" in line]
         row.changes += "\n" + "\n".join(told[-3:])
@@ -152,6 +177,15 @@ def _changes(said: str) -> Iterator[str]:
             yield line.strip()
 
 
+def _lanes(jobs: int) -> list[tuple[int, ...]]:
+    """Equal shares of this machine's processors, one for each application at a time."""
+    all_of_them = sorted(os.sched_getaffinity(0))
+    each = max(1, len(all_of_them) // jobs)
+    if jobs == 1:
+        return [()]
+    return [tuple(all_of_them[at * each :][:each] or all_of_them) for at in range(jobs)]
+
+
 def main() -> None:
     """Walk all folders, and print a row for each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -159,18 +193,32 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of each search")
     parser.add_argument("--make", default="make", help="how they are built")
     parser.add_argument("--unchecked", action="store_true", help="leave out `check`")
+    parser.add_argument("--until", choices=("capture", "check", "patch"), default="patch")
+    parser.add_argument("--jobs", type=int, default=1, help="applications at a time")
     parser.add_argument("--json", type=Path, help="a file for the rows")
     parser.add_argument("--keep", type=Path, help="where copies, and what was printed, stay")
     asked = parser.parse_args()
-    rows: list[Row] = []
     if asked.keep:
         asked.keep.mkdir(parents=True, exist_ok=True)
     print("application | kernel | noise % | individuals/s | held out | patch | seconds")
-    with tempfile.TemporaryDirectory(prefix="applications-") as place:
-        for folder in asked.folders:
-            walk = Walk(folder.resolve(), asked.keep or Path(place), shlex.split(asked.make))
-            rows.append(walk.go(asked.seconds, checked=not asked.unchecked))
-            print(rows[-1], flush=True)
+    lanes: SimpleQueue[tuple[int, ...]] = SimpleQueue()
+    for lane in _lanes(asked.jobs):
+        lanes.put(lane)
+
+    def walked(folder: Path) -> Row:
+        lane = lanes.get()
+        try:
+            walk = Walk(folder.resolve(), place, shlex.split(asked.make), lane)
+            row = walk.go(asked.seconds, asked.until, checked=not asked.unchecked)
+        finally:
+            lanes.put(lane)
+        print(row, flush=True)
+        return row
+
+    with tempfile.TemporaryDirectory(prefix="applications-") as scratch:
+        place = asked.keep or Path(scratch)
+        with ThreadPoolExecutor(asked.jobs) as threads:
+            rows = list(threads.map(walked, asked.folders))
         if asked.json:
             asked.json.write_text(json.dumps([vars_of(one) for one in rows], indent=1))
 

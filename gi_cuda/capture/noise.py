@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from gi_cuda.capture.observed import in_parts
 from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.init.proposing.buffers import SMALL_ACCURACY
+from gi_cuda.spec.numbers import NumberType, seen
 
-ACCURACY = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-10}
+ACCURACY = {**SMALL_ACCURACY, "float32": 1e-5, "float64": 1e-10}
 """The least that rounding in another order may change, as a share of a value and of the largest:
 where large numbers cancel out in a sum, a small one is left with the error of these. With a tenth
 of that, no other order of 1024 sums of 8192 terms was right in all of them."""
@@ -84,16 +86,15 @@ def differing(answer: NDArray[Any], other: NDArray[Any]) -> Differing:
 
 
 def reals(element: Element, values: NDArray[Any]) -> NDArray[Any]:
-    """The real numbers in an array: of structs their members."""
+    """The real numbers in an array, of structs their members, as an oracle sees them."""
     if not element.fields:
-        return values
-    items = values.reshape(-1, element.parts)
-    size = {one.name: np.dtype(one.type).itemsize * one.length for one in element.fields}
-    parts = [
-        np.ascontiguousarray(items[:, one.at : one.at + size[one.name]]).view(one.type).ravel()
-        for one in element.fields
-        if one.type in ACCURACY
-    ]
+        return seen(values, NumberType(element.type))
+    items, parts = values.reshape(-1, element.parts), []
+    for one in element.fields:
+        kind = NumberType(one.type)
+        if kind.real:
+            member = items[:, one.at : one.at + kind.dtype.itemsize * one.length]
+            parts.append(seen(np.ascontiguousarray(member).view(kind.dtype).ravel(), kind))
     return np.concatenate(parts)
 
 
@@ -115,7 +116,7 @@ def allowed(
     large number hides that it did nothing. Then less is allowed, at last nothing.
 
     Args:
-        kind: numpy's name of a value's type.
+        kind: a target's name of a value's type.
         answers: results of each launch that was captured.
         pairs: results of a launch and of the same launch made again.
         got: of each launch what would stand there had the kernel passed on what it got.
@@ -125,14 +126,14 @@ def allowed(
     absolute = accuracy * largest
     apart = max((_apart(one, other) for one, other in pairs), default=0.0)
     if not apart:
-        seen = (
+        repeated = (
             "several runs gave the same bits" if pairs else "there is no other run to compare with"
         )
-        why = f"{seen}, so this is what rounding may change"
+        why = f"{repeated}, so this is what rounding may change"
         told = zip(answers, got, strict=False)
         cases = [[differing(one, other) for other in others] for one, others in told]
         cases = [case for case in cases if any(len(first) for first, _ in case)]
-        return _narrow(Allowed(absolute, accuracy, why), float(np.finfo(kind).eps), cases)
+        return _narrow(Allowed(absolute, accuracy, why), NumberType(kind).epsilon, cases)
     why = f"from run to run up to {apart:.1e} apart, where the largest is {largest:.1e}"
     share = apart / largest if largest else 0.0
     return Allowed(max(absolute, _MARGIN * apart), max(accuracy, _MARGIN * share), why)

@@ -16,6 +16,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.init.proposing.members import ProposedScalar
+from gi_cuda.spec.numbers import NumberType
 
 _ALIGNED = 256
 """To which bytes allocators align: a pointer to such a place, behind others in the same memory, is
@@ -58,7 +59,7 @@ class Piece:
         return [self._part(file, dtype) for file in self.memory.again]
 
     def _part(self, file: Path, dtype: str) -> NDArray[Any]:
-        return self.memory.read(file)[self.begin : self.end].view(dtype)
+        return self.memory.read(file)[self.begin : self.end].view(NumberType(dtype).dtype)
 
     @property
     def changed(self) -> bool:
@@ -153,7 +154,7 @@ def observe(proposal: Proposal, taken: Taken) -> Observation:
 
 def _parts(proposal: Proposal, taken: Taken) -> Iterator[tuple[str, int, int]]:
     """Scalars and buffers, each with the parameter that it is in, and its first byte."""
-    sizes = {s.name: np.dtype(s.element.type).itemsize * s.count for s in proposal.scalars}
+    sizes = {s.name: NumberType(s.element.type).dtype.itemsize * s.count for s in proposal.scalars}
     structs = {one.name: one for one in proposal.structs}
     textures = texture_names(proposal)
     arguments = [name for step in proposal.steps for name in step.arguments]

@@ -104,6 +104,11 @@ class NumberType:
         return np.dtype(self.name) if self.small is None else self.small.dtype
 
     @property
+    def epsilon(self) -> float:
+        """The distance from 1 to the next larger real number."""
+        return float(np.finfo(self.dtype).eps) if self.small is None else 2.0**-self.small.mantissa
+
+    @property
     def real(self) -> bool:
         """Tell whether these are real numbers, of which there is NaN."""
         return self.small is not None or self.dtype.kind == "f"

@@ -39,13 +39,13 @@ class Notes:
     data: str = ""
 
 
-_ACCURACY = {"float8_e5m2": 0.25, "float8_e4m3": 0.125, "bfloat16": 2e-2, "float16": 1e-2}
+SMALL_ACCURACY = {"float8_e5m2": 0.25, "float8_e4m3": 0.125, "bfloat16": 2e-2, "float16": 1e-2}
 """The least accurate first."""
 
 
 def accuracy(types: Sequence[str]) -> float:
     """How far numbers of the least accurate of these types may be off."""
-    known = [off for kind, off in _ACCURACY.items() if kind in types]
+    known = [off for kind, off in SMALL_ACCURACY.items() if kind in types]
     if known:
         return known[0]
     return 1e-4 if "float32" in types else 1e-9

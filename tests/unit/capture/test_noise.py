@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gi_cuda.capture.noise import allowed, coarsest, reals
+from gi_cuda.capture.noise import ACCURACY, allowed, coarsest, reals
 from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
 
 VALUES = np.array([1.0, -200.0, np.nan, np.inf], np.float32)
@@ -84,3 +84,17 @@ def test_of_structs_the_real_numbers_count() -> None:
     assert sorted(found) == [1, 2, 3, 4, 5, 6, 7, 8, 9]
     assert coarsest(element) == "float32"
     assert coarsest(Element("float64")) == "float64"
+
+
+def test_small_floats_are_read_as_the_numbers_that_they_stand_for() -> None:
+    codes = np.array([0x3F80, 0x4000, 0xBF80], np.uint16)
+    assert list(reals(Element("bfloat16"), codes)) == [1.0, 2.0, -1.0]
+    found = allowed("bfloat16", [reals(Element("bfloat16"), codes)], [])
+    assert found.relative == ACCURACY["bfloat16"]
+
+
+def test_small_floats_in_a_struct_are_found() -> None:
+    element = Element("uint8", parts=4, fields=(Member("scale", "float8_e4m3", 2, 1),))
+    items = np.array([9, 0x38, 0x40, 9], np.uint8)
+    assert list(reals(element, items)) == [1.0, 2.0]
+    assert coarsest(element) == "float8_e4m3"

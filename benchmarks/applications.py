@@ -60,6 +60,32 @@ class Row:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A share of a machine, for one application at a time.
+
+    Attributes:
+        cores: numbers of its processors.
+        gpu: the number of its GPU, which other lanes may have as well.
+    """
+
+    cores: tuple[int, ...]
+    gpu: int
+
+    def words(self, command: Sequence[str]) -> list[str]:
+        """Return a command that runs another one with this share alone."""
+        visible = f"CUDA_VISIBLE_DEVICES={self.gpu}"
+        return ["taskset", "-c", ",".join(map(str, self.cores)), "env", visible, *command]
+
+
+def lanes(jobs: int, gpus: int) -> list[Lane]:
+    """Return equal shares of this machine, one for each application at a time."""
+    cores = sorted(os.sched_getaffinity(0))
+    each = max(1, len(cores) // jobs)
+    shares = [tuple(cores[at * each :][:each] or cores) for at in range(jobs)]
+    return [Lane(share, at % gpus) for at, share in enumerate(shares)]
+
+
 class Stopped(Exception):
     """A step failed."""
 
@@ -71,15 +97,13 @@ class Walk:
         folder: where it is; all happens in a copy.
         place: where the copy goes.
         make: how it is built.
-        cores: of this machine that its commands may use; none: all.
+        lane: the share of this machine that its commands may use.
     """
 
-    def __init__(
-        self, folder: Path, place: Path, make: Sequence[str], cores: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, folder: Path, place: Path, make: Sequence[str], lane: Lane) -> None:
         self.folder = place / folder.name
         self.make = make
-        self.pinned = ("taskset", "-c", ",".join(map(str, cores))) if cores else ()
+        self.lane = lane
         self.row = Row(folder.name)
         shutil.copytree(folder, self.folder)
 
@@ -92,7 +116,7 @@ class Walk:
         begun = time.monotonic()
         try:
             done = subprocess.run(
-                (*self.pinned, *words),
+                self.lane.words(words),
                 cwd=self.folder,
                 capture_output=True,
                 text=True,
@@ -100,17 +124,21 @@ class Walk:
                 timeout=limit,
                 check=False,
             )
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired as late:
+            self._log(words, str(late.output or b"", "utf-8", "replace"))
             raise Stopped(f"{name}: not within {limit:g} s") from None
         finally:
             spent = self.row.seconds.get(name, 0.0)
             self.row.seconds[name] = spent + time.monotonic() - begun
         said = done.stdout + done.stderr
-        with self.folder.with_suffix(".log").open("a", encoding="utf-8") as log:
-            log.write(f"$ {shlex.join(words)}\n{said}\n")
+        self._log(words, said)
         if done.returncode not in statuses:
             raise Stopped(f"{name}: status {done.returncode}\n" + "\n".join(said.splitlines()[-6:]))
         return said
+
+    def _log(self, words: Sequence[str], said: str) -> None:
+        with self.folder.with_suffix(".log").open("a", encoding="utf-8") as log:
+            log.write(f"$ {shlex.join(words)}\n{said}\n")
 
     def go(self, seconds: float, until: str, *, checked: bool) -> Row:
         """Make all steps, as far as it comes.
@@ -177,15 +205,6 @@ def _changes(said: str) -> Iterator[str]:
             yield line.strip()
 
 
-def _lanes(jobs: int) -> list[tuple[int, ...]]:
-    """Equal shares of this machine's processors, one for each application at a time."""
-    all_of_them = sorted(os.sched_getaffinity(0))
-    each = max(1, len(all_of_them) // jobs)
-    if jobs == 1:
-        return [()]
-    return [tuple(all_of_them[at * each :][:each] or all_of_them) for at in range(jobs)]
-
-
 def main() -> None:
     """Walk all folders, and print a row for each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -195,23 +214,24 @@ def main() -> None:
     parser.add_argument("--unchecked", action="store_true", help="leave out `check`")
     parser.add_argument("--until", choices=("capture", "check", "patch"), default="patch")
     parser.add_argument("--jobs", type=int, default=1, help="applications at a time")
+    parser.add_argument("--gpus", type=int, default=1, help="that these share")
     parser.add_argument("--json", type=Path, help="a file for the rows")
     parser.add_argument("--keep", type=Path, help="where copies, and what was printed, stay")
     asked = parser.parse_args()
     if asked.keep:
         asked.keep.mkdir(parents=True, exist_ok=True)
     print("application | kernel | noise % | individuals/s | held out | patch | seconds")
-    lanes: SimpleQueue[tuple[int, ...]] = SimpleQueue()
-    for lane in _lanes(asked.jobs):
-        lanes.put(lane)
+    free: SimpleQueue[Lane] = SimpleQueue()
+    for lane in lanes(asked.jobs, asked.gpus):
+        free.put(lane)
 
     def walked(folder: Path) -> Row:
-        lane = lanes.get()
+        lane = free.get()
         try:
             walk = Walk(folder.resolve(), place, shlex.split(asked.make), lane)
             row = walk.go(asked.seconds, asked.until, checked=not asked.unchecked)
         finally:
-            lanes.put(lane)
+            free.put(lane)
         print(row, flush=True)
         return row
 

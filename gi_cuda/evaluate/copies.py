@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -43,6 +44,9 @@ LONGEST = 1.5
 
 ATTEMPTS = 5
 """To time one of them quietly: something else may go on for a moment."""
+
+LATEST = 20.0
+"""Seconds after which no further attempt begins."""
 
 FIRST_LIMIT = 120.0
 """Seconds the reference itself may take, before its time is known."""
@@ -97,6 +101,7 @@ def time_copies(
     once = _time(subject, pool, copies[0], program, 1)
     seconds = max(sum(one.reference for one in mine.samples) for mine in once.values())
     pairs = max(FEWEST, min(PAIRS, int(LONGEST / (2 * max(seconds, 1e-9)))))
+    begun = time.monotonic()
     for _ in range(ATTEMPTS):
         for at in due:
             for device, mine in _time(subject, pool, copies[at], program, pairs).items():
@@ -104,7 +109,7 @@ def time_copies(
                 known[at] = min(known.get(at, mine), mine, key=_noise)
         *finding, _ = ([best[n][at] for n in pool.devices] for at in range(len(copies)))
         due = [at for at, found in enumerate(finding) if max(map(_noise, found)) > NOISY]
-        if not due:
+        if not due or time.monotonic() - begun > LATEST:
             break
     timed = {n: _timed_copies([best[n][at] for at in range(len(copies))]) for n in pool.devices}
     for device in noisy({device: mine.spread for device, mine in timed.items()}):

@@ -89,6 +89,10 @@ class HostDevice:
     def close(self) -> None:
         """Nothing is held that does not go with the process."""
 
+    def sample(self, threads: int) -> None:
+        """Run a sample of the blocks of each later launch."""
+        self._runtime.sample(threads)
+
     def turn(self) -> AbstractContextManager[None]:
         """Nothing is shared: every worker runs on a processor of its own."""
         return nullcontext()

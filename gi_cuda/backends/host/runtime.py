@@ -116,6 +116,7 @@ class Runtime:
         api.gi_switches.restype = ctypes.c_uint64
         api.gi_limit.argtypes = [ctypes.c_double]
         api.gi_schedule.argtypes = [ctypes.c_int, ctypes.c_uint64]
+        api.gi_sample_blocks.argtypes = [ctypes.c_uint64]
         api.gi_masks.argtypes = [ctypes.c_bool]
         api.gi_report.argtypes = [ctypes.c_int]
         api.gi_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_char_p]
@@ -237,6 +238,11 @@ class Runtime:
     def limit(self, seconds: float) -> None:
         """Processor time that each later launch may use before SIGPROF ends the process; 0: any."""
         self._library.gi_limit(seconds)
+
+    def sample(self, threads: int) -> None:
+        """Of each later launch run a sample of its blocks, with about so many threads together; 0:
+        all. Two neighbours in each of equal parts of the grid are in it."""
+        self._library.gi_sample_blocks(threads)
 
     def take_masks_as_devices(self) -> None:
         """Later launches may call warp functions with masks that leave out the caller: what is done

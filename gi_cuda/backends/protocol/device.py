@@ -155,6 +155,13 @@ class Device(Protocol):
     def close(self) -> None:
         """Free what the device holds. Only for processes that go on, or end by themselves."""
 
+    def sample(self, threads: int) -> None:
+        """Run a sample of the blocks of each later launch, see :class:`.Session`.
+
+        Raises:
+            NotImplementedError: this device runs all of them.
+        """
+
     def turn(self) -> AbstractContextManager[None]:
         """Inside, no other worker of the pool uses what this device shares with theirs.
 
@@ -247,7 +254,11 @@ class Device(Protocol):
 
 
 class Solid:
-    """A device on which what lies beside a buffer may be another one."""
+    """A device on which what lies beside a buffer may be another one, and all blocks run."""
+
+    def sample(self, threads: int) -> None:
+        """Raise NotImplementedError."""
+        raise NotImplementedError("this device runs all blocks of a launch")
 
     def giving(self) -> AbstractContextManager[Callable[[], Mapping[str, Beyond]]]:
         """Nothing gives way, and nothing is known."""

@@ -39,6 +39,11 @@ class CasePlan:
         """Whether another draw may give other answers."""
         return any(launch.redrawn for launch in self.launches)
 
+    @property
+    def threads(self) -> int:
+        """The most threads of one of its launches."""
+        return max(math.prod(launch.grid) * math.prod(launch.block) for launch in self.launches)
+
     def drawn(self, draw: int) -> CasePlan:
         """This plan in another draw."""
         return replace(self, draw=draw)

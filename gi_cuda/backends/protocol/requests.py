@@ -321,6 +321,7 @@ class Recorded:
             elements still held poison, and how many it has.
         undefined: judged buffers that hold NaN everywhere, by case.
         only: as :class:`Explored` has it, by case.
+        threads: the most that one launch has, whether all of its blocks ran or not.
     """
 
     penalties: Mapping[str, float]
@@ -329,6 +330,7 @@ class Recorded:
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     undefined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     only: Mapping[str, str] = field(default_factory=dict)
+    threads: int = 0
 
 
 @dataclass(frozen=True, slots=True)

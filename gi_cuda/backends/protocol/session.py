@@ -41,6 +41,9 @@ class Session:
         cases: names of the cases they will be asked about.
         reference: folder with the reference's recorded outputs.
         device: where what is run once, on no other one, runs.
+        sample: of each launch only a sample of the blocks runs, with about so many threads
+            together; 0: all. Answers are those of the sample, so that they tell nothing of a
+            variant under another launch. For the host back end alone.
     """
 
     target: Target
@@ -48,6 +51,7 @@ class Session:
     cases: tuple[str, ...]
     reference: Path
     device: DeviceId = DeviceId()
+    sample: int = 0
 
 
 _SUSPECT = re.compile(r"suspect (\d+)\n")

@@ -29,7 +29,8 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
     unwritten: dict[str, dict[str, tuple[int, int]]] = {}
     undefined: dict[str, tuple[str, ...]] = {}
     only: dict[str, str] = {}
-    for case_plan in runner.plans(request.reference):
+    plans = runner.plans(request.reference)
+    for case_plan in plans:
         runs = []
         with runner.device.turn():
             for draw in range(request.runs):
@@ -52,7 +53,8 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             )
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
-    return Recorded(penalties, reasons, damaged, unwritten, undefined, only)
+    threads = max(one.threads for one in plans)
+    return Recorded(penalties, reasons, damaged, unwritten, undefined, only, threads)
 
 
 def _own_verdict(runner: CaseRunner, case_plan: CasePlan) -> Judgement:

@@ -9,7 +9,13 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn, TypeAlias
 
-from gi_cuda.backends.protocol.device import DeviceMaker, LaunchCrashed, LaunchHung, LaunchRefused
+from gi_cuda.backends.protocol.device import (
+    Device,
+    DeviceMaker,
+    LaunchCrashed,
+    LaunchHung,
+    LaunchRefused,
+)
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import (
     AgreesWith,
@@ -111,11 +117,18 @@ class WorkerContext:
             return {}
         return {name: data for name, data in self.cases.items() if _same_case(name, mine, target)}
 
+    def opened(self, slot: WorkerSlot) -> Device:
+        """Make the device of one worker, as the session wants it."""
+        device = self.device(self.session.target, self.cases, slot)
+        if self.session.sample:
+            device.sample(self.session.sample)
+        return device
+
     def answerer(self, slot: WorkerSlot) -> Answerer:
         """What one worker does with requests; one without a device says why to each of them."""
         target = self.session.target
         try:
-            device = self.device(target, self.cases, slot)
+            device = self.opened(slot)
         except UserError as error:
             return partial(_regret, error)
         except (OSError, MemoryError) as error:

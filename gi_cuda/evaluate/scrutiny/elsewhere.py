@@ -8,6 +8,7 @@ matter of it. What a candidate does with other inputs, a processor says without 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,13 @@ _ASKED: Final = 4
 """Workers, at most, that answer with other inputs: each of them once, and there are some ten."""
 
 
+SAMPLES: Final = (1 << 17, 1 << 13)
+"""Threads of a launch that run at most, where they are enough to see what threads do to each other;
+fewer, where that takes longer than :data:`SOON`."""
+
+SOON: Final = 3.0
+"""Seconds in which the reference has to be compiled, and to run three times."""
+
 _FIRST: Final = 1
 """So many things are tried on a processor in the place of each input."""
 
@@ -60,12 +68,15 @@ class _There:
         reference: how that runs them.
         watch: looks for races in it.
         asking: asks what it does with other inputs.
+        partial: whether only some blocks of a launch run. Under another launch other items are
+            theirs.
     """
 
     session: Session
     reference: Program
     watch: RaceWatch
     asking: Asking
+    partial: bool
 
     def candidate(self, one: Candidate) -> Candidate:
         """The same there."""
@@ -140,7 +151,13 @@ class Elsewhere:
         """What a candidate does with other inputs that the reference does not: the first thing that
         is tried in the place of each."""
         there, why = self._there
-        return Looked(why=why) if there is None else there.asking.ask(there.candidate(one))
+        if there is None:
+            return Looked(why=why)
+        subject, mine = there.watch.subject, there.candidate(one)
+        launched = subject.launch_values(mine.configuration)
+        if there.partial and launched != subject.launch_values(subject.standard):
+            return Looked(why="too large to run all blocks here, and it has a launch of its own")
+        return there.asking.ask(mine)
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates."""
@@ -175,14 +192,28 @@ class Elsewhere:
         try:
             cases = subject.cases(self.role)
             compiler = open_backend(name).compiler(subject, self.jobs)
-            small = SmallCases(subject, cases, (), compiler, self.folder)
-            session, reference = small.session, small.reference
+            small = self._soon_run(subject, cases, compiler)
         except UserError as error:
             return None, error.what
+        session, reference = small.session, small.reference
         if session is None or reference is None:
             return None, f"the reference fails on the {name} back end"
         folder = self.folder / "watched"
         watch = RaceWatch(subject, session, compiler, folder, cases, limit=self.limit)
         workers, place = max(1, min(_ASKED, cores() // 4)), self.folder / "inputs"
         asking = Asking(subject, compiler, session, place, workers, _FIRST, self.opened)
-        return _There(session, reference, watch, asking), ""
+        return _There(session, reference, watch, asking, small.partial), ""
+
+    def _soon_run(self, subject: Subject, cases: tuple[str, ...], compiler: Compiler) -> SmallCases:
+        """The cases, of whose launches no more blocks run than can in no time; where the reference
+        needs all of its blocks, all of them."""
+        found = None
+        for threads in SAMPLES:
+            begun, folder = time.monotonic(), self.folder / str(threads)
+            less = SmallCases(subject, cases, (), compiler, folder, sample=threads)
+            if less.session is None:
+                break
+            found = less
+            if not less.partial or time.monotonic() - begun < SOON:
+                break
+        return found or SmallCases(subject, cases, (), compiler, self.folder)

@@ -62,6 +62,7 @@ class SmallCases:
         folder: for binaries, and the reference's answers.
         device: that all runs on.
         opened: closes the worker that counts what is reached.
+        sample: of a launch only so many threads run, see :class:`.Session`; 0: all.
     """
 
     subject: Subject
@@ -71,6 +72,7 @@ class SmallCases:
     folder: Path
     device: DeviceId = field(default_factory=DeviceId)
     opened: ExitStack = field(default_factory=ExitStack)
+    sample: int = 0
     _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
     _known: dict[Hashable, bool] = field(default_factory=dict, repr=False, compare=False)
 
@@ -78,11 +80,20 @@ class SmallCases:
     def session(self) -> Session | None:
         """What a process needs to run them; None where there are none, or the reference does not
         pass on them."""
-        return self._session(self.names) if self.reference else None
+        return self._session(self.names) if self._recorded else None
 
-    @cached_property
+    @property
     def reference(self) -> Program | None:
         """How the reference runs them; None where there are none, or it does not pass on them."""
+        return self._recorded[0] if self._recorded else None
+
+    @property
+    def partial(self) -> bool:
+        """Whether there are launches of which not all blocks run."""
+        return bool(self.sample and self._recorded and self._recorded[1].threads > self.sample)
+
+    @cached_property
+    def _recorded(self) -> tuple[Program, Recorded] | None:
         if not self.names:
             return None
         session = self._session(self.names)
@@ -95,7 +106,7 @@ class SmallCases:
         with suppress(UserError), Pool[int](session, Crew(1)) as pool:
             answer = pool.one(Record(program, session.reference, runs, _LIMIT, {}))
             if isinstance(answer, Recorded) and not any(answer.penalties.values()):
-                return program
+                return program, answer
         return None
 
     def stand_for(self, one: Candidate) -> bool:
@@ -145,7 +156,8 @@ class SmallCases:
 
     def _session(self, cases: tuple[str, ...]) -> Session:
         reference = self.folder / "reference"
-        return Session(self.subject.target, self.subject.backend, cases, reference, self.device)
+        target, backend = self.subject.target, self.subject.backend
+        return Session(target, backend, cases, reference, self.device, self.sample)
 
 
 def _as_far(small: Sequence[int], large: Sequence[int], enough: int) -> bool:

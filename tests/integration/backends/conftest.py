@@ -120,6 +120,7 @@ class Host:
         exports: Sequence[str] = (),
         options: Sequence[str] = ("-O2",),
         masks: str = "checked",
+        sample: int = 0,
     ) -> Outcome:
         """Compiles the text and launches its kernel k with these arguments, in order.
 
@@ -145,6 +146,7 @@ class Host:
             "textures": dict(textures or {}),
             "schedule": self.schedule,
             "masks": masks,
+            "sample": sample,
         }
         report = self.folder / "report"
         receiver, sender = _FORK.Pipe(duplex=False)
@@ -166,6 +168,7 @@ def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
     runtime = Runtime(job["library"])
     runtime.report(2)
     runtime.limit(job["limit"])
+    runtime.sample(job["sample"])
     if job["masks"] == "device":
         runtime.take_masks_as_devices()
     shard = Shard(job["shard"])

@@ -143,6 +143,20 @@ def test_nothing_is_believed_for_being_slower_than_one_that_races(
     assert told[CLEAN].outcome is Outcome.FASTER
 
 
+@pytest.mark.usefixtures("toolkit")
+def test_a_few_blocks_of_a_large_launch_show_a_race(
+    subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gi_cuda.evaluate.scrutiny.elsewhere.SAMPLES", (1,))
+    with ExitStack() as opened:
+        elsewhere = Elsewhere(subject, tmp_path, 2, CaseRole.TRAIN, 10.0, opened)
+        racing, clean = (candidate(subject, subject.read(one)) for one in (RACING, CLEAN))
+        assert "race of threads of" in elsewhere.look(racing).seen
+        assert elsewhere.look(clean) == Looked()
+        # It is launched as the reference, so that answers of a sample are those of the same items.
+        assert elsewhere.ask(clean) == Looked()
+
+
 @broad
 @pytest.mark.usefixtures("toolkit")
 def test_the_fastest_is_wrong_where_only_another_input_tells(tmp_path: Path) -> None:

@@ -166,6 +166,7 @@ const char *gi_message(void);    // about the last launch that did not end with 
 uint64_t gi_switches(void);      // fibre switches since the library was loaded
 void gi_limit(double seconds);   // of processor time per launch, then SIGPROF; 0: none
 void gi_schedule(int order, uint64_t seed);  // of later launches
+void gi_sample_blocks(uint64_t threads);  // later launches run some blocks, of about so many threads; 0: all
 void gi_masks(bool as_devices);  // whether later launches take masks that leave out the caller
 void gi_report(int descriptor);  // where a line goes that says which signal ended a launch, and why
 bool gi_open_shared(const gi_shared *shared, unsigned count);  // what was closed until now; false: the system refuses

@@ -2,6 +2,7 @@
 // gives the same orders.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "internal.hpp"
@@ -11,6 +12,7 @@ namespace gi {
 // xorshift64*.
 class Random {
  public:
+  explicit Random(uint64_t value = 0) { seed(value); }
   void seed(uint64_t value) { state_ = (value + 1) * 0x9e3779b97f4a7c15u | 1; }
   uint64_t next() {
     state_ ^= state_ >> 12, state_ ^= state_ << 25, state_ ^= state_ >> 27;
@@ -35,17 +37,24 @@ struct Schedule {
   uint64_t seed = 0;
   Random random;
 
-  // The blocks: the i-th to run is (stride * i + offset) % blocks.
-  uint64_t blocks, begun, stride, offset;
+  // The blocks: the i-th to run is (stride * i + offset) % blocks. Of `whole` in all these are a sample, where they are
+  // fewer: two neighbours in each of equal parts, the first and the last two among them.
+  uint64_t blocks, begun, stride, offset, whole;
+  uint64_t sample = 0;  // of a launch as many blocks run as have about so many threads; 0: all
 
   // The threads of a block: who goes i-th, and the place of each.
   unsigned size;
   unsigned turns[kMostThreads], places[kMostThreads];
 
+  static constexpr uint64_t kFewestBlocks = 8;
+
   bool natural() const { return order == GI_NATURAL; }
+  bool in_a_row() const { return natural() && blocks == whole; }
 
   void begin_launch(uint64_t number_of_blocks, unsigned threads) {
-    blocks = number_of_blocks, begun = 0, size = threads;
+    whole = blocks = number_of_blocks, begun = 0, size = threads;
+    uint64_t enough = sample ? std::max<uint64_t>(kFewestBlocks, sample / threads / 2 * 2) : blocks;
+    if (2 * enough <= blocks) blocks = enough;
     random.seed(seed);
     stride = 1, offset = 0;
     if (order == GI_REVERSED || natural() || blocks < 2) return;
@@ -56,8 +65,8 @@ struct Schedule {
 
   uint64_t next_block() {
     uint64_t i = begun++;
-    if (order == GI_REVERSED) return blocks - 1 - i;
-    return uint64_t(((unsigned __int128)stride * i + offset) % blocks);
+    if (order == GI_REVERSED) return sampled(blocks - 1 - i);
+    return sampled(uint64_t(((unsigned __int128)stride * i + offset) % blocks));
   }
 
   void begin_block() {
@@ -108,6 +117,13 @@ struct Schedule {
   bool goes_on_at_once() { return order == GI_AHEAD || (order == GI_RANDOM && random.next() & 1); }
 
  private:
+  uint64_t sampled(uint64_t i) const {
+    if (blocks == whole) return i;
+    uint64_t parts = blocks / 2, part = i / 2, length = whole / parts, first = part * length;
+    if (part == parts - 1) first = whole - 2;
+    else if (part) first += Random(part).below(length - 1);
+    return first + i % 2;
+  }
   void permute(unsigned *numbers, unsigned count) {
     for (unsigned i = count; i > 1; --i) {
       unsigned other = unsigned(random.below(i)), kept = numbers[other];

@@ -403,7 +403,7 @@ GI_SELDOM bool resume_block() {
 
 bool next_block() {
   if (schedule.begun == schedule.blocks) return resume_block();
-  if (!schedule.natural()) {
+  if (!schedule.in_a_row()) {
     gi_block_index = index_of(schedule.next_block(), gi_grid_size);
   } else {
     ++schedule.begun;
@@ -660,6 +660,7 @@ int gi_late() {
   raise(SIGPROF);
   return 0;
 }
+void gi_sample_blocks(uint64_t threads) { schedule.sample = threads; }
 void gi_masks(bool take_them) { as_devices = take_them; }
 void gi_schedule(int order, uint64_t seed) {
   schedule.order = gi_order(order);

@@ -25,7 +25,10 @@ def test_geometry_that_the_device_refuses(host, grid, block, message):
     assert outcome.outputs["out"] == 0
 
 
-RAN = "__global__ void k(int *out) { if (threadIdx.x == 0) out[blockIdx.x + gridDim.x * blockIdx.y] += 1; }"
+RAN = """
+__global__ void k(int *out) {
+  if (threadIdx.x == 0) out[blockIdx.x + gridDim.x * blockIdx.y] += 1;
+}"""
 
 
 @pytest.mark.parametrize(

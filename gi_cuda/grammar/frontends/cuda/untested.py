@@ -92,7 +92,11 @@ class _Reading:
         start, end = loop.condition
         condition = list(self._inside([(start, end)]))
         if self._is_never_entered(loop):
-            yield from ((one, Why.NEVER_TRUE, _EVERYTHING, one.line) for one in condition)
+            # A body that does what was done before would hide that another beginning enters it.
+            header = map(self.grammar.rule, loop.header)
+            before = self._inside((one.start, one.end) for one in header if one.end <= start)
+            for one in (*before, *condition):
+                yield one, Why.NEVER_TRUE, _EVERYTHING, one.line
         if Place("", Outcome.AGAIN, loop.ident) not in self.places - self.seen:
             return
         if Place("", Outcome.TRUE, loop.ident) not in self.seen:

@@ -31,28 +31,33 @@ static __device__ bool as_expected(const Check &check, unsigned long long at, un
   return false;
 }
 
-// How many of a thread's share of values are not as good as expected. Where values lie one behind the other, nearly all
-// are passed over as pieces of 16 bytes that are the same.
-static __device__ unsigned wrong_values(const Check &check, unsigned long long first, unsigned long long step) {
+constexpr unsigned long long kNowhere = ~0ull;
+
+// The first byte of the first of a thread's share of values that is not as good as expected. Where values lie one behind
+// the other, nearly all are passed over as pieces of 16 bytes that are the same.
+static __device__ unsigned long long first_wrong(const Check &check, unsigned long long first, unsigned long long step) {
   const GiRule rule = check.rule;
   const unsigned char *got = check.memory, *want = check.expected;
   unsigned long long pieces = rule.item == rule.width ? rule.values * rule.width / 16 : 0;
   if (((unsigned long long)got | (unsigned long long)want) & 15) pieces = 0;
-  unsigned each = 16 / rule.width, count = 0;
+  unsigned each = 16 / rule.width;
   for (unsigned long long i = first; i < pieces; i += step) {
     uint4 a = ((const uint4 *)got)[i], b = ((const uint4 *)want)[i];
     if (a.x == b.x && a.y == b.y && a.z == b.z && a.w == b.w) continue;
     for (unsigned long long at = 16 * i; at < 16 * (i + 1); at += rule.width)
-      count += !gi_agrees(rule, gi_bits(got + at, rule.width), gi_bits(want + at, rule.width));
+      if (!gi_agrees(rule, gi_bits(got + at, rule.width), gi_bits(want + at, rule.width))) return at;
   }
   for (unsigned long long i = pieces * each + first; i < rule.values; i += step) {
     unsigned long long at = gi_place(rule, i);
-    count += !gi_agrees(rule, gi_bits(got + at, rule.width), gi_bits(want + at, rule.width));
+    if (!gi_agrees(rule, gi_bits(got + at, rule.width), gi_bits(want + at, rule.width))) return at;
   }
-  return count;
+  return kNowhere;
 }
 
-// Sets found[i] where some of what check i looks at is not as it should be.
+constexpr unsigned long long kStretch = 1ull << 20;  // STRETCH in device/memory.py
+
+// Sets found[i] where some of what check i looks at is not as it should be; of values that have a rule, to the complement
+// of the number of the first stretch in which there is one.
 // Grid: any number of blocks in x, one for each check in y.
 extern "C" __global__ void gi_check(const Check *checks, unsigned *found) {
   const Check check = checks[blockIdx.y];
@@ -60,7 +65,8 @@ extern "C" __global__ void gi_check(const Check *checks, unsigned *found) {
   unsigned long long step = gridDim.x * (unsigned long long)blockDim.x;
   unsigned long long lead = -(unsigned long long)check.memory & 15;
   if (check.rule.values) {
-    if (wrong_values(check, first, step)) found[blockIdx.y] = 1;
+    unsigned long long at = first_wrong(check, first, step);
+    if (at != kNowhere) atomicMax(&found[blockIdx.y], ~(unsigned)(at / kStretch));
     return;
   }
   if (check.expected && (((unsigned long long)check.expected + lead) & 15)) lead = check.bytes;

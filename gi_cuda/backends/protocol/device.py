@@ -124,6 +124,20 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of an output that holds the first value which is wrong.
+
+    Attributes:
+        buffer: its name.
+        first: index of the first value.
+    """
+
+    buffer: str
+    first: int
+    values: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
     """What became of a run that is verified.
 
@@ -134,19 +148,23 @@ class Verified:
             which counts first; none where it would have ended as it did.
         outputs: what it wrote, where nothing is damaged and it is not known that these are the
             outputs that are expected, or as good as these; valid until the next launch.
+        part: of them, in their place, where they are large, and a value is wrong by the rules.
     """
 
     seconds: float
     damaged: tuple[str, ...]
     fates: tuple[Fate, ...]
     outputs: Outputs | None
+    part: Part | None = None
 
     def kept(self) -> Verified:
         """The same, with outputs that stay valid."""
-        if self.outputs is None:
-            return self
-        outputs = {name: np.copy(array) for name, array in self.outputs.items()}
-        return replace(self, outputs=outputs)
+        outputs, part = self.outputs, self.part
+        if outputs is not None:
+            outputs = {name: np.copy(array) for name, array in outputs.items()}
+        if part is not None:
+            part = replace(part, values=np.copy(part.values))
+        return replace(self, outputs=outputs, part=part)
 
 
 class Device(Protocol):

@@ -131,7 +131,7 @@ class CaseRunner:
         self._plans: dict[tuple[str, tuple[tuple[str, Value], ...]], CasePlan] = {}
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
         self._paces: tuple[Pace, ...] = ()
-        self._opinions: OrderedDict[tuple[str, int, bytes], Judgement] = OrderedDict()
+        self._opinions: OrderedDict[tuple[str, int, int | None, bytes], Judgement] = OrderedDict()
         self._kept: OrderedDict[tuple[str, bytes], Outputs] = OrderedDict()
         self._histories: dict[str, _CaseHistory] = {}
         self.expected: dict[object, Any] = {}  # see :func:`.substituting.agrees_with`
@@ -323,6 +323,8 @@ class CaseRunner:
         """
         if damage := damage_of(case_plan, verified.damaged):
             return damage
+        if part := verified.part:
+            return self.opinion(case_plan, {part.buffer: part.values}, part.first)
         if verified.outputs is None:
             return Judgement(0.0)
         return self.opinion(case_plan, verified.outputs)
@@ -340,16 +342,23 @@ class CaseRunner:
             size -= _size(self._kept.popitem(last=False)[1])
         return found
 
-    def opinion(self, case_plan: CasePlan, outputs: Outputs) -> Judgement:
+    def opinion(self, case_plan: CasePlan, outputs: Outputs, first: int | None = None) -> Judgement:
         """What the oracle says of outputs.
 
         Wrong variants are often wrong in the same way: the same outputs are judged once.
+
+        Args:
+            first: the index of the first value, of a stretch of one output that has a wrong one.
         """
         case, draw = case_plan.case, case_plan.draw
-        key = (case, draw, _digest(outputs))
+        key = (case, draw, first, _digest(outputs))
         if key not in self._opinions:
             expected = self.stored(case, draw)
-            verdict = self.target.oracle.judge(self.cases[case].values, outputs, expected)
+            if first is None:
+                verdict = self.target.oracle.judge(self.cases[case].values, outputs, expected)
+            else:
+                ((name, values),) = outputs.items()
+                verdict = self.target.oracle.judge_part(name, first, values, expected)
             reason = "" if verdict.acceptable else f"{case}: {verdict.reason}"
             self._opinions[key] = Judgement(verdict.penalty, reason)
             if len(self._opinions) > _OPINIONS:

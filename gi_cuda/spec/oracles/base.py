@@ -133,11 +133,26 @@ class ValueCheck(OutputCheck):
             mask = self.wrong(outputs[name], reference[name])
             count = int(np.count_nonzero(mask))
             if count and not reason:
-                index = int(mask.argmax())
-                reason = (
-                    f"{name}[{index}] is {outputs[name][index]}, "
-                    f"expected {self.expected(reference[name], index)} "
-                    f"({count} of {mask.size} values wrong)"
-                )
+                reason = self.said(name, outputs[name], reference[name], mask)
             total += count
         return Judgement(float(total), reason)
+
+    def judge_part(self, name: str, first: int, got: Array, reference: Any) -> Judgement:
+        """The number of wrong values in a stretch of an output that begins with the value at
+        `first`."""
+        mask = self.wrong(got, reference)
+        if not mask.any():
+            return Judgement(0.0)
+        reason = self.said(name, got, reference, mask, first)
+        return Judgement(float(np.count_nonzero(mask)), reason)
+
+    def said(
+        self, name: str, got: Array, reference: Any, mask: Mask, first: int | None = None
+    ) -> str:
+        """A sentence of the first wrong value."""
+        index, looked = int(mask.argmax()), "" if first is None else " that were looked at"
+        return (
+            f"{name}[{index + (first or 0)}] is {got[index]}, "
+            f"expected {self.expected(reference, index)} "
+            f"({np.count_nonzero(mask)} of {mask.size} values{looked} wrong)"
+        )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gi_cuda.spec.numbers import NumberType, seen
-from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
+from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs, ValueCheck
 from gi_cuda.spec.oracles.compare import Array, Mask
 from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 
@@ -114,6 +114,25 @@ class Oracle:
         whole = Judgement(math.fsum(one.penalty for one in judgements), reason).in_short()
         return _strange(outputs, reference) if whole.acceptable else whole
 
+    def judge_part(self, name: str, first: int, got: Array, reference: Reference) -> Judgement:
+        """Judge a stretch of one output, of which some value is wrong by the oracle's rules.
+
+        Args:
+            first: index of its first value.
+            got: the stretch.
+        """
+        got, part = self._seen({name: got})[name], slice(first, first + got.size)
+        want = reference.outputs[name][part]
+        told = [
+            check.judge_part(name, first, got, want)
+            for check in self.checks
+            if isinstance(check, ValueCheck) and name in (check.buffers or (name,))
+        ]
+        undefined = {k: mask[part] for k, mask in reference.undefined.items() if k == name}
+        strange = _strange({name: got}, Reference({name: want}, (), undefined), first)
+        found = next((one for one in (*told, strange) if not one.acceptable), None)
+        return found or Judgement(1.0, f"{name}: a value from {first} on is wrong")
+
     def _seen(self, outputs: Outputs) -> dict[str, Array]:
         """Outputs in types that numpy has."""
         found = {name: np.ascontiguousarray(array) for name, array in outputs.items()}
@@ -144,8 +163,12 @@ def _undefined(runs: Sequence[Outputs]) -> dict[str, Mask]:
     return found
 
 
-def _strange(outputs: Outputs, reference: Reference) -> Judgement:
-    """What counts as wrong even if all checks accept it: NaN where the reference has none."""
+def _strange(outputs: Outputs, reference: Reference, first: int = 0) -> Judgement:
+    """What counts as wrong even if all checks accept it: NaN where the reference has none.
+
+    Args:
+        first: index of the first values.
+    """
     for name, want in reference.outputs.items():
         if want.dtype.kind != "f":
             continue
@@ -156,7 +179,7 @@ def _strange(outputs: Outputs, reference: Reference) -> Judgement:
             index = int(mask.argmax())
             return Judgement(
                 float(count),
-                f"{name}[{index}] is nan, expected {want[index]}"
+                f"{name}[{first + index}] is nan, expected {want[index]}"
                 f" ({count} of {mask.size} values are nan, and the reference's are not)",
             )
     return Judgement(0.0)

@@ -23,6 +23,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from gi_cuda.backends.cuda.device.memory import STRETCH
 from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.protocol.agreement import NOTHING, values
 
@@ -148,11 +149,12 @@ class Driver:
             memory, rule = self.at(address, size), packed[head:]
             wanted = self.at(expected, size) if expected else _repeated(word, address, size)
             if rule == NOTHING:
-                wrong = bool((memory != wanted).any())
+                wrong = int((memory != wanted).any())
             else:
-                wrong = not agree(rule, memory, wanted)
+                at, share = first_wrong(rule, memory, wanted), size // max(1, values(rule))
+                wrong = 0 if at == values(rule) else ~(at * share // STRETCH) % 2**32
             if wrong:
-                self.array(found + 4 * number, 1, np.uint32)[0] = 1
+                self.array(found + 4 * number, 1, np.uint32)[0] = wrong
                 if mended:
                     memory[:] = wanted
 
@@ -163,10 +165,16 @@ def _library() -> ctypes.CDLL:
 
 
 def agree(rule: bytes, got: NDArray[Any], want: NDArray[Any]) -> bool:
-    """Tell whether values are allowed by a packed rule, as the text that devices compile has it."""
+    """Tell whether values are allowed by a packed rule."""
+    return first_wrong(rule, got, want) == values(rule)
+
+
+def first_wrong(rule: bytes, got: NDArray[Any], want: NDArray[Any]) -> int:
+    """The index of the first value that a packed rule does not allow, as the text that devices
+    compile has it; the number of values where there is none."""
     first = _library().gi_first_wrong
     first.argtypes, first.restype = [ctypes.c_char_p, *[ctypes.c_void_p] * 2], ctypes.c_uint64
-    return bool(first(rule, got.ctypes.data, want.ctypes.data) == values(rule))
+    return int(first(rule, got.ctypes.data, want.ctypes.data))
 
 
 def _repeated(word: int, address: int, size: int) -> Bytes:

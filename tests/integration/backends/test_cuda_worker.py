@@ -291,6 +291,25 @@ def test_answers_leave_the_device_only_where_one_is_not_near_enough(worker: Work
     assert worker.driver.read > 5 * size
 
 
+def test_of_large_answers_the_stretch_with_the_first_wrong_value_is_copied_alone(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gi_cuda.backends.cuda.device.steps.WHOLE", 0)
+    for place in ("gi_cuda.backends.cuda.device.memory", "gi_cuda.backends.cuda.device.steps"):
+        monkeypatch.setattr(f"{place}.STRETCH", 256)
+    monkeypatch.setattr("tests.integration.backends.driver.STRETCH", 256)
+    early, late, several, fine = worker.rehearsed(
+        *map(worker.program, (wrong, wrong_at_the_end, leaving_one_out, rounding_otherwise))
+    )
+    assert early.message.startswith("train: out[3] is 7.0, expected ")
+    assert early.message.endswith(" (1 of 64 values that were looked at wrong)")
+    assert late.message.startswith("train: large[1000] is 0, expected 1 (1 of 233 values")
+    assert several.message.startswith("train: out[500] is ")
+    assert early.penalty == late.penalty == several.penalty == 1
+    assert fine.correct
+    assert worker.driver.read < 1001
+
+
 def test_answers_that_a_device_has_no_room_to_compare_are_judged_here(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

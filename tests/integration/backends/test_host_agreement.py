@@ -28,6 +28,7 @@ ALL_TYPES = (*TYPES, *SMALL_FLOATS)
 TOLERANCES = [(0.0, 0.0), (1e-3, 0.0), (0.0, 1e-6), (2.0, 0.01), (0.0, 1.5), (math.inf, 0.0)]
 
 THREADS, BLOCKS = 64, 2
+NOWHERE = 2**32 - 1
 
 _SHARED = Path(SOURCE.parent.parent / "protocol" / "agreement.hpp").read_text()
 _HELPERS = SOURCE.read_text().partition("// One stretch")[2].partition("// Sets found[i]")[0]
@@ -39,8 +40,8 @@ __global__ void k(unsigned char *got, const unsigned char *want, const unsigned 
                   unsigned char *agrees, unsigned *wrong, unsigned most) {{
   Check check = {{got, want, 0, 0, 0, ((const GiRule *)rules)[blockIdx.y]}};
   unsigned first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
-  unsigned count = wrong_values(check, first, step);
-  if (count) atomicAdd(wrong + blockIdx.y, count);
+  unsigned long long nearest = first_wrong(check, first, step);
+  if (nearest != kNowhere) atomicMin(wrong + blockIdx.y, (unsigned)nearest);
   for (unsigned i = first; i < check.rule.values; i += step) {{
     unsigned long long at = gi_place(check.rule, i);
     unsigned width = check.rule.width;
@@ -108,14 +109,15 @@ def cast(numbers: Array, kind: NumberType) -> Array:
 
 
 def told(host: Any, some: list[ValueRule], got: Array, want: Array) -> tuple[Array, Array]:
-    """The values that a device takes, for each rule, and how many it refuses of whole outputs."""
+    """The values that a device takes, for each rule, and the first byte of the first that it
+    refuses of whole outputs."""
     most = got.nbytes
     buffers = {
         "got": got.view(np.uint8),
         "want": want.view(np.uint8),
         "rules": np.frombuffer(b"".join(packed(one, got.nbytes) for one in some), np.uint8).copy(),
         "agrees": np.full(len(some) * most, 2, np.uint8),
-        "wrong": np.zeros(len(some), np.uint32),
+        "wrong": np.full(len(some), NOWHERE, np.uint32),
         "most": np.uint32(most),
     }
     done = host.run(KERNEL, buffers, (BLOCKS, len(some)), (THREADS,))
@@ -130,11 +132,11 @@ def test_a_device_takes_the_values_that_the_oracle_takes(host: Any, name: str) -
     got, want = values(kind, 1)
     some = rules(kind)
     agrees, wrong = told(host, some, got, want)
-    for rule, mine, count in zip(some, agrees, wrong, strict=True):
+    for rule, mine, at in zip(some, agrees, wrong, strict=True):
         mask = refused(rule, got, want)
         odd = np.flatnonzero(mine[: got.size] == mask)
         assert not odd.size, (rule, got[odd[:3]], want[odd[:3]])
-        assert count == np.count_nonzero(mask), rule
+        assert at == (kind.dtype.itemsize * mask.argmax() if mask.any() else NOWHERE), rule
         assert (mine[got.size :] == 2).all(), "as many values as there are"
 
 
@@ -156,7 +158,8 @@ def test_members_of_structs_may_lie_anywhere(host: Any, name: str) -> None:
     agrees, wrong = told(host, [rule], laid(got), laid(want))
     mask = refused(rule, got, want)
     assert (agrees[0][: mask.size] != mask).all()
-    assert wrong[0] == np.count_nonzero(mask)
+    struct, member = divmod(int(mask.argmax()), count)
+    assert wrong[0] == struct * item + at + member * width
 
 
 def whole(oracle: Oracle, outputs: dict[str, Array], right: dict[str, Array], kinds: Any) -> bool:

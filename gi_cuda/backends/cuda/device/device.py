@@ -215,12 +215,13 @@ class CudaDevice(Solid):
         done = self._timed(steps, limit, self.prepare)
         told = [look.told(one.failing) for look, one in zip(looks, done, strict=True)]
         differ = [at for at, (damaged, _, differs) in enumerate(told) if differs and not damaged]
-        arrays = dict(zip(differ, self._staging.read([places[at] for at in differ]), strict=True))
+        wanted = [looks[at].wanted(places[at], done[at].failing) for at in differ]
+        arrays = dict(zip(differ, self._staging.read(wanted), strict=True))
         for at, (look, one, (damaged, signs, _)) in enumerate(zip(looks, done, told, strict=True)):
-            outputs = None
-            if at in arrays:
+            outputs, part = None, None
+            if at in arrays and (part := look.part(one.failing, arrays[at])) is None:
                 outputs = self._told(look.run.plan, look.judged, arrays[at])
-            yield Verified(one.seconds, damaged, self._confinement.fates(signs), outputs)
+            yield Verified(one.seconds, damaged, self._confinement.fates(signs), outputs, part)
 
     def _look(self, run: TimedRun) -> Look:
         """What is to be looked at after a run."""

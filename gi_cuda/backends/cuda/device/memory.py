@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,9 @@ _TABLES = 256
 
 _FINDINGS = 256
 """Checks for whose findings there is room at least."""
+
+STRETCH = 2**20
+"""Bytes in which a check by a rule found the first value that is wrong; ``helpers.cu`` has it."""
 
 _SCRUB_THREADS = 1024
 
@@ -124,14 +127,18 @@ class Looks:
             grid = (_CHECK_BLOCKS, size, 1)
             self.context.launch(self.function, grid, (_CHECK_THREADS, 1, 1), arguments)
 
-    def failing(self) -> list[list[int]]:
-        """For each group the indices of the checks that failed. Waits for the device."""
+    def failing(self) -> list[dict[int, int]]:
+        """For each group the indices of the checks that failed; of those by a rule with the first
+        byte of the stretch that holds the first wrong value. Waits for the device."""
         if len(self.landing):
             stream = self.context.stream
             self.context.drv.memcpy_dtoh_async(self.landing, int(self.found), stream)
             self.context.settle()
         ends = np.cumsum(self.sizes)[:-1]
-        return [np.flatnonzero(part).tolist() for part in np.split(self.landing, ends)]
+        return [
+            {at: int(~part[at]) * STRETCH for at in np.flatnonzero(part).tolist()}
+            for part in np.split(self.landing, ends)
+        ]
 
 
 class Memory:
@@ -246,7 +253,7 @@ class Memory:
         whole = np.ascontiguousarray(contents)
         self._drv.memcpy_htod_async(region.address, whole, self._context.stream)
 
-    def failing(self, checks: Sequence[MemoryCheck]) -> list[int]:
+    def failing(self, checks: Sequence[MemoryCheck]) -> Collection[int]:
         """The indices of the checks that fail. Waits for the device."""
         looks = self.looks([checks[:_MOST_CHECKS]])
         looks.take(0)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gi_cuda.backends.cuda.device.buffers import Zone
-from gi_cuda.backends.cuda.device.memory import MemoryCheck, Region
-from gi_cuda.backends.protocol.device import TimedRun
+from gi_cuda.backends.cuda.device.memory import STRETCH, MemoryCheck, Region
+from gi_cuda.backends.protocol.agreement import NOTHING
+from gi_cuda.backends.protocol.device import Part, TimedRun
 from gi_cuda.spec import Buffer
+
+WHOLE: Final = 4 * 2**20
+"""Bytes of outputs up to which all of them are copied where one value is wrong."""
 
 
 def _nothing() -> None:
@@ -36,11 +44,11 @@ class Done:
 
     Attributes:
         seconds: on the device's clock.
-        failing: the indices of the checks that failed.
+        failing: the indices of the checks that failed, as :meth:`.Looks.failing` has them.
     """
 
     seconds: float
-    failing: Sequence[int]
+    failing: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,40 @@ class Look:
         """All of them."""
         return [*(self.answers or ()), *self.signs, *(zone.check for zone in self.zones)]
 
-    def told(self, failing: Sequence[int]) -> tuple[tuple[str, ...], list[int], bool]:
+    def wanted(self, places: Sequence[Region], failing: Mapping[int, int]) -> Sequence[Region]:
+        """What is to be read of answers that are not as expected.
+
+        Args:
+            places: where they are kept.
+        """
+        stretch = self._stretch(failing)
+        if stretch is None:
+            return places
+        whole, begin = places[stretch[0]], stretch[1]
+        size = min(STRETCH, whole.size - begin)
+        return [replace(whole, address=whole.address + begin, size=size)]
+
+    def part(self, failing: Mapping[int, int], read: Sequence[NDArray[np.uint8]]) -> Part | None:
+        """The stretch of an output that was read; None where all outputs were."""
+        stretch = self._stretch(failing)
+        if stretch is None:
+            return None
+        buffer, _ = self.judged[stretch[0]]
+        values = read[0].view(buffer.dtype)
+        return Part(buffer.name, stretch[1] // buffer.dtype.itemsize, values)
+
+    def _stretch(self, failing: Mapping[int, int]) -> tuple[int, int] | None:
+        """Where the first value is that is wrong by its rule: the index of its buffer, and the
+        first byte of a stretch of that; None where outputs are small, or it is not known."""
+        rules, answers = self.run.rules, self.answers
+        if not rules or not answers or sum(region.size for region in self.written) <= WHOLE:
+            return None
+        at = min(failing)  # those of answers come first, and one of them failed
+        index = [region.address for region in self.written].index(answers[at].address)
+        structs = any(rule.item for rule in rules[self.judged[index][0].name])
+        return None if structs or answers[at].rule == NOTHING else (index, failing[at])
+
+    def told(self, failing: Collection[int]) -> tuple[tuple[str, ...], list[int], bool]:
         """What was damaged, which signs there are, and whether the answers are not as expected."""
         signs = len(self.answers or ())
         zones = signs + len(self.signs)

@@ -6,8 +6,8 @@ import numpy as np
 
 from gi_cuda.backends.protocol.requests import CountLoops, Explore, Explored, LoopCounts
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.recording import is_undefined, still_poison
-from gi_cuda.backends.workers.written import magnitudes, only_value
+from gi_cuda.backends.workers.recording import still_poison
+from gi_cuda.backends.workers.written import is_undefined, magnitudes, only_value
 
 
 def explore(runner: CaseRunner, request: Explore) -> Explored:

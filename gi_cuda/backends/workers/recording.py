@@ -13,7 +13,7 @@ from gi_cuda.backends.protocol.programs import CasePlan, Outputs
 from gi_cuda.backends.protocol.requests import Record, Recorded, TrySchedule
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.case_runner import CaseRunner, damage_of
-from gi_cuda.backends.workers.written import only_value
+from gi_cuda.backends.workers.written import is_undefined, only_value
 from gi_cuda.spec import Target
 from gi_cuda.spec.oracles import Judgement
 
@@ -106,16 +106,3 @@ def still_poison(array: NDArray[Any]) -> int:
     raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     words = raw[: raw.size // 4 * 4].view(np.uint32)
     return int(np.count_nonzero(words == POISON)) * (4 // array.itemsize)
-
-
-def is_undefined(array: NDArray[Any], before: NDArray[Any] | None) -> bool:
-    """Whether there is NaN wherever something was written.
-
-    Args:
-        before: what was there; None for poison, which is NaN.
-    """
-    if array.dtype.kind != "f":
-        return False
-    bits = f"u{array.itemsize}"
-    written = array if before is None else array[array.view(bits) != before.view(bits)]
-    return written.size > 0 and bool(np.isnan(written).all())

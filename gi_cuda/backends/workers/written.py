@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from gi_cuda.backends.protocol.device import POISON
 
 _SAMPLE = 1 << 16
 """About so many items of a buffer say how large they are."""
+
+_BLOCK = 1 << 16
+"""Items that are looked at at a time; a multiple of those in a word of poison."""
 
 _SOME = 8
 """Items of which one expects that they are not all the same."""
@@ -27,14 +30,45 @@ def only_value(outputs: Mapping[str, NDArray[Any]], before: Mapping[str, NDArray
     """
     found, items = [], 0
     for name, array in sorted(outputs.items()):
-        written = _written(array, before.get(name))
-        if not written.size:
-            continue
-        if (written != written[0]).any():
-            return ""
-        items += written.size
-        found.append(f"{name}: {written[0].tobytes().hex()}")
+        first = None
+        for some, old in _blocks(array, before.get(name)):
+            written = _written(some, old)
+            first = written[:1] if first is None or not first.size else first
+            if (written != first).any():
+                return ""
+            items += written.size
+        if first is not None and first.size:
+            found.append(f"{name}: {first.tobytes().hex()}")
     return "; ".join(found) if items >= _SOME else ""
+
+
+def is_undefined(array: NDArray[Any], before: NDArray[Any] | None) -> bool:
+    """Tell whether there is NaN wherever something was written.
+
+    Args:
+        before: what was there; None for poison, which is NaN.
+    """
+    if array.dtype.kind != "f":
+        return False
+    some = False
+    for items, old in _blocks(array, before):
+        bits = f"u{array.itemsize}"
+        written = items if old is None else items[items.view(bits) != old.view(bits)]
+        if not np.isnan(written).all():
+            return False
+        some |= written.size > 0
+    return some
+
+
+def _blocks(
+    array: NDArray[Any], before: NDArray[Any] | None
+) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:
+    """Items with what was there before, block by block: most often the first one tells."""
+    items = np.ascontiguousarray(array).reshape(-1)
+    old = None if before is None else np.ascontiguousarray(before).reshape(-1)
+    for begin in range(0, items.size, _BLOCK):
+        block = slice(begin, begin + _BLOCK)
+        yield items[block], None if old is None else old[block]
 
 
 def magnitudes(

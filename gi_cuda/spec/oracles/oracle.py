@@ -14,6 +14,9 @@ from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs, ValueChec
 from gi_cuda.spec.oracles.compare import Array, Mask
 from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 
+_BLOCK = 1 << 16
+"""Items that are looked at at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -156,11 +159,18 @@ def _undefined(runs: Sequence[Outputs]) -> dict[str, Mask]:
     """Where some run has a NaN."""
     found = {}
     for name, first in runs[0].items():
-        if first.dtype.kind == "f":
-            mask = np.logical_or.reduce([np.isnan(run[name]) for run in runs])
-            if mask.any():
-                found[name] = mask
+        if first.dtype.kind == "f" and any(_has_nan(run[name]) for run in runs):
+            found[name] = np.logical_or.reduce([np.isnan(run[name]) for run in runs])
     return found
+
+
+def _has_nan(array: Array) -> bool:
+    """Tell whether there is one, by bits: of small floats that takes a tenth of the time."""
+    bits = np.dtype(f"u{array.itemsize}")
+    infinity = np.array(np.inf, array.dtype).view(bits)
+    sign = bits.type(1 << (8 * array.itemsize - 1))
+    blocks = (array[at : at + _BLOCK].view(bits) & ~sign for at in range(0, array.size, _BLOCK))
+    return any(block.max() > infinity for block in blocks)
 
 
 def _strange(outputs: Outputs, reference: Reference, first: int = 0) -> Judgement:

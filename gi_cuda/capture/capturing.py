@@ -18,7 +18,7 @@ from gi_cuda.backends.compile.cache import cache_folder, cached
 from gi_cuda.capture.architectures import architectures
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
-from gi_cuda.capture.noise import Allowed, allowed, coarsest, reals
+from gi_cuda.capture.noise import Allowed, allowed, coarsest, in_another_order, reals
 from gi_cuda.capture.observed import (
     Observation,
     mangled_variable,
@@ -150,6 +150,7 @@ def _captured(
     fitted = observed_launches(application, read, wish, scratch, tell)
     real = [b for b in fitted.proposal.buffers if b.role in ("output", "inout")]
     tolerances = {b.name: _allowed(b, fitted) for b in real if b.element.floating}
+    tolerances |= _appended(real, fitted)
     found = _target(application, read.rounds, folder, fitted, tolerances)
     return replace(found, lines=(*read.said, *found.lines))
 
@@ -265,6 +266,28 @@ def _allowed(buffer: ProposedBuffer, fitted: Fitted) -> Allowed:
     ]
     got = [_passed_on(buffer, fitted, one) for one in fitted.launches]
     return allowed(coarsest(element), answers, pairs, got)
+
+
+def _appended(buffers: Sequence[ProposedBuffer], fitted: Fitted) -> dict[str, Allowed]:
+    """The buffers that threads append to in an order that differs from run to run."""
+
+    elements = {one.name: one.element for one in buffers}
+    found: dict[str, Allowed] = {}
+    for one in fitted.launches:
+        runs: dict[str, list[NDArray[Any]]] = {}
+        for name, element in elements.items():
+            piece = one.pieces[name]
+            every = [piece.read("uint8", after=True), *piece.again("uint8")]
+            whole = len(every[0]) // element.bytes * element.bytes
+            runs[name] = [each[:whole].reshape(-1, element.bytes) for each in every]
+        turns = zip(*runs.values(), strict=False)
+        first, *others = (dict(zip(runs, each, strict=True)) for each in turns)
+        for together in in_another_order(first, others):
+            alike = len({elements[name].parts for name in together}) == 1
+            for name in together:
+                why = "several runs gave the same rows in another order"
+                found[name] = Allowed(0.0, 0.0, why, together if alike else (name,))
+    return found
 
 
 def _passed_on(buffer: ProposedBuffer, fitted: Fitted, one: Observation) -> list[NDArray[Any]]:

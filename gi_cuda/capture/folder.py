@@ -192,6 +192,18 @@ def case_tables(cases: Sequence[Captured], comment: str = _CASES) -> Iterator[st
 def _oracles(buffers: Sequence[ProposedBuffer], tolerances: Mapping[str, Allowed]) -> Iterator[str]:
     """Real numbers may be off by what was seen; all others are exact."""
     judged = [one for one in buffers if one.role in ("output", "inout")]
+    appended = {one.together: one.why for one in tolerances.values() if one.together}
+    parts = {one.name: one.element.parts for one in judged}
+    for together, why in appended.items():
+        row = parts[together[0]]
+        yield table(
+            "[[oracle]]",
+            f"{', '.join(together)}: {why}.",
+            kind="unordered",
+            buffers=list(together),
+            row=row if row > 1 else None,
+        )
+    judged = [one for one in judged if not any(one.name in names for names in appended)]
     loose = {name: found for name, found in tolerances.items() if not found.exact}
     exact = [one.name for one in judged if one.name not in loose]
     for buffer in judged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from gi_cuda.capture.observed import in_parts
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.proposing.buffers import SMALL_ACCURACY
 from gi_cuda.spec.numbers import NumberType, seen
+from gi_cuda.spec.oracles.unordered import sorted_rows
 
 ACCURACY = {**SMALL_ACCURACY, "float32": 1e-5, "float64": 1e-10}
 """The least that rounding in another order may change, as a share of a value and of the largest:
@@ -44,11 +45,13 @@ class Allowed:
 
     Attributes:
         why: what was seen, a line for people.
+        together: buffers whose rows, taken together, may be in any order.
     """
 
     absolute: float
     relative: float
     why: str
+    together: tuple[str, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -96,6 +99,34 @@ def reals(element: Element, values: NDArray[Any]) -> NDArray[Any]:
             member = items[:, one.at : one.at + kind.dtype.itemsize * one.length]
             parts.append(seen(np.ascontiguousarray(member).view(kind.dtype).ravel(), kind))
     return np.concatenate(parts)
+
+
+def in_another_order(
+    first: Mapping[str, NDArray[Any]], others: Sequence[Mapping[str, NDArray[Any]]]
+) -> list[tuple[str, ...]]:
+    """The buffers that hold the same rows in several runs and not in the same order, as threads
+    append to them: all of those together whose rows belong together.
+
+    Args:
+        first: of each buffer the bytes of its rows, shape (rows, bytes).
+        others: the same of other runs.
+    """
+
+    def same_rows(names: Sequence[str]) -> bool:
+        return all(np.array_equal(_in_order(first, names), _in_order(one, names)) for one in others)
+
+    def moved(name: str) -> bool:
+        return any(not np.array_equal(first[name], one[name]) for one in others)
+
+    found = [name for name in first if moved(name) and same_rows([name])]
+    if len({len(first[name]) for name in found}) == 1 and same_rows(found):
+        return [tuple(found)]
+    return [(name,) for name in found]
+
+
+def _in_order(run: Mapping[str, NDArray[Any]], names: Sequence[str]) -> NDArray[Any]:
+    joined = np.hstack([run[name] for name in names])
+    return sorted_rows([joined.reshape(-1)], joined.shape[1])
 
 
 def coarsest(element: Element) -> str:

@@ -12,7 +12,7 @@ from gi_cuda.spec.application import Application
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.locate import Files, Key, KeyLines
 from gi_cuda.spec.names import check_names
-from gi_cuda.spec.oracles import Oracle
+from gi_cuda.spec.oracles import Oracle, Unordered
 from gi_cuda.spec.resolve_images import check_images_used, resolved_images
 from gi_cuda.spec.schema import TargetFile
 from gi_cuda.spec.table import did_you_mean
@@ -201,6 +201,13 @@ def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
                     f"there is no output {name!r}",
                     did_you_mean(name, judged),
                 )
+        sizes = {b.size.text for b in buffers if b.name in check.buffers and b.size}
+        if isinstance(check, Unordered) and len(sizes) > 1:
+            raise files.places.error(
+                (*key, "buffers"),
+                f"outputs of one `unordered` have the sizes {' and '.join(sorted(sizes))}",
+                "Give each an [[oracle]] of its own.",
+            )
         covered.update(check.buffers or judged)
         checks.append(check.located(files, key))
     for name in judged:

@@ -46,7 +46,7 @@ SLOW = 10.0
 """Seconds of a run from which on two are enough to tell what differs, and the first one with the
 patch is one of a pair."""
 
-PATIENCE = 120.0
+PATIENCE = 60.0
 """Seconds that all pairs may take together, where there are more of them."""
 
 MOST = 16 << 20

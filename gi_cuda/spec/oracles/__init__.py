@@ -10,8 +10,9 @@ from gi_cuda.spec.oracles.python import Python
 from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 from gi_cuda.spec.oracles.sigma import Sigma
 from gi_cuda.spec.oracles.tolerance import Tolerance
+from gi_cuda.spec.oracles.unordered import Unordered
 
-CHECKS = (Exact, Tolerance, Sigma, Python)
+CHECKS = (Exact, Tolerance, Sigma, Unordered, Python)
 """What ``[oracle]`` may be, one class for each `kind`."""
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "Rules",
     "Sigma",
     "Tolerance",
+    "Unordered",
     "ValueRule",
 ]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gi_cuda.capture.noise import ACCURACY, allowed, coarsest, reals
+from gi_cuda.capture.noise import ACCURACY, allowed, coarsest, in_another_order, reals
 from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
 
 VALUES = np.array([1.0, -200.0, np.nan, np.inf], np.float32)
@@ -98,3 +98,22 @@ def test_small_floats_in_a_struct_are_found() -> None:
     items = np.array([9, 0x38, 0x40, 9], np.uint8)
     assert list(reals(element, items)) == [1.0, 2.0]
     assert coarsest(element) == "float8_e4m3"
+
+
+def rows(*values: int) -> np.ndarray:
+    return np.array(values, np.int32).view(np.uint8).reshape(-1, 4)
+
+
+def test_buffers_whose_rows_move_together_are_appended_to() -> None:
+    first = {"key": rows(1, 2, 3), "value": rows(7, 8, 9), "count": rows(3), "same": rows(5, 6, 7)}
+    moved = {"key": rows(3, 1, 2), "value": rows(9, 7, 8)}
+    assert in_another_order(first, [first | moved]) == [("key", "value")]
+    apart = {"key": rows(3, 1, 2), "value": rows(8, 7, 9)}
+    assert in_another_order(first, [first | apart]) == [("key",), ("value",)]
+
+
+def test_what_changes_from_run_to_run_is_no_other_order() -> None:
+    first = {"key": rows(1, 2, 3)}
+    assert in_another_order(first, [{"key": rows(3, 2, 2)}]) == []
+    assert in_another_order(first, [first]) == []
+    assert in_another_order(first, []) == []

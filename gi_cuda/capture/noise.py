@@ -113,7 +113,10 @@ def in_another_order(
     """
 
     def same_rows(names: Sequence[str]) -> bool:
-        return all(np.array_equal(_in_order(first, names), _in_order(one, names)) for one in others)
+        # Sums are the same in any order, and take no time.
+        return all(
+            np.array_equal(first[name].sum(0), one[name].sum(0)) for one in others for name in names
+        ) and all(np.array_equal(_in_order(first, names), _in_order(one, names)) for one in others)
 
     def moved(name: str) -> bool:
         return any(not np.array_equal(first[name], one[name]) for one in others)

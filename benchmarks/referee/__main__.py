@@ -47,7 +47,9 @@ class Log:
             print(f"{kernel.name}: {rewrite.name}: {answer.status}", file=sys.stderr, flush=True)
 
 
-def judge_kernel(kernel: Kernel, rewrites: Sequence[Rewrite], backend: str, verb: str, log: Log) -> None:
+def judge_kernel(
+    kernel: Kernel, rewrites: Sequence[Rewrite], backend: str, verb: str, log: Log
+) -> None:
     """Make a kernel's target, and judge rewrites with it."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-referee-") as scratch:
         folder = Path(scratch)
@@ -67,7 +69,9 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--backend", choices=["host", "cuda"], default="host")
     parser.add_argument("--jobs", type=int, default=1, help="kernels at once")
     parser.add_argument("--json", type=Path, help="a file for the verdicts, a line of JSON each")
-    parser.add_argument("--verb", choices=["judge", "compare"], help="default: judge, if it is there")
+    parser.add_argument(
+        "--verb", choices=["judge", "compare"], help="default: judge, if it is there"
+    )
     options = parser.parse_args(words)
     kernels = [read_kernel(CORPUS / one) for one in options.kernel or ()] or list(read_corpus())
     verb = options.verb or ("judge" if can_judge() else "compare")

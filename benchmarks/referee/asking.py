@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,16 +90,14 @@ def _judged(kernel: Kernel, rewrite: Rewrite, folder: Path, backend: str) -> Ans
     seconds = time.monotonic() - began
     try:
         told = json.loads(done.stdout)
-        reasons = [str(_text(one)) for one in told.get("reasons", ())]
+        reasons = [_text(one) for one in told.get("reasons", ())]
         return Answer(told["status"], reasons[0] if reasons else "", seconds)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return Answer(ABORTED, _last(done.stderr), seconds)
 
 
-def _text(reason: object) -> object:
-    if isinstance(reason, dict):
-        return reason.get("text") or reason.get("said") or reason.get("message") or reason
-    return reason
+def _text(reason: Mapping[str, object]) -> str:
+    return f"{reason.get('code', '')}: {reason.get('said', '')}"
 
 
 def _compared(

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.referee.rewrites import CORPUS, Kernel, read_corpus, read_kernel
+from gi_cuda.backends.cuda.toolkit import find_toolkit
 
-NVCC = ("nvcc", "-arch=sm_90", "-std=c++17", "-w", "-c", "-o", "/dev/null")
+OPTIONS = ("-arch=sm_90", "-std=c++17", "-w", "-c", "-o", "/dev/null")
 
 
 def together(texts: Sequence[str]) -> str:
@@ -41,7 +42,9 @@ def complaints(text: str) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source.cu"
         source.write_text(text)
-        done = subprocess.run([*NVCC, source], capture_output=True, text=True)
+        done = subprocess.run(
+            [find_toolkit().nvcc, *OPTIONS, source], capture_output=True, text=True
+        )
     return (done.stderr or done.stdout or "nvcc failed") if done.returncode else ""
 
 

@@ -17,6 +17,7 @@ import argparse
 import ctypes
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,8 +35,8 @@ from benchmarks.referee.rewrites import CORPUS, Kernel, Rewrite, read_corpus, re
 EMULATOR = Path(__file__).parent / "emulator"
 
 COMPILE = (
-    *("g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-U_FORTIFY_SOURCE"),
-    *("-ftrivial-auto-var-init=pattern", "-Dmain=user_main", f"-I{EMULATOR}"),
+    *("g++", "-std=c++17", "-O1", "-w", "-fPIC", "-U_FORTIFY_SOURCE"),
+    *("-ftrivial-auto-var-init=pattern", "-Dmain=user_main"),
 )
 """What nothing sets holds a pattern, not by chance what would be right."""
 
@@ -79,12 +80,21 @@ def _parted(text: str) -> list[str]:
     return parts
 
 
+def precompile(folder: Path) -> None:
+    """Put the emulation's headers into a folder, compiled, for what is built there."""
+    shutil.copytree(EMULATOR, folder, dirs_exist_ok=True)
+    header = folder / "cuda_runtime.h"
+    subprocess.run([*COMPILE, "-x", "c++-header", header, "-o", f"{header}.gch"], check=True)
+
+
 def build(text: str, function: str, path: Path) -> str:
     """Compile a source to a shared library; return the compiler's complaint, "" if it has none."""
     text = launches_called(text) + f'\nextern "C" void *truth_function = (void *)&{function};\n'
     path.with_suffix(".cpp").write_text(text)
     templates = ["-DTRUTH_TEMPLATES"] if re.search(r"^template", text, re.MULTILINE) else []
-    command = [*COMPILE, *templates, "-o", path, path.with_suffix(".cpp")]
+    headers = path.parent if (path.parent / "cuda_runtime.h").exists() else EMULATOR
+    where = [f"-I{headers}", "-include", "cuda_runtime.h", "-shared", "-o", path]
+    command = [*COMPILE, *templates, *where, path.with_suffix(".cpp")]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stderr if done.returncode else ""
 
@@ -290,6 +300,7 @@ def main(words: Sequence[str]) -> int:
         wanted = [one for one in kernel.rewrites if not options.only or one.name in options.only]
         with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
             folder = Path(scratch)
+            precompile(folder)
             original = folder / "original.so"
             if complaint := build(kernel.text, kernel.truth["function"], original):
                 print(f"{kernel.name}: {complaint}")

@@ -31,6 +31,7 @@ class Substitute(StrEnum):
     FIVEFOLD = "five times as much"
     THOUSANDFOLD = "a thousand times as much"
     THOUSANDFOLD_NEGATIVE = "a thousand times its negative"
+    LOWERED = "much smaller numbers, all negative,"
     THOUSANDTH = "a thousandth of it"
     NOT_ZERO = "numbers that are not zero"
     PERMUTED = "its values in another order"
@@ -46,7 +47,11 @@ class Substitute(StrEnum):
     def to_overflow(self) -> bool:
         """Whether what matters is that nothing overflows. What is allowed was said for the case's
         own numbers, and what is rounded otherwise is far off with such."""
-        return self in (Substitute.THOUSANDFOLD, Substitute.THOUSANDFOLD_NEGATIVE)
+        return self in (
+            Substitute.THOUSANDFOLD,
+            Substitute.THOUSANDFOLD_NEGATIVE,
+            Substitute.LOWERED,
+        )
 
     @property
     def scaled(self) -> bool:
@@ -97,6 +102,11 @@ def _repeated(array: NDArray[Any]) -> NDArray[Any]:
     return np.full_like(array, array[array.size // 2])
 
 
+def _lowered(array: NDArray[Any]) -> NDArray[Any]:
+    """A thousand times the largest amount less."""
+    return array - array.dtype.type(1000) * np.max(np.abs(array), initial=1)
+
+
 def _not_zero(array: NDArray[Any]) -> NDArray[Any]:
     """One to seven, in place of zeros alone."""
     return array if array.any() else np.arange(array.size) * 5 % 7 + 1
@@ -138,6 +148,7 @@ _CONTENTS: Final[dict[Substitute, Callable[[NDArray[Any]], NDArray[Any]]]] = {
     Substitute.FIVEFOLD: lambda array: array * array.dtype.type(5),
     Substitute.THOUSANDFOLD: lambda array: array * array.dtype.type(1000),
     Substitute.THOUSANDFOLD_NEGATIVE: lambda array: array * array.dtype.type(-1000),
+    Substitute.LOWERED: _lowered,
     Substitute.THOUSANDTH: lambda array: array / array.dtype.type(1000),
     Substitute.NOT_ZERO: _not_zero,
     Substitute.PERMUTED: _permuted,

@@ -19,6 +19,7 @@ _REALS: Final = (
     Substitute.FIVEFOLD,
     Substitute.THOUSANDFOLD,
     Substitute.THOUSANDFOLD_NEGATIVE,
+    Substitute.LOWERED,
     Substitute.THOUSANDTH,
     Substitute.PERMUTED,
     Substitute.REPEATED,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gi_cuda.spec.expression import Expression, ExpressionError
+from gi_cuda.spec.expression import Expression, ExpressionError, parse
 from gi_cuda.spec.target import Case, Target, Value, defaults
 
 MOST: Final = 32
@@ -200,3 +200,20 @@ def own_sizes(text: str, names: Iterable[str]) -> dict[str, list[int]]:
         if name in wanted and value > 0:
             found.setdefault(name, []).append(value)
     return found
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_MULTIPLE = re.compile(
+    r"\b(\w+(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)\w+)*)"
+    r"\s+(?:is|are|must\s+be|has\s+to\s+be|have\s+to\s+be)\s+(?:an?\s+)?multiples?\s+of\s+(\d{1,6})\b"
+)
+
+
+def stated_domain(text: str, names: Iterable[str]) -> list[Expression]:
+    """Conditions on sizes that comments of a source state, as ``m and n are multiples of 16``."""
+    wanted, found = set(names), []
+    for comment in _COMMENT.findall(text):
+        for some, number in _MULTIPLE.findall(comment):
+            told = [one for one in re.split(r"\W+", some) if one in wanted]
+            found += [f"{name} % {number} == 0" for name in told if int(number)]
+    return [parse(one) for one in dict.fromkeys(found)]

@@ -44,6 +44,11 @@ class Substitute(StrEnum):
     INFINITE = "some infinities among its values"
 
     @property
+    def quick(self) -> bool:
+        """Whether it is tried in a quick look: none of them makes a wrong index of a right one."""
+        return self in _QUICK
+
+    @property
     def to_overflow(self) -> bool:
         """Whether what matters is that nothing overflows. What is allowed was said for the case's
         own numbers, and what is rounded otherwise is far off with such."""
@@ -85,6 +90,20 @@ class Substitute(StrEnum):
         }
         return value.dtype.type(made[self])
 
+
+_QUICK: Final = frozenset(
+    {
+        Substitute.ZERO,
+        Substitute.ONE,
+        Substitute.TWO,
+        Substitute.HALF,
+        Substitute.NEGATIVE,
+        Substitute.UPPER,
+        Substitute.MORE,
+        Substitute.FIVEFOLD,
+        Substitute.THOUSANDFOLD,
+    }
+)
 
 Substituted: TypeAlias = tuple[str, Substitute | OtherSize]
 """An input, and what stands in its place; or sizes, and a case that has them."""

@@ -27,7 +27,7 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection, Ruling
-from gi_cuda.evaluate.scrutiny.other_inputs import QUICK, derived_sizes, inputs
+from gi_cuda.evaluate.scrutiny.other_inputs import derived_sizes, inputs
 from gi_cuda.results.measurement import Survival
 from gi_cuda.spec import Configuration
 from gi_cuda.spec.other_sizes import OtherSize
@@ -110,7 +110,8 @@ class Dependence:
         cases: names of the cases.
         elsewhere: asks with which inputs of some substitutions it is a matter of the order of
             threads what the reference answers, where that can be found out.
-        each: so many things are tried in the place of each input in a quick look, the first ones.
+        each: so many things are tried in the place of each input in a quick look; None: all that are
+            quick.
         patience: with launches that do not end.
     """
 
@@ -120,7 +121,7 @@ class Dependence:
     folder: Path
     cases: tuple[str, ...]
     elsewhere: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
-    each: int = QUICK
+    each: int | None = None
     patience: Patience = Patience()
     _originals: dict[Configuration, _Original] = field(
         default_factory=dict, repr=False, compare=False
@@ -208,13 +209,16 @@ class Dependence:
 
     @cached_property
     def _fit_quickly(self) -> dict[Substituted, bool]:
-        return self._tried({name: some[: self.each] for name, some in self._inputs.items()})
+        quick = {name: [one for one in some if one.quick] for name, some in self._inputs.items()}
+        return self._tried({name: some[: self.each] for name, some in quick.items()})
 
     @cached_property
     def _fit_thoroughly(self) -> dict[Substituted, bool]:
         sizes: dict[str, Sequence[Substitute | OtherSize]]
         sizes = {one.words: (one,) for one in self._sizes}
-        rest = {name: some[self.each :] for name, some in self._inputs.items()}
+        rest = {
+            name: [one for one in some if not one.quick] for name, some in self._inputs.items()
+        }
         return self._tried({**sizes, **rest}, time.monotonic() + SECONDS)
 
     def _tried(

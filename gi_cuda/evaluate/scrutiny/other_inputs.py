@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Final
 
 from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.spec import BufferRole, Target
 from gi_cuda.spec.expression import Expression
-from gi_cuda.spec.other_sizes import OtherSize, other_sizes, own_sizes, sizes_of
-
-QUICK: Final = 4
-"""So many substitutes for each input are a quick look, the first ones."""
+from gi_cuda.spec.other_sizes import OtherSize, other_sizes, own_sizes, sizes_of, stated_domain
 
 _REALS: Final = (
     Substitute.ZERO,
@@ -74,7 +72,7 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     passed = {name for one in target.launches for step in one.steps for name in target.passed(step)}
     followed = _followed(target) if planned else frozenset()
     scalars = {
-        one.name: _REAL if one.dtype.kind == "f" else _WHOLE[: 4 + (one.dtype.kind == "i")]
+        one.name: _REAL if one.dtype.kind == "f" else _WHOLE[: None if one.dtype.kind == "i" else -1]
         for one in target.scalars
         if one.name in passed and not one.redraw and one.name not in followed
     }
@@ -100,11 +98,13 @@ def derived_sizes(target: Target, names: Collection[str], source: str) -> list[O
 
     Args:
         names: of the cases of the back end.
-        source: the text of the kernels, and of the program around them if that is there.
+        source: the text of the kernels, and of the program around them if that is there; what its
+            comments say of sizes holds.
     """
     cases = [one for one in target.cases if one.name in names]
     known = {name for one in cases for name in sizes_of(one)}
-    return other_sizes(target, cases, own_sizes(source, known))
+    domain = (*target.domain, *stated_domain(source, known))
+    return other_sizes(replace(target, domain=domain), cases, own_sizes(source, known))
 
 
 def real_inputs(target: Target) -> list[str]:

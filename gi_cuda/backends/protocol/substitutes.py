@@ -30,6 +30,7 @@ class Substitute(StrEnum):
     MORE = "a quarter more"
     FIVEFOLD = "five times as much"
     THOUSANDFOLD = "a thousand times as much"
+    OPPOSITE = "its opposite"
     THOUSANDFOLD_NEGATIVE = "a thousand times its negative"
     LOWERED = "much smaller numbers, all negative,"
     THOUSANDTH = "a thousandth of it"
@@ -86,7 +87,7 @@ class Substitute(StrEnum):
             Substitute.HALF: given // 2,
             Substitute.MORE: given * 1.25,
             Substitute.FIVEFOLD: given * 5,
-            Substitute.NEGATIVE: -given,
+            Substitute.OPPOSITE: -given,
         }
         return value.dtype.type(made[self])
 

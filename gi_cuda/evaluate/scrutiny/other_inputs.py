@@ -36,13 +36,13 @@ _INTEGERS: Final = (
 """What may be in the place of a buffer. Where one makes an index of it that is too large, the
 reference ends, and no further one is tried."""
 
-_REAL: Final = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD, Substitute.NEGATIVE)
+_REAL: Final = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD, Substitute.OPPOSITE)
 _WHOLE: Final = (
     Substitute.HALF,
     Substitute.ONE,
     Substitute.TWO,
     Substitute.ZERO,
-    Substitute.NEGATIVE,
+    Substitute.OPPOSITE,
 )
 """What may be in the place of a scalar. Integers decide how much there is to do, so half of one is
 tried first, and 0 late, with which a kernel may divide."""

@@ -73,6 +73,11 @@ class Certification:
         looks = [self._all_by_workers, self._all_by_seeds, self._all_races]
         return [found for some in at_once([partial(look, one) for look in looks]) for found in some]
 
+    @property
+    def notes(self) -> list[str]:
+        """What findings are a matter of, for people: known once some were asked for."""
+        return [self.dependence.note] if self.dependence.note else []
+
     def certified(self, one: Candidate, validation: Validation) -> Validation:
         """A validation, which fails where there is an objection to the candidate, and says which
         cases it was watched for races on."""

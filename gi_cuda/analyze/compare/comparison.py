@@ -51,11 +51,13 @@ class Comparison:
         noise: a copy of the reference beside the reference, on all cases.
         floor: the noise floor, as a fraction: what lies within counts as the same.
         results: in the order in which the contestants were given.
+        notes: what their answers were held against besides the cases.
     """
 
     noise: SpeedUp
     floor: float
     results: tuple[Compared, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def searches(self) -> Searches | None:
@@ -96,7 +98,7 @@ def compare(
         tell=tell,
     )
     candidates = [one.candidate for one in contestants]
-    original, *readings = replicates.read([replicates.reference(), *candidates])
+    original, *replicated = replicates.read([replicates.reference(), *candidates])
     if not original.right:
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
     noise = speed_up(original.builds)
@@ -105,10 +107,10 @@ def compare(
     taken = resources(tools, candidates)
     findings = [
         tuple(tools.certification.findings(one)) if reading.right else ()
-        for one, reading in zip(candidates, readings, strict=True)
+        for one, reading in zip(candidates, replicated, strict=True)
     ]
     readings = [
-        _judged(reading, found) for reading, found in zip(readings, findings, strict=True)
+        _judged(reading, found) for reading, found in zip(replicated, findings, strict=True)
     ]
     return Comparison(
         noise,
@@ -127,6 +129,7 @@ def compare(
                 contestants, readings, taken, findings, strict=True
             )
         ),
+        tuple(tools.certification.notes) if any(one.right for one in replicated) else (),
     )
 
 

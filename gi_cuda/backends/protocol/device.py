@@ -194,9 +194,7 @@ class Device(Protocol):
         """Give one input, no variable of the source, other contents, until it is mended: see
         :meth:`damaged`."""
 
-    def run(
-        self, loaded: Loaded, plan: CasePlan, limit: float, *, keeping: bool = False
-    ) -> float:
+    def run(self, loaded: Loaded, plan: CasePlan, limit: float, *, keeping: bool = False) -> float:
         """Run the launches of a plan; seconds on the device's clock.
 
         Whatever earlier runs left in variables of the source is gone, unless it is kept.

@@ -124,7 +124,8 @@ def _repeated(array: NDArray[Any]) -> NDArray[Any]:
 
 def _lowered(array: NDArray[Any]) -> NDArray[Any]:
     """A thousand times the largest amount less."""
-    return array - array.dtype.type(1000) * np.max(np.abs(array), initial=1)
+    made: NDArray[Any] = array - array.dtype.type(1000) * np.max(np.abs(array), initial=1)
+    return made
 
 
 def _not_zero(array: NDArray[Any]) -> NDArray[Any]:
@@ -142,9 +143,10 @@ def _whole_range(array: NDArray[Any]) -> NDArray[Any]:
     rng, limits = np.random.default_rng(_SEED), np.iinfo(array.dtype)
     digits = rng.integers(0, array.itemsize * 8 - (limits.min < 0), array.size, endpoint=True)
     made = rng.integers(0, limits.max, array.size, array.dtype, endpoint=True)
-    made = made >> (digits.max() - digits).astype(array.dtype)
-    both = rng.random(array.size) < 0.5 if limits.min < 0 else np.False_
-    return np.where(both, ~made, made)
+    made >>= (digits.max() - digits).astype(array.dtype)
+    if limits.min < 0:
+        np.invert(made, out=made, where=rng.random(array.size) < 0.5)
+    return made
 
 
 def _with(value: float, array: NDArray[Any]) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gi_cuda.backends.protocol.programs import CasePlan, Program
 from gi_cuda.backends.protocol.requests import KeepsNothing
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.substituting import (
+from gi_cuda.backends.workers.other_cases import (
     AT_LEAST,
     LONGER,
     Answers,
@@ -17,8 +17,8 @@ from gi_cuda.backends.workers.substituting import (
     changed,
     launched,
     smallest,
-    why_wrong,
 )
+from gi_cuda.backends.workers.substituting import why_wrong
 
 
 def keeps_nothing(runner: CaseRunner, request: KeepsNothing) -> str | None:
@@ -39,9 +39,7 @@ def keeps_nothing(runner: CaseRunner, request: KeepsNothing) -> str | None:
     return _why_wrong(runner, right, found, expected.runs)
 
 
-def _runs(
-    runner: CaseRunner, request: KeepsNothing, cases: Sequence[Changed]
-) -> Expected | None:
+def _runs(runner: CaseRunner, request: KeepsNothing, cases: Sequence[Changed]) -> Expected | None:
     """The reference's answers in all launches, as often as the oracle needs, one after the other;
     None where they are not the same once more."""
     *runs, again = (

@@ -29,7 +29,8 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, Patience, nobody_knows
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, nobody_knows
+from gi_cuda.evaluate.scrutiny.originals import Patience
 from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
 from gi_cuda.genome import Space

@@ -37,13 +37,8 @@ _INTEGERS: Final = (
 reference ends, and no further one is tried."""
 
 _REAL: Final = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD, Substitute.OPPOSITE)
-_WHOLE: Final = (
-    Substitute.HALF,
-    Substitute.ONE,
-    Substitute.TWO,
-    Substitute.ZERO,
-    Substitute.OPPOSITE,
-)
+_NATURAL: Final = (Substitute.HALF, Substitute.ONE, Substitute.TWO, Substitute.ZERO)
+_WHOLE: Final = (*_NATURAL, Substitute.OPPOSITE)
 """What may be in the place of a scalar. Integers decide how much there is to do, so half of one is
 tried first, and 0 late, with which a kernel may divide."""
 
@@ -72,7 +67,7 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     passed = {name for one in target.launches for step in one.steps for name in target.passed(step)}
     followed = _followed(target) if planned else frozenset()
     scalars = {
-        one.name: _REAL if one.dtype.kind == "f" else _WHOLE[: None if one.dtype.kind == "i" else -1]
+        one.name: _REAL if one.dtype.kind == "f" else _NATURAL if one.dtype.kind == "u" else _WHOLE
         for one in target.scalars
         if one.name in passed and not one.redraw and one.name not in followed
     }

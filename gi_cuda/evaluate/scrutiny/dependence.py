@@ -196,8 +196,7 @@ class Dependence:
     def _tried(
         self, asked: Mapping[str, Sequence[Substitute | OtherSize]], until: float = math.inf
     ) -> dict[Substituted, bool]:
-        """What was tried in the place of which inputs, and whether it tells something; of a size
-        that is not planned anew, only where it does.
+        """What was tried in the place of which inputs, and whether it tells something.
 
         Args:
             until: on the monotonic clock, when nothing more is begun.
@@ -211,11 +210,10 @@ class Dependence:
         ]
         tried, unsettled = at_once(jobs)
         order = list(asked)
-        fit = {
+        return {
             pair: tried[pair] and pair[0] not in unsettled
             for pair in sorted(tried, key=lambda pair: order.index(pair[0]))
         }
-        return {pair: yes for pair, yes in fit.items() if yes or pair[0] not in self._whole}
 
     def _compared(
         self,

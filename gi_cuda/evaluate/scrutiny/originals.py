@@ -43,7 +43,7 @@ class Patience:
     in_one_turn: bool = False
 
 
-SECONDS: Final = 6.0
+SECONDS: Final = 8.0
 """Seconds after which no further thing is begun in a thorough look: once for what the reference
 answers, and for each candidate."""
 

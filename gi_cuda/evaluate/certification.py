@@ -122,7 +122,7 @@ class Certification:
         if self.blind.objection:
             return _found(objections_of(self._blind, [one], quick=True))
         unset = objections_of(self.unset_locals.objections, [one], quick=True)
-        return [*self.dependence.findings(one), *_found(unset)]
+        return [*self.dependence.findings([one])[0], *_found(unset)]
 
     def _all_by_seeds(self, one: Candidate) -> list[Objection]:
         return _found(self._other_data([one]))

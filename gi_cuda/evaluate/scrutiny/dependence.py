@@ -105,13 +105,14 @@ class Dependence:
             for all_told in self._found(some, thorough)
         ]
 
-    def findings(self, one: Candidate) -> list[Objection]:
-        """All that stands against a candidate."""
-        return [
-            self._objection(told, thorough)
+    def findings(self, some: Sequence[Candidate]) -> list[list[Objection]]:
+        """All that stands against each of several."""
+        looks = [
+            [[self._objection(told, thorough) for told in all_told] for all_told in found]
             for thorough in (False, True)
-            for told in self._found([one], thorough)[0]
+            for found in [self._found(some, thorough)]
         ]
+        return [[*quick, *thorough] for quick, thorough in zip(*looks, strict=True)]
 
     @property
     def note(self) -> str:

@@ -9,7 +9,14 @@ from typing import Final
 from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.spec import BufferRole, Target
 from gi_cuda.spec.expression import Expression
-from gi_cuda.spec.other_sizes import OtherSize, other_sizes, own_sizes, sizes_of, stated_domain
+from gi_cuda.spec.other_sizes import (
+    OtherSize,
+    other_sizes,
+    outside_domain,
+    own_sizes,
+    sizes_of,
+    stated_domain,
+)
 
 _REALS: Final = (
     Substitute.ZERO,
@@ -94,12 +101,19 @@ def derived_sizes(target: Target, names: Collection[str], source: str) -> list[O
     Args:
         names: of the cases of the back end.
         source: the text of the kernels, and of the program around them if that is there; what its
-            comments say of sizes holds.
+            comments say of sizes holds, if it does for the cases.
     """
     cases = [one for one in target.cases if one.name in names]
     known = {name for one in cases for name in sizes_of(one)}
-    domain = (*target.domain, *stated_domain(source, known))
-    return other_sizes(replace(target, domain=domain), cases, own_sizes(source, known))
+    stated = [replace(target, domain=(one,)) for one in stated_domain(source, known)]
+    held = [
+        condition
+        for one in stated
+        for condition in one.domain
+        if not any(outside_domain(one, sizes_of(case)) for case in target.cases)
+    ]
+    told = replace(target, domain=(*target.domain, *held))
+    return other_sizes(told, cases, own_sizes(source, known))
 
 
 def real_inputs(target: Target) -> list[str]:

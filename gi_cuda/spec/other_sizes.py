@@ -25,8 +25,8 @@ LARGER: Final = 4
 sizes."""
 
 _NEAR: Final = 1025
-"""Sizes among which one is looked for that is inside the domain: as many as a block has threads, and
-one more."""
+"""Sizes among which one inside the domain is looked for: as many as a block has threads, and one
+more."""
 
 _SEEN: Final = 2050
 """Sizes up to which it is looked at after how many elements there is one more block."""

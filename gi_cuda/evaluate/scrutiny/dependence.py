@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.programs import Program
@@ -39,6 +39,9 @@ from gi_cuda.evaluate.scrutiny.other_inputs import derived_sizes, inputs
 from gi_cuda.spec import Configuration
 from gi_cuda.spec.other_sizes import OtherSize
 from gi_cuda.subject import Subject
+
+QUICK_SIZES: Final = 3
+"""Cases of other sizes in a quick look."""
 
 
 def all_unsettled(some: Sequence[Substituted]) -> frozenset[str]:
@@ -117,9 +120,9 @@ class Dependence:
     @property
     def note(self) -> str:
         """The other sizes that a thorough look tries, and those that it leaves out; "" for none."""
-        if not self._sizes:
+        if not self._sizes or self.subject.standard not in self._originals:
             return ""
-        fit = self._fit_thoroughly
+        fit = {**self._fit_quickly, **self._fit_thoroughly}
         known = [(one.words, fit.get((one.words, one))) for one in self._sizes]
         tried = [words for words, yes in known if yes]
         failed = [words for words, yes in known if yes is False]
@@ -185,12 +188,12 @@ class Dependence:
     @cached_property
     def _fit_quickly(self) -> dict[Substituted, bool]:
         quick = {name: [one for one in some if one.quick] for name, some in self._inputs.items()}
-        return self._tried({name: some[: self.each] for name, some in quick.items()})
+        asked = {name: some[: self.each] for name, some in quick.items()}
+        return self._tried({**asked, **{one.words: [one] for one in self._quick_sizes}})
 
     @cached_property
     def _fit_thoroughly(self) -> dict[Substituted, bool]:
-        sizes: dict[str, Sequence[Substitute | OtherSize]]
-        sizes = {one.words: (one,) for one in self._sizes}
+        sizes = {one.words: [one] for one in self._sizes if one not in self._quick_sizes}
         rest = {name: [one for one in some if not one.quick] for name, some in self._inputs.items()}
         return self._tried({**sizes, **rest}, time.monotonic() + SECONDS)
 
@@ -268,6 +271,11 @@ class Dependence:
     def _sizes(self) -> list[OtherSize]:
         """Cases of other sizes."""
         return derived_sizes(self.subject.target, self._known_cases, self.subject.reference)
+
+    @property
+    def _quick_sizes(self) -> list[OtherSize]:
+        """A few of them, small and large ones."""
+        return self._sizes[1 :: max(1, len(self._sizes) // QUICK_SIZES)][:QUICK_SIZES]
 
     @cached_property
     def _known_cases(self) -> list[str]:

@@ -63,7 +63,7 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     read_through = {one.buffer for one in target.textures}
     buffers = {
         one.name: _contents(one.dtype.str[1:], one.role is BufferRole.INOUT)
-        if one.type.small is None and one.item is None
+        if one.type.small is None and (one.item is None or one.dtype.kind == "f")
         else (Substitute.ZERO,)
         for one in target.buffers
         if one.role.given

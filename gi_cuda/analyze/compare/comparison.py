@@ -109,9 +109,7 @@ def compare(
         tuple(tools.certification.findings(one)) if reading.right else ()
         for one, reading in zip(candidates, replicated, strict=True)
     ]
-    readings = [
-        _judged(reading, found) for reading, found in zip(replicated, findings, strict=True)
-    ]
+    readings = [judged(reading, found) for reading, found in zip(replicated, findings, strict=True)]
     return Comparison(
         noise,
         floor,
@@ -133,7 +131,7 @@ def compare(
     )
 
 
-def _judged(reading: Reading, findings: Sequence[Objection]) -> Reading:
+def judged(reading: Reading, findings: Sequence[Objection]) -> Reading:
     """A reading; a failure where there is an objection that fails."""
     said = next((found.said for found in findings if found.fails), "")
     return Reading(failure=said) if said else reading

@@ -67,8 +67,15 @@ class Substitute(StrEnum):
     @property
     def special(self) -> bool:
         """Whether there are values in it with which programs may differ that are right with all
-        others: the larger of a number and NaN is either of them."""
-        return self in (Substitute.UNDEFINED, Substitute.INFINITE)
+        others: the larger of a number and NaN is either of them, and an integer may be an index of
+        what the reference happens not to read."""
+        return self in (
+            Substitute.UNDEFINED,
+            Substitute.INFINITE,
+            Substitute.NEGATIVE_ZERO,
+            Substitute.SUBNORMAL,
+            Substitute.WHOLE_RANGE,
+        )
 
     def contents(self, array: NDArray[Any]) -> NDArray[Any]:
         """What stands in the place of a buffer's contents, of real numbers or of integers; the same

@@ -44,8 +44,8 @@ class Patience:
 
 
 SECONDS: Final = 8.0
-"""Seconds after which no further thing is begun in a thorough look: once for what the reference
-answers, and for each candidate."""
+"""Seconds after which nothing more is begun in a thorough look, once for what the reference
+answers; for each candidate, twice as many."""
 
 NOT_ASKED: Final = object()
 """In the place of an answer, where there was no time to ask."""
@@ -136,7 +136,7 @@ class Original:
             return []
         pairs = [one for one, fit in self.fit(thorough).items() if fit and part in (Only.ALL, one)]
         asked = agreeing(program, self.program, pairs, self.patience)
-        until = time.monotonic() + SECONDS if thorough else math.inf
+        until = time.monotonic() + 2 * SECONDS if thorough else math.inf
         given = self.pool, asked, self.patience.in_one_turn, self.patience.goes_on
         answers = answers_of(*given, until=until)
         return [

@@ -299,3 +299,19 @@ def test_sizes_for_which_a_kernel_is_not_made_tell_nothing(tmp_path: Path) -> No
     assert found["few"] == {"other-size incorrect"}
     assert "n = 49" not in note
     assert "left out, with which the reference fails: n = 4; n = 52" in note
+
+
+MARK = """
+__global__ void mark(const float *in, float *out, int n) {
+    int i = blockIdx.x * 16 + threadIdx.x;
+    if (i < n)
+        out[i] = i == 0 ? in[n - 1] : i;
+}
+"""
+
+
+def test_answers_of_which_hardly_any_change_verify_nothing(tmp_path: Path) -> None:
+    """Whatever the input is, all but one of them are the same."""
+    target = OF_COVER.replace("n / 16", "(n + 15) / 16").replace("cover", "mark")
+    found, _ = codes(tmp_path, MARK, target, DATA_OF_COVER, {"as it is": ()})
+    assert found["as it is"] == {"few-distinct-outputs unverified"}

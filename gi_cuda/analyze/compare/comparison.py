@@ -9,8 +9,8 @@ from gi_cuda.analyze.compare.contestants import Contestant
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.searches import Searches, compare_searches
 from gi_cuda.evaluate.baseline import Baseline, in_silence
-from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.replicates import THOROUGH, Replicates, in_fresh_processes
+from gi_cuda.evaluate.scrutiny.objections import Objection
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
 from gi_cuda.results.verdict import Verdict, noise_floor_beside, verdict_on_builds
 from gi_cuda.runs.tools import Tools
@@ -26,6 +26,7 @@ class Compared:
         verdict: its speed on all cases; None where it failed.
         train, held_out: its speed-up over the reference; None where it failed.
         resources: what its compiled kernels take, where the back end knows.
+        findings: all objections to it; those that do not fail it leave it unverified.
     """
 
     contestant: Contestant
@@ -34,6 +35,7 @@ class Compared:
     train: SpeedUp | None
     held_out: SpeedUp | None
     resources: Mapping[str, int]
+    findings: tuple[Objection, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -49,11 +51,13 @@ class Comparison:
         noise: a copy of the reference beside the reference, on all cases.
         floor: the noise floor, as a fraction: what lies within counts as the same.
         results: in the order in which the contestants were given.
+        notes: what their answers were held against besides the cases.
     """
 
     noise: SpeedUp
     floor: float
     results: tuple[Compared, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def searches(self) -> Searches | None:
@@ -94,17 +98,18 @@ def compare(
         tell=tell,
     )
     candidates = [one.candidate for one in contestants]
-    original, *readings = replicates.read([replicates.reference(), *candidates])
+    original, *replicated = replicates.read([replicates.reference(), *candidates])
     if not original.right:
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
     noise = speed_up(original.builds)
     floor = noise_floor_beside(baseline.floor, noise)
-    tell("watching for races, and reading what kernels take")
+    tell("asking for other inputs, watching for races, and reading what kernels take")
     taken = resources(tools, candidates)
-    readings = [
-        _watched(tools, candidate, reading, floor)
-        for candidate, reading in zip(candidates, readings, strict=True)
+    findings = [
+        tuple(tools.certification.findings(one)) if reading.right else ()
+        for one, reading in zip(candidates, replicated, strict=True)
     ]
+    readings = [judged(reading, found) for reading, found in zip(replicated, findings, strict=True)]
     return Comparison(
         noise,
         floor,
@@ -116,19 +121,20 @@ def compare(
                 _on(reading, tools.train()),
                 _on(reading, tools.held_out()),
                 takes,
+                found,
             )
-            for one, reading, takes in zip(contestants, readings, taken, strict=True)
+            for one, reading, takes, found in zip(
+                contestants, readings, taken, findings, strict=True
+            )
         ),
+        tuple(tools.certification.notes) if any(one.right for one in replicated) else (),
     )
 
 
-def _watched(tools: Tools, one: Candidate, reading: Reading, floor: float) -> Reading:
-    """A reading; of one that looks faster and leaves out an input, or lets threads race, a
-    failure."""
-    if not reading.right or verdict_on_builds(reading.builds, floor) is not Verdict.FASTER:
-        return reading
-    objection = tools.certification.objection(one)
-    return Reading(failure=objection) if objection else reading
+def judged(reading: Reading, findings: Sequence[Objection]) -> Reading:
+    """A reading; a failure where there is an objection that fails."""
+    said = next((found.said for found in findings if found.fails), "")
+    return Reading(failure=said) if said else reading
 
 
 def _on(reading: Reading, cases: Collection[str]) -> SpeedUp | None:

@@ -25,6 +25,7 @@ from gi_cuda.backends.protocol.requests import (
     Explore,
     GetReady,
     InOneTurn,
+    KeepsNothing,
     LeaveOut,
     Measure,
     Record,
@@ -33,22 +34,20 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
     SpoilOutputs,
     TellInputs,
+    TellVarying,
     TrySchedule,
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named
 from gi_cuda.backends.workers.answers import compare_answers
-from gi_cuda.backends.workers.case_runner import (
-    CaseRunner,
-    get_ready,
-    tell_inputs,
-)
-from gi_cuda.backends.workers.exploring import count_loops, explore
+from gi_cuda.backends.workers.case_runner import CaseRunner, get_ready
+from gi_cuda.backends.workers.exploring import count_loops, explore, tell_inputs
+from gi_cuda.backends.workers.keeping import keeps_nothing
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.backends.workers.recording import record, try_schedule
 from gi_cuda.backends.workers.rehearsing import rehearse
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
-from gi_cuda.backends.workers.substituting import agrees_with, depends_on
+from gi_cuda.backends.workers.substituting import agrees_with, depends_on, tell_varying
 from gi_cuda.errors import NoRoom, UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, Target, find_case, load_case
 from gi_cuda.spec.own_code import check_code
@@ -63,9 +62,11 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     LeaveOut: leave_out,
     DependsOn: depends_on,
     AgreesWith: agrees_with,
+    KeepsNothing: keeps_nothing,
     Explore: explore,
     SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,
+    TellVarying: tell_varying,
     CompareAnswers: compare_answers,
     GetReady: get_ready,
 }
@@ -85,7 +86,7 @@ class WorkerContext:
     """
 
     session: Session
-    cases: Mapping[str, CaseData]
+    cases: dict[str, CaseData]
     device: DeviceMaker
 
     @classmethod

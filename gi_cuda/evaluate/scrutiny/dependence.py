@@ -9,91 +9,39 @@ be those of the reference. Nothing of which that is not so is certified.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, InOneTurn
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection
-from gi_cuda.spec import BufferRole, Configuration, Target
+from gi_cuda.evaluate.scrutiny.originals import (
+    NOT_ASKED,
+    SECONDS,
+    Only,
+    Original,
+    Part,
+    Patience,
+    Told,
+    agreeing,
+    answers_of,
+)
+from gi_cuda.evaluate.scrutiny.other_inputs import derived_sizes, inputs
+from gi_cuda.spec import Configuration
+from gi_cuda.spec.other_sizes import OtherSize
 from gi_cuda.subject import Subject
 
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long launches are waited for that do not end.
-
-    Attributes:
-        limit: seconds after which one with something else counts as hung.
-        goes_on: whether a candidate is still asked about other inputs then.
-        in_one_turn: whether all is asked at once: beside a search each turn at the device has to be
-            waited for. What does not end is then asked one after the other, as else.
-    """
-
-    limit: float = 10.0
-    goes_on: bool = True
-    in_one_turn: bool = False
-
-
-def inputs(target: Target) -> dict[str, tuple[Substitute, ...]]:
-    """What may be something else, and what that may be, in the order in which to try.
-
-    These are buffers in plain memory that the case gives and that hold no addresses, and scalars
-    that are passed to a kernel. Integers decide how much there is to do, so half of one is tried
-    first, and 0 last, with which a kernel may divide.
-    """
-    read_through = {one.buffer for one in target.textures}
-    buffers = {
-        one.name: (Substitute.ZERO, *_CONTENTS.get(one.dtype.str[1:], ()))
-        for one in target.buffers
-        if one.role.given
-        and one.symbol is None
-        and not one.addresses
-        and one.name not in read_through
-    }
-    passed = {name for one in target.launches for step in one.steps for name in target.passed(step)}
-    scalars = {
-        one.name: _REAL if one.dtype.kind == "f" else _WHOLE
-        for one in target.scalars
-        if one.name in passed and not one.redraw
-    }
-    return {**buffers, **scalars}
-
-
-_OF_REAL = (Substitute.NEGATIVE, Substitute.FIVEFOLD, Substitute.THOUSANDFOLD)
-_CONTENTS = {
-    **dict.fromkeys(("f2", "f4", "f8"), _OF_REAL),
-    **dict.fromkeys(("i8", "u8"), (Substitute.UPPER,)),
-}
-"""What else may be in the place of a buffer, by numpy's name of its type."""
-
-_REAL = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD)
-_WHOLE = (Substitute.HALF, Substitute.ONE, Substitute.TWO, Substitute.ZERO)
-
-
-def real_inputs(target: Target) -> list[str]:
-    """Those that are buffers of real numbers, which are only read."""
-    found = inputs(target)
-    return [
-        one.name
-        for one in target.buffers
-        if one.name in found and one.role is BufferRole.INPUT and one.dtype.kind == "f"
-    ]
-
-
-_Told: TypeAlias = tuple[str, Substituted | None]
-"""What is wrong, in words, and what shows it."""
-
-_NOTHING: Final[_Told] = ("", None)
+QUICK_SIZES: Final = 3
+"""Cases of other sizes in a quick look."""
 
 
 def all_unsettled(some: Sequence[Substituted]) -> frozenset[str]:
@@ -121,7 +69,8 @@ class Dependence:
         cases: names of the cases.
         elsewhere: asks with which inputs of some substitutions it is a matter of the order of
             threads what the reference answers, where that can be found out.
-        each: so many things are tried in the place of each input, the first ones; None: all.
+        each: so many things are tried in the place of each input in a quick look; None: all that
+            are quick.
         patience: with launches that do not end.
     """
 
@@ -132,44 +81,81 @@ class Dependence:
     cases: tuple[str, ...]
     elsewhere: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
     each: int | None = None
-    patience: Patience = Patience()
-    _originals: dict[Configuration, _Original] = field(
+    patience: Patience = field(default_factory=Patience)
+    _originals: dict[Configuration, Original] = field(
         default_factory=dict, repr=False, compare=False
     )
-    _looks: dict[Substituted, Look] = field(default_factory=dict, repr=False, compare=False)
+    _looks: dict[tuple[bool, Part], Look] = field(default_factory=dict, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
-        """What stands against a candidate, in words; "" where nothing does."""
+        """What a quick look has against a candidate, in words; "" where nothing is."""
         (found,) = self.objections([one])
         return found.said if found else ""
 
-    def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """What stands against each of several, which are compiled in one batch; None where nothing
-        does."""
+    def objections(
+        self, some: Sequence[Candidate], thorough: bool = False
+    ) -> list[Objection | None]:
+        """What fails each of several, which are compiled in one batch; None where nothing does.
+
+        Args:
+            thorough: whether it is looked at what a quick look leaves out, instead of the rest.
+        """
         return [
-            Objection(said, self._looks.setdefault(told, partial(self._said, told)), quick=True)
-            if told
-            else None
-            for said, told in self._found(some, None)
+            next(
+                (found for told in all_told if (found := self._objection(told, thorough)).fails),
+                None,
+            )
+            for all_told in self._found(some, thorough)
         ]
 
-    def _said(self, only: Substituted, some: Sequence[Candidate]) -> list[str]:
-        """What is wrong with each of several with that in the place of that input."""
-        return [said for said, _ in self._found(some, only)]
+    def findings(self, some: Sequence[Candidate]) -> list[list[Objection]]:
+        """All that stands against each of several."""
+        looks = [
+            [[self._objection(told, thorough) for told in all_told] for all_told in found]
+            for thorough in (False, True)
+            for found in [self._found(some, thorough)]
+        ]
+        return [[*quick, *thorough] for quick, thorough in zip(*looks, strict=True)]
 
-    def _found(self, some: Sequence[Candidate], only: Substituted | None) -> list[_Told]:
-        if not self._inputs:
-            return [_NOTHING] * len(some)
+    @property
+    def note(self) -> str:
+        """The other sizes that a thorough look tries, and those that it leaves out; "" for none."""
+        if not self._sizes or self.subject.standard not in self._originals:
+            return ""
+        fit = {**self._fit_quickly, **self._fit_thoroughly}
+        known = [(one.words, fit.get((one.words, one))) for one in self._sizes]
+        tried = [words for words, yes in known if yes]
+        failed = [words for words, yes in known if yes is False]
+        late = len(known) - len(tried) - len(failed)
+        said = f"other sizes that were tried: {'; '.join(tried) or 'none'}."
+        if failed:
+            said += f" {len(failed)} left out, with which the reference fails: {'; '.join(failed)}."
+        return said + (f" {late} left out for want of time." if late else "")
+
+    def _objection(self, told: Told, thorough: bool) -> Objection:
+        part = Only.STATE if told.shown is None else told.shown
+        look = self._looks.setdefault((thorough, part), partial(self._said, thorough, part))
+        return Objection(told.said, look, quick=True, code=told.code, ruling=told.ruling)
+
+    def _said(self, thorough: bool, part: Part, some: Sequence[Candidate]) -> list[str]:
+        """What is wrong with each of several with that in the place of that input."""
+        return [told[0].said if told else "" for told in self._found(some, thorough, part)]
+
+    def _found(
+        self, some: Sequence[Candidate], thorough: bool, part: Part = Only.ALL
+    ) -> list[list[Told]]:
+        if not self._inputs and not thorough:
+            return [[] for _ in some]
         built = build_candidates(self.compiler, some, self.folder / "variant")
         self._prepare([self.subject.standard, *map(self._own, some)])
         return [
-            _NOTHING
+            []
             if isinstance(made, BuildFailure)
-            else self._held_against(one).told(one.program(made, self.cases), only)
+            else self._held_against(one).told(one.program(made, self.cases), thorough, part)
             for one, made in zip(some, built, strict=True)
         ]
 
-    def _held_against(self, one: Candidate) -> _Original:
+    def _held_against(self, one: Candidate) -> Original:
         """What a candidate is held against."""
         own, whole = self._originals[self._own(one)], self._originals[self.subject.standard]
         return whole if own.decisive.keys() < whole.decisive.keys() else own
@@ -186,30 +172,59 @@ class Dependence:
         made = at_once([partial(self._of, *one) for one in zip(new, places, strict=True)])
         self._originals.update(zip(new, made, strict=True))
 
-    def _of(self, configuration: Configuration, folder: Path) -> _Original:
+    def _of(self, configuration: Configuration, folder: Path) -> Original:
         """The source in a configuration."""
         one = as_candidate(self.subject, self.subject.reference, configuration)
         built = self._built(one, folder)
-        return _Original(self.pool, built, lambda: self._tried, self.patience)
+        return Original(self.pool, built, self._fit, self.patience)
 
-    @cached_property
-    def _tried(self) -> dict[Substituted, bool]:
+    def _fit(self, thorough: bool) -> Mapping[Substituted, bool]:
         """What may be in the place of which inputs, and whether the reference's answers are fit to
         compare with then: acceptable where it rounds otherwise, and at another pace, and in another
         order of threads where one can be chosen. With another size, threads may write where others
         read."""
+        return self._fit_thoroughly if thorough else self._fit_quickly
+
+    @cached_property
+    def _fit_quickly(self) -> dict[Substituted, bool]:
+        quick = {name: [one for one in some if one.quick] for name, some in self._inputs.items()}
+        asked = {name: some[: self.each] for name, some in quick.items()}
+        return self._tried({**asked, **{one.words: [one] for one in self._quick_sizes}})
+
+    @cached_property
+    def _fit_thoroughly(self) -> dict[Substituted, bool]:
+        sizes = {one.words: [one] for one in self._sizes if one not in self._quick_sizes}
+        rest = {name: [one for one in some if not one.quick] for name, some in self._inputs.items()}
+        return self._tried({**sizes, **rest}, time.monotonic() + SECONDS)
+
+    def _tried(
+        self, asked: Mapping[str, Sequence[Substitute | OtherSize]], until: float = math.inf
+    ) -> dict[Substituted, bool]:
+        """What was tried in the place of which inputs, and whether it tells something.
+
+        Args:
+            until: on the monotonic clock, when nothing more is begun.
+        """
         program = self._originals[self.subject.standard].program
         if program is None:
             return {}
-        jobs: list[Callable[[], Any]] = [partial(self._compared, program), self._unsettled]
+        jobs: list[Callable[[], Any]] = [
+            partial(self._compared, program, asked, until),
+            partial(self._unsettled, asked),
+        ]
         tried, unsettled = at_once(jobs)
-        order = list(self._inputs)
+        order = list(asked)
         return {
             pair: tried[pair] and pair[0] not in unsettled
             for pair in sorted(tried, key=lambda pair: order.index(pair[0]))
         }
 
-    def _compared(self, program: Program) -> dict[Substituted, bool]:
+    def _compared(
+        self,
+        program: Program,
+        asked: Mapping[str, Sequence[Substitute | OtherSize]],
+        until: float,
+    ) -> dict[Substituted, bool]:
         """What may be in the place of which inputs, and whether the reference answers the same
         where it rounds otherwise, at another pace where that can be had. Of an input no more is
         tried once a launch does not end by itself."""
@@ -218,137 +233,57 @@ class Dependence:
         if other := self.compiler.differently(one.options):
             otherwise = self._built(replace(one, compiler=other), self.folder / "otherwise")
         found: dict[Substituted, bool] = {}
-        left = dict(self._inputs)
+        left = dict(asked)
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
-            asked = _agreeing(otherwise or program, program, pairs, self.patience)
-            answers = _answers(self.pool, asked, self.patience.in_one_turn)
+            requests = agreeing(otherwise or program, program, pairs, self.patience)
+            answers = answers_of(self.pool, requests, self.patience.in_one_turn, until=until)
             for pair, answer in zip(pairs, answers, strict=True):
-                if isinstance(answer, Lost):
+                lost = isinstance(answer, Lost)
+                if lost:
                     del left[pair[0]]
-                else:
+                if answer is not NOT_ASKED and (not lost or isinstance(pair[1], OtherSize)):
                     found[pair] = answer == ""
         return found
 
-    def _unsettled(self) -> frozenset[str]:
+    def _unsettled(self, asked: Mapping[str, Sequence[Substitute | OtherSize]]) -> frozenset[str]:
         """The sizes of which some make the reference's answers a matter of the order of threads."""
-        sizes = {one.name for one in self.subject.target.scalars if one.dtype.kind != "f"}
-        found = self._inputs.items()
         return self.elsewhere(
-            [(name, one) for name, some in found if name in sizes for one in some]
+            [
+                (name, one)
+                for name, some in asked.items()
+                for one in some
+                if name in self._whole or isinstance(one, OtherSize)
+            ]
         )
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        """The scalars that are integers."""
+        return frozenset(one.name for one in self.subject.target.scalars if one.dtype.kind != "f")
 
     @cached_property
     def _inputs(self) -> Mapping[str, tuple[Substitute, ...]]:
         """What may be something else, and what is tried in its place."""
-        found = inputs(self.subject.target)
-        return {name: some[: self.each] for name, some in found.items()}
+        return inputs(self.subject.target, planned=bool(self._sizes))
+
+    @cached_property
+    def _sizes(self) -> list[OtherSize]:
+        """Cases of other sizes."""
+        return derived_sizes(self.subject.target, self._known_cases, self.subject.reference)
+
+    @property
+    def _quick_sizes(self) -> list[OtherSize]:
+        """A few of them, small and large ones."""
+        return self._sizes[1 :: max(1, len(self._sizes) // QUICK_SIZES)][:QUICK_SIZES]
+
+    @cached_property
+    def _known_cases(self) -> list[str]:
+        """The names of the back end's cases."""
+        cases = self.subject.target.cases
+        return [one.name for one in cases if self.subject.backend in one.backends]
 
     def _built(self, one: Candidate, folder: Path) -> Program | None:
         """What to run; None: it does not compile."""
         (built,) = build_candidates(self.compiler, [one], folder)
         return None if isinstance(built, BuildFailure) else one.program(built, self.cases)
-
-
-@dataclass(frozen=True)
-class _Original:
-    """The source without edits in some configuration.
-
-    Attributes:
-        pool: as :class:`Dependence` has it.
-        program: what it is compiled to; None: it does not compile.
-        tried: gives what may be in the place of which inputs, and whether that tells something.
-        patience: as :class:`Dependence` has it.
-    """
-
-    pool: Pool[int]
-    program: Program | None
-    tried: Callable[[], Mapping[Substituted, bool]]
-    patience: Patience
-
-    def told(self, program: Program, only: Substituted | None = None) -> _Told:
-        """What is wrong with a program's answers where something is in the place of an input.
-
-        Args:
-            only: that in the place of that input; None: all that is tried.
-        """
-        said = self._left_out(program, only)
-        return said if said is not _NOTHING else self._wrong(program, only)
-
-    def _left_out(self, program: Program, only: Substituted | None) -> _Told:
-        """Which input a program's answers do not change with where the original's do."""
-        pairs = [one for one in self.decisive.items() if only in (None, one)]
-        asked = _depending(program, pairs, self.patience)
-        answers = _answers(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
-        for pair, answer in zip(pairs, answers, strict=True):
-            if answer is False:
-                return (
-                    f"its answers are the same with {pair[1]} in place of the input {pair[0]}, and"
-                    " the reference's are not: no case tells that it is left out"
-                ), pair
-        return _NOTHING
-
-    def _wrong(self, program: Program, only: Substituted | None) -> _Told:
-        """What is wrong with a program's answers; nothing is known where a launch does not end."""
-        if self.program is None:
-            return _NOTHING
-        pairs = [one for one, fit in self.tried().items() if fit and only in (None, one)]
-        asked = _agreeing(program, self.program, pairs, self.patience)
-        answers = _answers(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
-        for pair, wrong in zip(pairs, answers, strict=True):
-            if isinstance(wrong, str) and wrong:
-                return f"with {pair[1]} in place of the input {pair[0]} it is wrong: {wrong}", pair
-        return _NOTHING
-
-    @cached_property
-    def decisive(self) -> dict[str, Substitute]:
-        """The inputs on which its answers depend, and what shows that first."""
-        if self.program is None:
-            return {}
-        found: dict[str, Substitute] = {}
-        left = list(self.tried())
-        while pairs := dict(reversed(left)).items():
-            # One of each input at a time: of most the first one shows it.
-            asked = _depending(self.program, pairs, self.patience)
-            answers = _answers(self.pool, asked, self.patience.in_one_turn)
-            found |= {name: v for (name, v), yes in zip(pairs, answers, strict=True) if yes is True}
-            left = [pair for pair in left if pair not in pairs and pair[0] not in found]
-        return found
-
-
-def _depending(
-    program: Program, pairs: Collection[Substituted], patience: Patience
-) -> list[DependsOn | AgreesWith]:
-    return [DependsOn(program, *pair, patience.limit) for pair in pairs]
-
-
-def _agreeing(
-    program: Program, reference: Program, pairs: Collection[Substituted], patience: Patience
-) -> list[DependsOn | AgreesWith]:
-    return [AgreesWith(program, reference, *pair, patience.limit) for pair in pairs]
-
-
-def _answers(
-    pool: Pool[int],
-    requests: Sequence[DependsOn | AgreesWith],
-    in_one_turn: bool,
-    goes_on: bool = True,
-) -> list[bool | str | Lost | None]:
-    """What workers that are there answer, in order: as :class:`DependsOn` and :class:`AgreesWith`
-    say, or that a launch does not end.
-
-    Args:
-        in_one_turn: whether one worker is to answer all of them at once.
-        goes_on: whether others are asked then; if not, theirs are None.
-    """
-    if in_one_turn:
-        ((_, told),) = pool.map([(0, InOneTurn(tuple(requests)))])
-        if isinstance(told, list):
-            return told
-    answers: dict[int, Any] = {}
-    with closing(pool.map(enumerate(requests))) as found:
-        for at, answer in found:
-            answers[at] = answer
-            if isinstance(answer, Lost) and not goes_on:
-                break
-    return [answers.get(at) for at in range(len(requests))]

@@ -9,10 +9,14 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gi_cuda.spec.numbers import SmallFloat
 from gi_cuda.spec.other_sizes import OtherSize
 
 _SEED: Final = 59
 """Of random numbers, so that each process has the same."""
+
+_LARGE: Final = 1 << 22
+"""Values that take seconds to be put in any order; more of them are reversed."""
 
 _FEW: Final = 97
 """Of so many values one is no number, or infinite."""
@@ -77,10 +81,17 @@ class Substitute(StrEnum):
             Substitute.WHOLE_RANGE,
         )
 
-    def contents(self, array: NDArray[Any]) -> NDArray[Any]:
+    def contents(self, array: NDArray[Any], small: SmallFloat | None = None) -> NDArray[Any]:
         """What stands in the place of a buffer's contents, of real numbers or of integers; the same
-        contents where it has no meaning for them."""
+        contents where it has no meaning for them.
+
+        Args:
+            array: as it lies in memory.
+            small: what its integers stand for, if that is other numbers.
+        """
         with np.errstate(over="ignore"):
+            if small is not None:
+                return small.codes(_CONTENTS[self](small.floats(array)))
             made: NDArray[Any] = _CONTENTS[self](array).astype(array.dtype, copy=False)
         return made
 
@@ -110,6 +121,9 @@ _QUICK: Final = frozenset(
         Substitute.MORE,
         Substitute.FIVEFOLD,
         Substitute.THOUSANDFOLD,
+        Substitute.THOUSANDTH,
+        Substitute.NOT_ZERO,
+        Substitute.PERMUTED,
     }
 )
 
@@ -121,6 +135,8 @@ def _permuted(array: NDArray[Any]) -> NDArray[Any]:
     """In another order; what is sorted stays so, since it may have to be."""
     if array.size < 2 or not np.any(array[1:] < array[:-1]):
         return array
+    if array.size > _LARGE:
+        return np.ascontiguousarray(array[::-1])
     made: NDArray[Any] = np.random.default_rng(_SEED).permutation(array)
     return made
 

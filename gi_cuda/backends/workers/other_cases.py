@@ -90,7 +90,8 @@ def substituted(
     """A case of a program with something else in the place of an input."""
     data = runner.cases[given.case]
     if name in data.buffers:
-        contents = {name: substitute.contents(data.buffers[name])}
+        small = next(one.type.small for one in runner.target.buffers if one.name == name)
+        contents = {name: substitute.contents(data.buffers[name], small)}
         return Changed(given, given, contents, replace(data, buffers={**data.buffers, **contents}))
     changes = {name: substitute.of}
     launches = plan(runner.target, program.configuration, data.scalars, changes)

@@ -52,7 +52,7 @@ fewer, where that takes longer than :data:`SOON`."""
 SOON: Final = 3.0
 """Seconds in which the reference has to be compiled, and to run three times."""
 
-_FIRST: Final = 1
+_FIRST: Final = 2
 """So many things are tried on a processor in the place of each input."""
 
 _PATIENCE: Final = Patience(limit=1.0, goes_on=False)

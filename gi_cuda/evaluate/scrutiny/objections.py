@@ -26,6 +26,10 @@ class Ruling(StrEnum):
     """Nothing shows that it is right."""
 
 
+NOTHING_VARIES = "nothing-varies"
+"""Code of an objection to all candidates: no input has any effect on what is judged."""
+
+
 @dataclass(frozen=True, slots=True)
 class Objection:
     """Something that stands against a candidate.
@@ -47,7 +51,7 @@ class Objection:
     @property
     def fails(self) -> bool:
         """Whether a candidate is refused for it; else it is only told."""
-        return self.ruling is not Ruling.UNVERIFIED
+        return self.ruling is not Ruling.UNVERIFIED or self.code == NOTHING_VARIES
 
 
 def objections_of(

@@ -22,7 +22,7 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.workers.pool import Lost, Pool
-from gi_cuda.evaluate.scrutiny.objections import Ruling
+from gi_cuda.evaluate.scrutiny.objections import NOTHING_VARIES, Ruling
 from gi_cuda.results.measurement import Survival
 from gi_cuda.spec.other_sizes import OtherSize
 
@@ -186,6 +186,9 @@ class Original:
         shown = ", ".join(
             f"{some} of {size} elements of {name}" for name, (some, size) in few.items()
         )
+        if not any(some for some, _ in few.values()):
+            said = "no other input changes what the reference writes: nothing tells what is right"
+            return [Told(said, None, NOTHING_VARIES, Ruling.UNVERIFIED)]
         said = f"of what the reference writes only {shown} change with any other input"
         return [Told(said, None, "few-distinct-outputs", Ruling.UNVERIFIED)]
 

@@ -20,12 +20,13 @@ from gi_cuda.spec.other_sizes import (
 
 _REALS: Final = (
     Substitute.ZERO,
+    Substitute.THOUSANDTH,
+    Substitute.NOT_ZERO,
     Substitute.NEGATIVE,
     Substitute.FIVEFOLD,
     Substitute.THOUSANDFOLD,
     Substitute.THOUSANDFOLD_NEGATIVE,
     Substitute.LOWERED,
-    Substitute.THOUSANDTH,
     Substitute.PERMUTED,
     Substitute.REPEATED,
     Substitute.NEGATIVE_ZERO,
@@ -36,6 +37,7 @@ _REALS: Final = (
 _INTEGERS: Final = (
     Substitute.ZERO,
     Substitute.PERMUTED,
+    Substitute.NOT_ZERO,
     Substitute.REPEATED,
     Substitute.INDICES,
     Substitute.WHOLE_RANGE,
@@ -62,8 +64,8 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     """
     read_through = {one.buffer for one in target.textures}
     buffers = {
-        one.name: _contents(one.dtype.str[1:], one.role is BufferRole.INOUT)
-        if one.type.small is None and (one.item is None or one.dtype.kind == "f")
+        one.name: _contents("f" if one.type.real else one.dtype.str[1:])
+        if one.item is None or one.type.real
         else (Substitute.ZERO,)
         for one in target.buffers
         if one.role.given
@@ -81,18 +83,16 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     return {**buffers, **scalars}
 
 
-def _contents(kind: str, is_output: bool) -> tuple[Substitute, ...]:
+def _contents(kind: str) -> tuple[Substitute, ...]:
     """What may be in the place of a buffer's contents.
 
     Args:
-        kind: numpy's name of its type.
-        is_output: whether it is written, too; many begin as zeros.
+        kind: numpy's name of its type, or its first letter.
     """
     if kind[0] not in "fiu":
         return (Substitute.ZERO,)
     some = _REALS if kind[0] == "f" else _INTEGERS
-    first = (Substitute.ZERO, Substitute.UPPER) if kind in ("i8", "u8") else some[:1]
-    return (*first, *((Substitute.NOT_ZERO,) if is_output else ()), *some[1:])
+    return (some[0], Substitute.UPPER, *some[1:]) if kind in ("i8", "u8") else some
 
 
 def derived_sizes(target: Target, names: Collection[str], source: str) -> list[OtherSize]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.substitutes import Substitute
+from gi_cuda.spec.numbers import SMALL_FLOATS
 
 REALS = np.random.default_rng(1).random(500).astype(np.float32)
 INTEGERS = np.random.default_rng(1).integers(-1, 2, 500).astype(np.int32)
@@ -53,6 +54,13 @@ def test_zeros_become_other_numbers() -> None:
 
 def substitute_of(zeros: np.ndarray) -> np.ndarray:
     return Substitute.NOT_ZERO.contents(zeros)
+
+
+def test_small_floats_are_taken_for_the_numbers_that_they_stand_for() -> None:
+    kind = SMALL_FLOATS["bfloat16"]
+    numbers = np.array([1.0, -2.0, 3.5, 0.25], np.float32)
+    made = Substitute.FIVEFOLD.contents(kind.codes(numbers), kind)
+    assert list(kind.floats(made)) == [5.0, -10.0, 17.5, 1.25]
 
 
 def test_what_is_sorted_stays_sorted() -> None:

@@ -125,4 +125,4 @@ def test_code_that_runs_at_loading_time_leaves_no_keys(tmp_path: Path) -> None:
 
 def test_what_is_no_object_file_is_refused() -> None:
     with pytest.raises(ValueError, match="ELF"):
-        code_keys(b"!<arch>\n")
+        Elf(b"!<arch>\n")

@@ -16,6 +16,7 @@ from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
 from gi_cuda.evaluate.scrutiny.dependence import Dependence
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
+from gi_cuda.evaluate.scrutiny.not_reached import NotReached
 from gi_cuda.evaluate.scrutiny.objections import Objection, Remembered, objections_of
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
@@ -33,6 +34,8 @@ class Certification:
         other_data: whether it is wrong on other random numbers.
         races: whether it lets threads race.
         device_code: whether it runs what no device has, or writes new variables.
+        not_reached: whether it has code that no case reaches; only a verdict of somebody else's
+            work asks.
     """
 
     blind: BlindOracle
@@ -41,6 +44,7 @@ class Certification:
     other_data: OtherData
     races: RaceWatch
     device_code: DeviceCode
+    not_reached: NotReached
 
     def prepare(self) -> None:
         """Do now, beside a search, what is done once for all candidates and needs no GPU."""

@@ -33,6 +33,7 @@ from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobo
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
 from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.examined import Examined
+from gi_cuda.evaluate.scrutiny.not_reached import NotReached
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
@@ -182,7 +183,9 @@ def open_tools(
             unset = UnsetLocals(subject, compiler, pool, place, session.cases, examined)
             blind = BlindOracle(subject.target, pool, session.cases)
             device_code = DeviceCode(examined)
-            checks = Certification(blind, inputs, unset, other, races, device_code)
+            place = folder / "build" / "branches"
+            reach = NotReached(subject, uncached, place, ((pool, session.cases),))
+            checks = Certification(blind, inputs, unset, other, races, device_code, reach)
             watcher = asking = None
             if beside is not None and cores() >= second_opinion.FEWEST:
                 place, role = folder / "build" / "second", CaseRole.TRAIN

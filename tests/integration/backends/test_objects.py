@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.host.library import find_compiler
-from gi_cuda.backends.host.objects import code_keys
 from gi_cuda.backends.host.prepare import references
 from gi_cuda.backends.protocol.variants import Binary, Phenotype
 

@@ -142,6 +142,7 @@ def open_tools(
     devices: Collection[int] = FIRST,
     siblings: Sequence[Case] = (),
     server: ForkServer | None = None,
+    isolated: bool = False,
 ) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
@@ -153,6 +154,7 @@ def open_tools(
         devices: see :func:`~gi_cuda.backends.table.open_backend`.
         siblings: cases that the pool's workers know besides those of the subject.
         server: of an earlier pool, if it has the cases already.
+        isolated: whether variants are somebody else's work (see :class:`Session`).
 
     Raises:
         UserError: the subject's back end cannot be used here.
@@ -160,7 +162,8 @@ def open_tools(
     backend = open_backend(subject.backend, devices)
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     first, *_ = backend.devices
-    session = Session(subject.target, subject.backend, names, folder / "reference", first)
+    place = folder / "reference"
+    session = Session(subject.target, subject.backend, names, place, first, isolated)
     uncached = backend.compiler(subject, jobs)
     compiler = keeping(uncached, cache)
     there = backend.processes(workers)

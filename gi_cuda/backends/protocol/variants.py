@@ -142,6 +142,18 @@ class Binary:
         return self.resources
 
 
+def folders(binaries: Iterable[Binary]) -> list[Path]:
+    """The folders with the files of some binaries, and of what these are lent."""
+    found: dict[Path, None] = {}
+    waiting = list(binaries)
+    while waiting:
+        one = waiting.pop()
+        found[one.path.parent] = None
+        waiting += one.parts.values()
+        waiting += [one.lender] if one.lender else []
+    return list(found)
+
+
 @dataclass(frozen=True, slots=True)
 class BuildFailure:
     """Why a variant did not compile: the compiler's first message about it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.scrutiny.examined import Examined
-from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling
+from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling, objections_of
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,14 @@ class DeviceCode:
 
     def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
         """The first objection to each of several candidates; None where there is none."""
-        found = zip(self.foreign(some), self.state(some), strict=True)
-        return [self._objection(foreign, state) for foreign, state in found]
+        code, ruling = "new-device-state", Ruling.UNVERIFIED
+        state = objections_of(self.state, some, quick=True, code=code, ruling=ruling)
+        return [one or other for one, other in zip(self.invalid(some), state, strict=True)]
 
-    def _objection(self, foreign: str, state: str) -> Objection | None:
-        if foreign:
-            return Objection(foreign, self.foreign, True, "not-device-code", Ruling.INVALID)
-        if state:
-            return Objection(state, self.state, True, "new-device-state", Ruling.UNVERIFIED)
-        return None
+    def invalid(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """The objection to each that uses what no device has; None to the others."""
+        code, ruling = "not-device-code", Ruling.INVALID
+        return objections_of(self.foreign, some, quick=True, code=code, ruling=ruling)
 
 
 def _foreign(names: frozenset[str]) -> str:

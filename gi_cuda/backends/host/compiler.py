@@ -31,6 +31,7 @@ from gi_cuda.backends.host.headers import own_headers
 from gi_cuda.backends.host.library import (
     INCLUDE,
     NVCC_MACROS,
+    OTHER_DEVICES,
     ZEROED_LOCALS,
     compile_options,
     poisons_locals,
@@ -174,6 +175,10 @@ class HostCompiler(SourceCompiler):
         if platform.machine() in ("x86_64", "AMD64") and not named:
             return None
         return replace(self, last=(*self.last, "-ffp-contract=off"))
+
+    def for_other_devices(self) -> tuple[HostCompiler, ...]:
+        """This one, saying that it is another compiler of CUDA, for other devices."""
+        return tuple(replace(self, options=(*self.options, *one)) for one in OTHER_DEVICES)
 
     def examined(self, variant: Variant) -> Examination:
         """Examine a variant compiled alone."""

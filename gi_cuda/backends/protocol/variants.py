@@ -251,6 +251,10 @@ class Compiler(Protocol):
         a time, is slower: answers that depend on neither are the same. None where what it makes of
         variants with these options is no other."""
 
+    def for_other_devices(self) -> Sequence[Compiler]:
+        """Compilers of the same for other devices and versions, as far as a source can ask for them
+        by macros: they tell which text these would be given. None where that is not known."""
+
     def examined(self, variant: Variant) -> Examination:
         """A closer look at a variant, which is compiled alone for it: what the compiler warns of,
         and what the code needs that no device has."""

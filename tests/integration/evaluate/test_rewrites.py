@@ -89,6 +89,23 @@ def test_a_way_that_some_macro_closes_is_not_told(tools: Tools) -> None:
     assert tools.certification.not_reached.objections([one]) == [None]
 
 
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("#if __CUDA_ARCH__ < 700", None),
+        ("#if 0", None),
+        ("#if __CUDA_ARCH__ >= 900", "only other devices are given kernel.cu:22 (return;)"),
+        ("#if __CUDACC_VER_BUILD__", "only other devices are given kernel.cu:22 (return;)"),
+    ],
+)
+def test_code_for_other_devices_leaves_a_rewrite_unverified(
+    tools: Tools, condition: str, said: str | None
+) -> None:
+    one = rewritten(tools, f"{condition}\n    return;\n#endif\n")
+    (found,) = tools.certification.not_reached.objections([one])
+    assert (found and found.said) == said
+
+
 def test_a_local_that_a_loop_carries_is_found_by_another_value_in_it(tools: Tools) -> None:
     text = "    int most;\n    for (int i = 0; i < n; i++) most = max(most, in[i]);\n"
     one = rewritten(tools, f"{text}    if (most > 1 << 30) mine = 1;\n")

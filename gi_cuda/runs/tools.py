@@ -33,6 +33,7 @@ from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobo
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
 from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.examined import Examined
+from gi_cuda.evaluate.scrutiny.for_gpus import ForGpus
 from gi_cuda.evaluate.scrutiny.not_reached import NotReached
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
@@ -185,7 +186,9 @@ def open_tools(
             examined = Examined(subject, compiler)
             unset = UnsetLocals(subject, compiler, pool, place, session.cases, examined)
             blind = BlindOracle(subject.target, pool, session.cases)
-            device_code = DeviceCode(examined)
+            device_code = DeviceCode(
+                examined, ForGpus(subject, folder / "build" / "for-gpus", jobs)
+            )
             place = folder / "build" / "branches"
             reach = NotReached(subject, uncached, place, ((pool, session.cases),))
             checks = Certification(blind, inputs, unset, other, races, device_code, reach)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +62,14 @@ def test_a_host_function_makes_a_rewrite_invalid(tools: Tools) -> None:
     ruling, code, said = ruled(tools.certification.device_code.objections([one]))
     assert (ruling, code) == (Ruling.INVALID, "not-device-code")
     assert said == "its device code uses what no device has: getenv"
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no compiler for GPUs")
+def test_a_compiler_for_gpus_has_a_say(tools: Tools) -> None:
+    one = rewritten(tools, "    if (ours(n) < 0) return;\n", "int ours(int n) { return n; }\n")
+    ruling, code, said = ruled(tools.certification.device_code.objections([one]))
+    assert (ruling, code) == (Ruling.INVALID, "not-device-code")
+    assert said.startswith("a compiler for GPUs does not take it: kernel.cu:22: calling a __host__")
 
 
 def test_a_new_variable_that_it_writes_leaves_a_rewrite_unverified(tools: Tools) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,
@@ -56,17 +57,21 @@ class AroundCompiler:
         """The compiler's."""
         return self.inner.headers()
 
-    def other_locals(self) -> Compiler | None:
-        """The compiler's: it is needed once."""
+    def other_locals(self) -> Sequence[Compiler]:
+        """The compiler's: they are needed once."""
         return self.inner.other_locals()
 
     def differently(self, options: tuple[str, ...]) -> Compiler | None:
         """The compiler's: it is needed once."""
         return self.inner.differently(options)
 
-    def reads_unset(self, variant: Variant) -> frozenset[str]:
-        """As the compiler warns."""
-        return self.inner.reads_unset(variant)
+    def for_other_devices(self) -> Sequence[Compiler]:
+        """The compiler's: they are asked for text."""
+        return self.inner.for_other_devices()
+
+    def examined(self, variant: Variant) -> Examination:
+        """As the compiler does."""
+        return self.inner.examined(variant)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """As the compiler does."""

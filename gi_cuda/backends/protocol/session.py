@@ -44,6 +44,8 @@ class Session:
         sample: of each launch only a sample of the blocks runs, with about so many threads
             together; 0: all. Answers are those of the sample, so that they tell nothing of a
             variant under another launch. For the host back end alone.
+        isolated: whether each request that runs a variant has a process of its own, which reads no
+            files but code and reaches nobody, as far as the machine allows.
     """
 
     target: Target
@@ -52,6 +54,7 @@ class Session:
     reference: Path
     device: DeviceId = DeviceId()
     sample: int = 0
+    isolated: bool = False
 
 
 _SUSPECT = re.compile(r"suspect (\d+)\n")

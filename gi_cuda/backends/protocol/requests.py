@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.spec import Given
 from gi_cuda.spec.other_sizes import OtherSize
+
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,13 +408,13 @@ class Refused:
     room: bool = False
 
 
-def programs_of(request: object) -> Iterator[Program]:
-    """The programs that a request runs."""
-    if isinstance(request, Program):
+def parts_of(request: object, kind: type[_Part]) -> Iterator[_Part]:
+    """The parts of a request that are of a kind: the programs that it runs, for instance."""
+    if isinstance(request, kind):
         yield request
     elif isinstance(request, tuple):
         for one in request:
-            yield from programs_of(one)
+            yield from parts_of(one, kind)
     elif is_dataclass(request):
-        for one in fields(request):
-            yield from programs_of(getattr(request, one.name))
+        for field_ in fields(request):
+            yield from parts_of(getattr(request, field_.name), kind)

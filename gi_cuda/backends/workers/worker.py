@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
@@ -17,6 +18,7 @@ from gi_cuda.backends.protocol.device import (
     LaunchRefused,
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
+from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import (
     AgreesWith,
     CompareAnswers,
@@ -36,7 +38,7 @@ from gi_cuda.backends.protocol.requests import (
     TellInputs,
     TellVarying,
     TrySchedule,
-    programs_of,
+    parts_of,
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named
@@ -51,6 +53,7 @@ from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
 from gi_cuda.backends.workers.substituting import agrees_with, depends_on, tell_varying
 from gi_cuda.errors import NoRoom, UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, Target, find_case, load_case
+from gi_cuda.spec.other_sizes import OtherSize
 from gi_cuda.spec.own_code import check_code
 
 _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
@@ -181,7 +184,10 @@ def serve(context: WorkerContext, connection: Connection, slot: WorkerSlot) -> N
 
 def _answer_isolated(runner: CaseRunner, words: int, request: object) -> object:
     if not isinstance(request, _OF_REFERENCE):
-        runner.isolate(programs_of(request))
+        for other in parts_of(request, OtherSize):  # while its data can still be read
+            with suppress(UserError):
+                runner.made(other.case)
+        runner.isolate(parts_of(request, Program))
     return _answer(runner, words, request)
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.spec import Given
 from gi_cuda.spec.other_sizes import OtherSize
-
-_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,15 +403,3 @@ class Refused:
     hint: str = ""
     masked: bool = False
     room: bool = False
-
-
-def parts_of(request: object, kind: type[_Part]) -> Iterator[_Part]:
-    """The parts of a request that are of a kind: the programs that it runs, for instance."""
-    if isinstance(request, kind):
-        yield request
-    elif isinstance(request, tuple):
-        for one in request:
-            yield from parts_of(one, kind)
-    elif is_dataclass(request):
-        for field_ in fields(request):
-            yield from parts_of(getattr(request, field_.name), kind)

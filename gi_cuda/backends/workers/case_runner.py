@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.agreement import same_bytes
@@ -26,6 +25,7 @@ from gi_cuda.backends.protocol.device import (
 )
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program
 from gi_cuda.backends.protocol.variants import folders
+from gi_cuda.backends.workers.outputs import bytes_of, damage_of, digest_of
 from gi_cuda.backends.workers.prepared import UNREADABLE, is_mapped, load, save
 from gi_cuda.backends.workers.room import check_room
 from gi_cuda.results.measurement import LOADS
@@ -359,14 +359,14 @@ class CaseRunner:
     def kept(self, case: str, outputs: Outputs) -> Outputs:
         """Acceptable answers as they stay valid: what is the same bit for bit is one object, of
         which a device that compares with it needs one copy. Many variants round alike."""
-        key = case, _digest(outputs)
+        key = case, digest_of(outputs)
         if key not in self._kept:
             self._kept[key] = {name: np.copy(array) for name, array in outputs.items()}
         self._kept.move_to_end(key)
         found = self._kept[key]
-        size = sum(map(_size, self._kept.values()))
+        size = sum(map(bytes_of, self._kept.values()))
         while size > _KEPT:
-            size -= _size(self._kept.popitem(last=False)[1])
+            size -= bytes_of(self._kept.popitem(last=False)[1])
         return found
 
     def opinion(self, case_plan: CasePlan, outputs: Outputs, first: int | None = None) -> Judgement:
@@ -378,7 +378,7 @@ class CaseRunner:
             first: the index of the first value, of a stretch of one output that has a wrong one.
         """
         case, draw = case_plan.case, case_plan.draw
-        key = (case, draw, first, _digest(outputs))
+        key = (case, draw, first, digest_of(outputs))
         if key not in self._opinions:
             expected = self.stored(case, draw)
             if first is None:
@@ -391,24 +391,3 @@ class CaseRunner:
             if len(self._opinions) > _OPINIONS:
                 self._opinions.popitem(last=False)
         return self._opinions[key]
-
-
-def damage_of(case_plan: CasePlan, damaged: Sequence[str]) -> Judgement | None:
-    """What counts as wrong before any answer is looked at."""
-    if not damaged:
-        return None
-    reason = f"{case_plan.case}: wrote where it must not: {', '.join(damaged)}"
-    return Judgement(float(len(damaged)), reason)
-
-
-def _size(outputs: Outputs) -> int:
-    """Bytes of outputs."""
-    return sum(array.nbytes for array in outputs.values())
-
-
-def _digest(outputs: Outputs) -> bytes:
-    digest = xxhash.xxh3_128()
-    for name, array in sorted(outputs.items()):
-        digest.update(f"{name} {array.dtype} {array.size} ".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.digest()

@@ -12,7 +12,8 @@ from gi_cuda.backends.protocol.device import POISON, Device
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs
 from gi_cuda.backends.protocol.requests import Record, Recorded, TrySchedule
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
-from gi_cuda.backends.workers.case_runner import CaseRunner, damage_of
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.outputs import damage_of
 from gi_cuda.backends.workers.written import is_undefined, only_value
 from gi_cuda.spec import Target
 from gi_cuda.spec.oracles import Judgement

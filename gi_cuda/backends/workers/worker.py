@@ -19,6 +19,7 @@ from gi_cuda.backends.protocol.device import (
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.programs import Program
+from gi_cuda.backends.protocol.request_parts import parts_of
 from gi_cuda.backends.protocol.requests import (
     AgreesWith,
     CompareAnswers,
@@ -38,7 +39,6 @@ from gi_cuda.backends.protocol.requests import (
     TellInputs,
     TellVarying,
     TrySchedule,
-    parts_of,
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gi_cuda.backends.protocol.variants import (
     Binary,
@@ -13,6 +14,9 @@ from gi_cuda.backends.protocol.variants import (
     Phenotype,
     Variant,
 )
+
+if TYPE_CHECKING:
+    from gi_cuda.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,10 @@ class AroundCompiler:
     def of_sources(self, front: str | None = None) -> Compiler:
         """The compiler's: it is asked for facts about sources."""
         return self.inner.of_sources(front)
+
+    def of_subject(self, subject: Subject) -> Compiler:
+        """The compiler's, for another source."""
+        return self.inner.of_subject(subject)
 
     def headers(self) -> str | None:
         """The compiler's."""

@@ -212,7 +212,7 @@ def _changed(
         contents = {name: request.substitute.contents(data.buffers[name])}
         return _Changed(given, given, contents, replace(data, buffers={**data.buffers, **contents}))
     changes = {name: request.substitute.of}
-    launches = plan(runner.target, program.configuration, data.scalars, changes)
+    launches = plan(program.launched(runner.target), program.configuration, data.scalars, changes)
     scalars = dict(data.scalars)
     if name in scalars:
         scalars[name] = request.substitute.of(scalars[name])

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from gi_cuda.backends import cores
-from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
-from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.subject import Subject
 
 LIMIT: Final = 10.0
@@ -77,13 +76,13 @@ class UnsetLocals:
         """The locals that a compiler warns of."""
         if one.binary is not None:
             return frozenset()
-        return (one.compiler or self.compiler).reads_unset(one.variant(0))
+        return one.compiled_by(self.compiler).reads_unset(one.variant(0))
 
     def _wrong(self, one: Candidate) -> str:
         other = self.compiler.other_locals()
         if other is None or one.binary is not None:
             return ""
-        built = build_batch(other, [one.variant(0)], self.folder)[0]
+        (built,) = build_candidates(other, [one], self.folder)
         if isinstance(built, BuildFailure):
             return ""
         program = one.program(built, self.cases)

@@ -93,7 +93,7 @@ def compare(
         repeats=THOROUGH,
         tell=tell,
     )
-    candidates = [one.candidate for one in contestants]
+    candidates = [one.candidate for one in contestants if one.refusal is None]
     original, *readings = replicates.read([replicates.reference(), *candidates])
     if not original.right:
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
@@ -105,20 +105,33 @@ def compare(
         _watched(tools, candidate, reading, floor)
         for candidate, reading in zip(candidates, readings, strict=True)
     ]
+    found = iter(zip(readings, taken, strict=True))
     return Comparison(
         noise,
         floor,
         tuple(
-            Compared(
-                one,
-                reading.failure,
-                verdict_on_builds(reading.builds, floor) if reading.right else None,
-                _on(reading, tools.train()),
-                _on(reading, tools.held_out()),
-                takes,
-            )
-            for one, reading, takes in zip(contestants, readings, taken, strict=True)
+            _refused(one, str(one.refusal))
+            if one.refusal
+            else _compared(tools, one, *next(found), floor)
+            for one in contestants
         ),
+    )
+
+
+def _refused(one: Contestant, why: str) -> Compared:
+    return Compared(one, why, None, None, None, {})
+
+
+def _compared(
+    tools: Tools, one: Contestant, reading: Reading, takes: Mapping[str, int], floor: float
+) -> Compared:
+    return Compared(
+        one,
+        reading.failure,
+        verdict_on_builds(reading.builds, floor) if reading.right else None,
+        _on(reading, tools.train()),
+        _on(reading, tools.held_out()),
+        takes,
     )
 
 

@@ -110,7 +110,7 @@ def compare(
         noise,
         floor,
         tuple(
-            _refused(one, str(one.refusal))
+            _refused(one, f"{one.refusal.status}: {one.refusal}")
             if one.refusal
             else _compared(tools, one, *next(found), floor)
             for one in contestants

@@ -72,13 +72,11 @@ class Rewrites:
             Refused: it cannot be run.
         """
         rewrite = read_rewrite(word, self.tree, self.original)
-        if not any(path in self.tree.files for path in rewrite.changes) or all(
-            text == self.tree.files.get(path) for path, text in rewrite.changes.items()
-        ):
+        if not rewrite.changes:
             raise UserError(
-                "the rewrite changes nothing in the target's source",
+                "the diff changes no source",
                 where=str(word),
-                hint=f"it must be another text than {self.subject.target.source}",
+                hint=f"it must be against {self.subject.target.source}, or files beside it",
             )
         folder = (self.folder / str(next(self._numbers))).resolve()
         source = self.tree.copied(rewrite.changes, folder)

@@ -111,6 +111,8 @@ def read_rewrite(word: Path, tree: Tree, original: Path | None = None) -> Rewrit
         return Rewrite("file", str(word), _of_file(word, text, tree))
     if not diffs:
         raise UserError("neither a CUDA source nor a unified diff", where=str(word), hint=_WANTED)
+    if len(diffs) > 1:  # of a commit, all that is no source makes no difference to a kernel
+        diffs = [one for one in diffs if {Path(one.old).suffix, Path(one.new).suffix} & _COPIED]
     return Rewrite("diff", str(word), applied(diffs, tree.files, tree.main, str(word)))
 
 

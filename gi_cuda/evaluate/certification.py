@@ -15,7 +15,7 @@ from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
 from gi_cuda.evaluate.scrutiny.dependence import Dependence
-from gi_cuda.evaluate.scrutiny.objections import Objection, Remembered, objections_of
+from gi_cuda.evaluate.scrutiny.objections import Objection, Remembered, Ruling, objections_of
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.results.evaluation import Validation
@@ -60,9 +60,18 @@ class Certification:
         (found,), _ = both(partial(self._quick.of, [one]), self.watch_reference)
         return found.said if found else ""
 
+    def thorough(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """The first objection to each of several that the quick checks let pass, but for races."""
+        return self._thorough.of(some)
+
     def objection(self, one: Candidate) -> str:
-        """The first objection to a candidate, races that were seen among them."""
-        return self.quick_objection(one) or self.races.seen(one)
+        """The first objection that fails a candidate, races that were seen among them."""
+        return next((found.said for found in self.findings(one) if found.fails), "")
+
+    def findings(self, one: Candidate) -> list[Objection]:
+        """All objections to a candidate, also those that leave it unverified and do not fail it."""
+        looks = [self._all_by_workers, self._all_by_seeds, self._all_races]
+        return [found for some in at_once([partial(look, one) for look in looks]) for found in some]
 
     def certified(self, one: Candidate, validation: Validation) -> Validation:
         """A validation, which fails where there is an objection to the candidate, and says which
@@ -70,8 +79,9 @@ class Certification:
         if not validation.correct:
             return validation
         said = self.quick_objection(one)
-        if not said and (raced := self._racing.of([one])[0]):
-            said = raced.said
+        for look in (self._thorough, self._racing):
+            if not said and (found := look.of([one])[0]):
+                said = found.said
         if said:
             return replace(validation, correct=False, message=said, overall=None, cases=None)
         return replace(validation, watched=self.races.watched(one))
@@ -80,6 +90,10 @@ class Certification:
     def _quick(self) -> Remembered:
         """The first objection to each, but for races."""
         return Remembered(self._quick_objections)
+
+    @cached_property
+    def _thorough(self) -> Remembered:
+        return Remembered(partial(self.dependence.objections, thorough=True))
 
     @cached_property
     def _racing(self) -> Remembered:
@@ -98,8 +112,31 @@ class Certification:
         unset = iter(objections_of(self.unset_locals.objections, left, quick=True))
         return [found or next(unset) for found in depends]
 
+    def _all_by_workers(self, one: Candidate) -> list[Objection]:
+        """All that the checks have against a candidate which run it in the workers they share."""
+        if self.blind.objection:
+            return _found(objections_of(self._blind, [one], quick=True))
+        unset = objections_of(self.unset_locals.objections, [one], quick=True)
+        return [*self.dependence.findings(one), *_found(unset)]
+
+    def _all_by_seeds(self, one: Candidate) -> list[Objection]:
+        return _found(self._other_data([one]))
+
+    def _all_races(self, one: Candidate) -> list[Objection]:
+        """Races that were seen; or that nobody could look for them, where that matters."""
+        (found,) = self._racing.of([one])
+        if found is None:
+            return []
+        if self.races.seen(one):
+            return [replace(found, code="race")]
+        return [replace(found, code="races-not-watched", ruling=Ruling.UNVERIFIED)]
+
     def _blind(self, some: Sequence[Candidate]) -> list[str]:
         return [self.blind.objection] * len(some)
 
     def _other_data(self, some: Sequence[Candidate]) -> list[Objection | None]:
         return objections_of(self.other_data.objections, some, quick=False)
+
+
+def _found(some: Sequence[Objection | None]) -> list[Objection]:
+    return [one for one in some if one]

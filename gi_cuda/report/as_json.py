@@ -106,6 +106,15 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """An objection to a contestant; see :class:`.Objection`."""
+
+    code: str
+    ruling: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedContestant:
     """One contestant of ``compare``; see :class:`~gi_cuda.analyze.compare.comparison.Compared`."""
 
@@ -119,6 +128,7 @@ class ComparedContestant:
     held_out: SpeedUp | None
     resources: Mapping[str, int]
     search: Search | None
+    findings: tuple[Told, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gi_cuda.analyze.compare.comparison import Compared, Comparison
 from gi_cuda.analyze.milestones import Milestone, Search
-from gi_cuda.report.as_json import ComparedContestant, ComparedContestants
+from gi_cuda.report.as_json import ComparedContestant, ComparedContestants, Told
 from gi_cuda.report.searches import searches_tables
 from gi_cuda.report.tables import folded, print_table, right, say, table, whole
 
@@ -39,6 +39,9 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
         if result.failure:
             said = f"{result.contestant.name}: {result.failure}"
             say(console, said)
+        for found in result.findings:
+            if not found.fails:
+                say(console, f"{result.contestant.name}: {found.ruling}: {found.said}")
 
 
 def results_table(comparison: Comparison) -> Table:
@@ -124,6 +127,7 @@ def record(comparison: Comparison) -> ComparedContestants:
                 one.held_out,
                 one.resources,
                 one.contestant.search,
+                tuple(Told(it.code, str(it.ruling), it.said) for it in one.findings),
             )
             for one in comparison.results
         ),

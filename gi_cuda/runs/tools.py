@@ -31,6 +31,7 @@ from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
 from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobody_knows
 from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
+from gi_cuda.evaluate.scrutiny.other_inputs import QUICK
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
@@ -187,7 +188,7 @@ def open_tools(
                 alone = replace(session, cases=subject.cases(role))
                 own = backend.compiler(subject, jobs)  # the search's is busy
                 place = folder / "build" / "asked"
-                asked = subject, own, alone, place, 1, None, opened, all_unsettled
+                asked = subject, own, alone, place, 1, QUICK, opened, all_unsettled
                 asking = Asking(*asked, in_one_turn=True)
             renderers = opened.enter_context(closing(Renderers(subject)))
             given = subject, backend, compiler, uncached, pool, folder, session, checks

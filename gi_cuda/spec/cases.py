@@ -36,6 +36,11 @@ class CaseData:
     extras: Mapping[str, Any]
 
     @property
+    def integers(self) -> dict[str, int]:
+        """The scalars that are one integer each."""
+        return {name: int(one) for name, one in self.scalars.items() if one.dtype.kind in "iu"}
+
+    @property
     def values(self) -> dict[str, Any]:
         """Everything by name, as oracles get it."""
         return {**self.buffers, **self.scalars, **self.extras}
@@ -192,8 +197,8 @@ def load_case(target: Target, case: Case) -> CaseData:
         for scalar in target.scalars
         if scalar.value is None
     }
-    integers = {name: int(value) for name, value in scalars.items() if value.dtype.kind in "iu"}
-    known = {**defaults(target), **integers}
+    given = CaseData(case.name, case.role, {}, scalars, {})
+    known = {**defaults(target), **given.integers}
     buffers = {
         buffer.name: _array(target, buffer, returned[buffer.name], known, where)
         for buffer in target.buffers
@@ -203,7 +208,7 @@ def load_case(target: Target, case: Case) -> CaseData:
         if not texture.size:
             _check_texels(texture, buffers[texture.buffer].nbytes, where)
     extras = {name: returned[name] for name in target.oracle.uses}
-    return CaseData(case.name, case.role, buffers, scalars, extras)
+    return replace(given, buffers=buffers, extras=extras)
 
 
 def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:

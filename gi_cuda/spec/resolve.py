@@ -13,6 +13,7 @@ from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.locate import Files, Key, KeyLines
 from gi_cuda.spec.names import check_names
 from gi_cuda.spec.oracles import Oracle
+from gi_cuda.spec.other_sizes import outside_domain, sizes_of
 from gi_cuda.spec.resolve_images import check_images_used, resolved_images
 from gi_cuda.spec.schema import TargetFile
 from gi_cuda.spec.table import did_you_mean
@@ -76,6 +77,7 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
         textures=images.textures,
         surfaces=images.surfaces,
     )
+    _check_domain(target, places)
     _check_cases(target, places)
     _check_use(target, places)
     return target
@@ -211,6 +213,26 @@ def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
                 "Add it to the `buffers` of one, or leave `buffers` out to judge all.",
             )
     return Oracle(tuple(checks), {b.name: b.type for b in buffers if b.type.small})
+
+
+def _check_domain(target: Target, places: KeyLines) -> None:
+    """Conditions are on integers that cases give, and each case fulfils them."""
+    given = {one.name for one in target.scalars if one.value is None and one.dtype.kind in "iu"}
+    known = given.union(*map(sizes_of, target.cases))
+    for condition in target.domain:
+        for name in sorted(condition.names - known):
+            raise places.error(
+                ("target", "domain"),
+                f"{name!r} in `{condition.text}` is no integer that a case gives",
+                did_you_mean(name, sorted(known)),
+            )
+    for index, case in enumerate(target.cases):
+        if broken := outside_domain(target, sizes_of(case)):
+            raise places.error(
+                ("case", index),
+                f"the case {case.name!r} is outside the domain: not `{broken}`",
+                "Change its `args`, or `domain` in [target].",
+            )
 
 
 def _check_cases(target: Target, places: KeyLines) -> None:

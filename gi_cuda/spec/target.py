@@ -306,6 +306,8 @@ class Description(Table):
         headers: files that the source includes and that evolve with it; or other sources, which
             are linked with it.
         kernels: the ``__global__`` functions that launches use.
+        domain: conditions on the sizes for which the kernels are made; cases that are derived from
+            the target's own fulfil them.
     """
 
     name: key.FileName
@@ -314,6 +316,7 @@ class Description(Table):
     headers: tuple[key.File, ...] = ()
     kernels: key.AtLeastOne[key.Text]
     data: key.File = Path("data.py")
+    domain: tuple[key.IntExpression, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

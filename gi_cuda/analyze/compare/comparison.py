@@ -9,8 +9,8 @@ from gi_cuda.analyze.compare.contestants import Contestant
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.searches import Searches, compare_searches
 from gi_cuda.evaluate.baseline import Baseline, in_silence
-from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.replicates import THOROUGH, Replicates, in_fresh_processes
+from gi_cuda.evaluate.scrutiny.objections import Objection
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
 from gi_cuda.results.verdict import Verdict, noise_floor_beside, verdict_on_builds
 from gi_cuda.runs.tools import Tools
@@ -26,6 +26,7 @@ class Compared:
         verdict: its speed on all cases; None where it failed.
         train, held_out: its speed-up over the reference; None where it failed.
         resources: what its compiled kernels take, where the back end knows.
+        findings: all objections to it; those that do not fail it leave it unverified.
     """
 
     contestant: Contestant
@@ -34,6 +35,7 @@ class Compared:
     train: SpeedUp | None
     held_out: SpeedUp | None
     resources: Mapping[str, int]
+    findings: tuple[Objection, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -99,13 +101,14 @@ def compare(
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
     noise = speed_up(original.builds)
     floor = noise_floor_beside(baseline.floor, noise)
-    tell("watching for races, and reading what kernels take")
+    tell("asking for other inputs, watching for races, and reading what kernels take")
     taken = resources(tools, candidates)
-    readings = [
-        _watched(tools, candidate, reading, floor)
-        for candidate, reading in zip(candidates, readings, strict=True)
+    findings = [
+        tuple(tools.certification.findings(one)) if reading.right else ()
+        for one, reading in zip(candidates, readings, strict=True)
     ]
-    found = iter(zip(readings, taken, strict=True))
+    readings = [_judged(reading, found) for reading, found in zip(readings, findings, strict=True)]
+    found = iter(zip(readings, taken, findings, strict=True))
     return Comparison(
         noise,
         floor,
@@ -123,7 +126,12 @@ def _refused(one: Contestant, why: str) -> Compared:
 
 
 def _compared(
-    tools: Tools, one: Contestant, reading: Reading, takes: Mapping[str, int], floor: float
+    tools: Tools,
+    one: Contestant,
+    reading: Reading,
+    takes: Mapping[str, int],
+    findings: tuple[Objection, ...],
+    floor: float,
 ) -> Compared:
     return Compared(
         one,
@@ -132,16 +140,14 @@ def _compared(
         _on(reading, tools.train()),
         _on(reading, tools.held_out()),
         takes,
+        findings,
     )
 
 
-def _watched(tools: Tools, one: Candidate, reading: Reading, floor: float) -> Reading:
-    """A reading; of one that looks faster and leaves out an input, or lets threads race, a
-    failure."""
-    if not reading.right or verdict_on_builds(reading.builds, floor) is not Verdict.FASTER:
-        return reading
-    objection = tools.certification.objection(one)
-    return Reading(failure=objection) if objection else reading
+def _judged(reading: Reading, findings: Sequence[Objection]) -> Reading:
+    """A reading; a failure where there is an objection that fails."""
+    said = next((found.said for found in findings if found.fails), "")
+    return Reading(failure=said) if said else reading
 
 
 def _on(reading: Reading, cases: Collection[str]) -> SpeedUp | None:

@@ -166,14 +166,17 @@ class HostDevice:
         """Give one input other contents, until it is mended."""
         self._buffer(plan, buffer)[:] = contents
 
-    def run(self, loaded: HostProgram, plan: CasePlan, limit: float) -> float:
+    def run(
+        self, loaded: HostProgram, plan: CasePlan, limit: float, *, keeping: bool = False
+    ) -> float:
         """Run the launches of a plan; seconds of this thread's CPU time.
 
         Raises:
             LaunchRefused: geometry or arguments that no device would take.
         """
         calls = self._bound(loaded, plan).calls(plan.draw)
-        loaded.restore()
+        if not keeping:
+            loaded.restore()
         symbols = self._symbols(loaded, plan)
         for array, memory in symbols:
             memory[:] = array

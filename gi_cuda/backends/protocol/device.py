@@ -194,10 +194,10 @@ class Device(Protocol):
         """Give one input, no variable of the source, other contents, until it is mended: see
         :meth:`damaged`."""
 
-    def run(self, loaded: Loaded, plan: CasePlan, limit: float) -> float:
+    def run(self, loaded: Loaded, plan: CasePlan, limit: float, *, keeping: bool = False) -> float:
         """Run the launches of a plan; seconds on the device's clock.
 
-        Whatever earlier runs left in variables of the source is gone.
+        Whatever earlier runs left in variables of the source is gone, unless it is kept.
 
         Well past ``limit`` seconds the process ends as hung; confined launches end by themselves
         then, and that is their fate.

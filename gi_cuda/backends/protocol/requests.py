@@ -8,8 +8,9 @@ from pathlib import Path
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
-from gi_cuda.backends.protocol.substitutes import Substitute
+from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.spec import Given
+from gi_cuda.spec.other_sizes import OtherSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +118,32 @@ class AgreesWith:
     are not, None where the reference's are not even acceptable beside its own.
 
     Attributes:
-        input, substitute: as :class:`DependsOn` has them.
+        input, substitute: as :class:`DependsOn` has them; or a case of another size, which is made
+            and planned anew, and the words for that.
     """
 
     program: Program
     reference: Program
     input: str
-    substitute: Substitute
+    substitute: Substitute | OtherSize
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeepsNothing:
+    """Launch a program several times on data that changes, and let its variables keep what launches
+    leave in them; launch the reference in the same way. The answer is as that to
+    :class:`AgreesWith`.
+
+    Attributes:
+        others: what stands in the place of inputs, in turn, in every second launch.
+        launches: how often.
+    """
+
+    program: Program
+    reference: Program
+    others: tuple[Substituted, ...]
+    launches: int
     limit: float
 
 
@@ -132,7 +152,7 @@ class InOneTurn:
     """Answer several requests and let nobody else use the device in between; the answer is theirs,
     in order. A worker that does not survive one of them answers none."""
 
-    requests: tuple[DependsOn | AgreesWith, ...]
+    requests: tuple[DependsOn | AgreesWith | KeepsNothing, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +322,7 @@ Request = (
     | LeaveOut
     | DependsOn
     | AgreesWith
+    | KeepsNothing
     | InOneTurn
     | Explore
     | SpoilOutputs

@@ -1,12 +1,21 @@
-"""What stands in the place of an input, to see what a program does with it."""
+"""Other inputs than a case gives, to see what a program does with them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gi_cuda.spec.other_sizes import OtherSize
+
+_SEED: Final = 59
+"""Of random numbers, so that each process has the same."""
+
+_FEW: Final = 97
+"""Of so many values one is no number, or infinite."""
 
 
 class Substitute(StrEnum):
@@ -21,27 +30,40 @@ class Substitute(StrEnum):
     MORE = "a quarter more"
     FIVEFOLD = "five times as much"
     THOUSANDFOLD = "a thousand times as much"
+    THOUSANDFOLD_NEGATIVE = "a thousand times its negative"
+    THOUSANDTH = "a thousandth of it"
+    NOT_ZERO = "numbers that are not zero"
+    PERMUTED = "its values in another order"
+    REPEATED = "one of its values everywhere"
+    INDICES = "any of the indices of its elements"
+    WHOLE_RANGE = "integers of all sizes"
+    NEGATIVE_ZERO = "negative zeros"
+    SUBNORMAL = "subnormal numbers"
+    UNDEFINED = "some NaN among its values"
+    INFINITE = "some infinities among its values"
 
     @property
     def to_overflow(self) -> bool:
         """Whether what matters is that nothing overflows. What is allowed was said for the case's
         own numbers, and what is rounded otherwise is far off with such."""
-        return self is Substitute.THOUSANDFOLD
+        return self in (Substitute.THOUSANDFOLD, Substitute.THOUSANDFOLD_NEGATIVE)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether answers may be as much smaller, and what is allowed to be off with them."""
+        return self is Substitute.THOUSANDTH
+
+    @property
+    def special(self) -> bool:
+        """Whether there are values in it with which programs may differ that are right with all
+        others: the larger of a number and NaN is either of them."""
+        return self in (Substitute.UNDEFINED, Substitute.INFINITE)
 
     def contents(self, array: NDArray[Any]) -> NDArray[Any]:
-        """What stands in the place of a buffer's contents: zeros, the negative of real numbers or
-        so many times as much, or for integers of 64 bits, which may be two in one, another one in
-        the upper half."""
-        made: NDArray[Any] = np.zeros_like(array)
-        if self is Substitute.NEGATIVE:
-            made = -array
-        if self is Substitute.FIVEFOLD:
-            made = array * array.dtype.type(5)
-        if self is Substitute.THOUSANDFOLD:
-            with np.errstate(over="ignore"):
-                made = array * array.dtype.type(1000)
-        if self is Substitute.UPPER:
-            made = array + (array // 2 << 32)
+        """What stands in the place of a buffer's contents, of real numbers or of integers; the same
+        contents where it has no meaning for them."""
+        with np.errstate(over="ignore"):
+            made: NDArray[Any] = _CONTENTS[self](array).astype(array.dtype, copy=False)
         return made
 
     def of(self, value: np.generic) -> np.generic:
@@ -54,9 +76,77 @@ class Substitute(StrEnum):
             Substitute.HALF: given // 2,
             Substitute.MORE: given * 1.25,
             Substitute.FIVEFOLD: given * 5,
+            Substitute.NEGATIVE: -given,
         }
         return value.dtype.type(made[self])
 
 
-Substituted: TypeAlias = tuple[str, Substitute]
-"""An input, and what stands in its place."""
+Substituted: TypeAlias = tuple[str, Substitute | OtherSize]
+"""An input, and what stands in its place; or sizes, and a case that has them."""
+
+
+def _permuted(array: NDArray[Any]) -> NDArray[Any]:
+    """In another order; what is sorted stays so, since it may have to be."""
+    if array.size < 2 or not np.any(array[1:] < array[:-1]):
+        return array
+    made: NDArray[Any] = np.random.default_rng(_SEED).permutation(array)
+    return made
+
+
+def _repeated(array: NDArray[Any]) -> NDArray[Any]:
+    return np.full_like(array, array[array.size // 2])
+
+
+def _not_zero(array: NDArray[Any]) -> NDArray[Any]:
+    """One to seven, in place of zeros alone."""
+    return array if array.any() else np.arange(array.size) * 5 % 7 + 1
+
+
+def _indices(array: NDArray[Any]) -> NDArray[Any]:
+    most = min(array.size, np.iinfo(array.dtype).max)
+    return np.random.default_rng(_SEED).integers(0, most, array.size)
+
+
+def _whole_range(array: NDArray[Any]) -> NDArray[Any]:
+    """Integers of as many sizes as there are digits, of both signs where the type has these."""
+    rng, limits = np.random.default_rng(_SEED), np.iinfo(array.dtype)
+    digits = rng.integers(0, array.itemsize * 8 - (limits.min < 0), array.size, endpoint=True)
+    made = rng.integers(0, limits.max, array.size, array.dtype, endpoint=True)
+    made = made >> (digits.max() - digits).astype(array.dtype)
+    both = rng.random(array.size) < 0.5 if limits.min < 0 else np.False_
+    return np.where(both, ~made, made)
+
+
+def _with(value: float, array: NDArray[Any]) -> NDArray[Any]:
+    """Some values among those given, of both signs."""
+    made: NDArray[Any] = array.copy()
+    made[_FEW // 2 :: _FEW] = value
+    made[_FEW // 2 :: 2 * _FEW] = -value
+    return made
+
+
+def _subnormal(array: NDArray[Any]) -> NDArray[Any]:
+    least = np.finfo(array.dtype).smallest_subnormal
+    made: NDArray[Any] = np.sign(array) * (np.arange(array.size) % 9 + 1) * least
+    return made
+
+
+_CONTENTS: Final[dict[Substitute, Callable[[NDArray[Any]], NDArray[Any]]]] = {
+    Substitute.ZERO: np.zeros_like,
+    Substitute.NEGATIVE: np.negative,
+    Substitute.UPPER: lambda array: array + (array // 2 << 32),
+    Substitute.FIVEFOLD: lambda array: array * array.dtype.type(5),
+    Substitute.THOUSANDFOLD: lambda array: array * array.dtype.type(1000),
+    Substitute.THOUSANDFOLD_NEGATIVE: lambda array: array * array.dtype.type(-1000),
+    Substitute.THOUSANDTH: lambda array: array / array.dtype.type(1000),
+    Substitute.NOT_ZERO: _not_zero,
+    Substitute.PERMUTED: _permuted,
+    Substitute.REPEATED: _repeated,
+    Substitute.INDICES: _indices,
+    Substitute.WHOLE_RANGE: _whole_range,
+    Substitute.NEGATIVE_ZERO: lambda array: np.full_like(array, -0.0),
+    Substitute.SUBNORMAL: _subnormal,
+    Substitute.UNDEFINED: lambda array: _with(np.nan, array),
+    Substitute.INFINITE: lambda array: _with(np.inf, array),
+}
+"""What each makes of a buffer's contents."""

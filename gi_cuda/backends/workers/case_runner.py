@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -24,15 +24,12 @@ from gi_cuda.backends.protocol.device import (
     Verified,
 )
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program
-from gi_cuda.backends.protocol.requests import (
-    GetReady,
-    Inputs,
-    TellInputs,
-)
+from gi_cuda.backends.protocol.requests import GetReady
 from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
 from gi_cuda.backends.workers.room import check_room
 from gi_cuda.results.measurement import LOADS
 from gi_cuda.spec import (
+    Case,
     CaseData,
     Judgement,
     LaunchError,
@@ -41,7 +38,7 @@ from gi_cuda.spec import (
     buffer_begins,
     buffer_sizes,
     final_storage,
-    given,
+    load_case,
     plan,
 )
 from gi_cuda.spec.numbers import in_memory
@@ -111,12 +108,13 @@ class CaseRunner:
     Args:
         device: where variants run.
         target: what they are variants of.
-        cases: its cases by name.
+        cases: its cases by name, which the device knows as well; those that are made later are
+            entered.
         folder: holds the reference's recorded outputs.
     """
 
     def __init__(
-        self, device: Device, target: Target, cases: Mapping[str, CaseData], folder: Path
+        self, device: Device, target: Target, cases: dict[str, CaseData], folder: Path
     ) -> None:
         self.device = device
         self.target = target
@@ -174,6 +172,16 @@ class CaseRunner:
         np.savez(folder / f"{case}.npz", **stacks)  # type: ignore[arg-type]
         with suppress(TypeError):  # then each worker prepares it anew
             save(folder / f"{case}{_PREPARED}", self.target.oracle.reference(runs))
+
+    def made(self, case: Case) -> CaseData:
+        """What a case holds, which may be none of the target's; made once.
+
+        Raises:
+            UserError: the data module fails, or the contents are not as declared.
+        """
+        if case.name not in self.cases:
+            self.cases[case.name] = load_case(self.target, case)
+        return self.cases[case.name]
 
     def plans(self, program: Program) -> list[CasePlan]:
         """How a program's configuration runs each of its cases.
@@ -376,11 +384,6 @@ def _digest(outputs: Outputs) -> bytes:
         digest.update(f"{name} {array.dtype} {array.size} ".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
-
-
-def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:
-    """Say what the cases hold."""
-    return Inputs({name: given(case) for name, case in runner.cases.items()})
 
 
 def get_ready(runner: CaseRunner, request: GetReady) -> None:

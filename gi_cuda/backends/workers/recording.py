@@ -26,7 +26,7 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
     penalties: dict[str, float] = {}
     reasons: dict[str, str] = {}
     damaged: dict[str, tuple[str, ...]] = {}
-    unwritten: dict[str, dict[str, tuple[int, int]]] = {}
+    left: dict[str, dict[str, tuple[int, int]]] = {}
     undefined: dict[str, tuple[str, ...]] = {}
     only: dict[str, str] = {}
     for case_plan in runner.plans(request.reference):
@@ -44,7 +44,7 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             names = runner.device.damaged(case_plan)
             verdict = damage_of(case_plan, names) or _own_verdict(runner, case_plan)
             outputs = runs[0]
-            unwritten[case_plan.case] = _unwritten(runner.target, case_plan, outputs)
+            left[case_plan.case] = unwritten(runner.target, case_plan, outputs)
             before = runner.cases[case_plan.case].buffers
             only[case_plan.case] = only_value(outputs, before)
             undefined[case_plan.case] = tuple(
@@ -52,7 +52,7 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             )
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
-    return Recorded(penalties, reasons, damaged, unwritten, undefined, only)
+    return Recorded(penalties, reasons, damaged, left, undefined, only)
 
 
 def _own_verdict(runner: CaseRunner, case_plan: CasePlan) -> Judgement:
@@ -85,7 +85,7 @@ def _in_turn(device: Device, schedules: Schedules, number: int) -> AbstractConte
     return nullcontext() if name is None else device.scheduled(Schedule(name), schedules[name])
 
 
-def _unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[str, tuple[int, int]]:
+def unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[str, tuple[int, int]]:
     """How many elements of each output still hold what was there before the launches."""
     poisoned = {buffer.name for buffer in target.buffers if not buffer.role.given}
     return {

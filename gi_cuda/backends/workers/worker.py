@@ -19,6 +19,7 @@ from gi_cuda.backends.protocol.requests import (
     Explore,
     GetReady,
     InOneTurn,
+    KeepsNothing,
     LeaveOut,
     Measure,
     Record,
@@ -32,12 +33,9 @@ from gi_cuda.backends.protocol.requests import (
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named
 from gi_cuda.backends.workers.answers import compare_answers
-from gi_cuda.backends.workers.case_runner import (
-    CaseRunner,
-    get_ready,
-    tell_inputs,
-)
-from gi_cuda.backends.workers.exploring import count_loops, explore
+from gi_cuda.backends.workers.case_runner import CaseRunner, get_ready
+from gi_cuda.backends.workers.exploring import count_loops, explore, tell_inputs
+from gi_cuda.backends.workers.keeping import keeps_nothing
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.backends.workers.recording import record, try_schedule
 from gi_cuda.backends.workers.rehearsing import rehearse
@@ -57,6 +55,7 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     LeaveOut: leave_out,
     DependsOn: depends_on,
     AgreesWith: agrees_with,
+    KeepsNothing: keeps_nothing,
     Explore: explore,
     SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,
@@ -79,7 +78,7 @@ class WorkerContext:
     """
 
     session: Session
-    cases: Mapping[str, CaseData]
+    cases: dict[str, CaseData]
     device: DeviceMaker
 
     @classmethod

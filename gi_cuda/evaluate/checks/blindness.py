@@ -12,7 +12,7 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.evaluate.scrutiny.dependence import real_inputs
+from gi_cuda.evaluate.scrutiny.other_inputs import real_inputs
 from gi_cuda.spec import BufferRole, CaseRole, Target
 from gi_cuda.subject import Subject
 

@@ -9,22 +9,28 @@ be those of the reference. Nothing of which that is not so is certified.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, InOneTurn
+from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, InOneTurn, KeepsNothing
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
-from gi_cuda.evaluate.scrutiny.objections import Look, Objection
-from gi_cuda.spec import BufferRole, Configuration, Target
+from gi_cuda.evaluate.scrutiny.objections import Look, Objection, Ruling
+from gi_cuda.evaluate.scrutiny.other_inputs import QUICK, derived_sizes, inputs
+from gi_cuda.results.measurement import Survival
+from gi_cuda.spec import Configuration
+from gi_cuda.spec.other_sizes import OtherSize
 from gi_cuda.subject import Subject
 
 
@@ -44,56 +50,39 @@ class Patience:
     in_one_turn: bool = False
 
 
-def inputs(target: Target) -> dict[str, tuple[Substitute, ...]]:
-    """What may be something else, and what that may be, in the order in which to try.
+SECONDS: Final = 6.0
+"""Seconds after which no further thing is begun in a thorough look: once for what the reference
+answers, and for each candidate."""
 
-    These are buffers in plain memory that the case gives and that hold no addresses, and scalars
-    that are passed to a kernel. Integers decide how much there is to do, so half of one is tried
-    first, and 0 last, with which a kernel may divide.
+LAUNCHES: Final = 12
+"""Times that a candidate is launched while its variables keep what launches leave in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Something that is wrong.
+
+    Attributes:
+        said: in words.
+        shown: what shows it; None: launches one after the other do.
+        code, ruling: as :class:`.Objection` has them.
     """
-    read_through = {one.buffer for one in target.textures}
-    buffers = {
-        one.name: (Substitute.ZERO, *_CONTENTS.get(one.dtype.str[1:], ()))
-        for one in target.buffers
-        if one.role.given
-        and one.symbol is None
-        and not one.addresses
-        and one.name not in read_through
-    }
-    passed = {name for one in target.launches for step in one.steps for name in target.passed(step)}
-    scalars = {
-        one.name: _REAL if one.dtype.kind == "f" else _WHOLE
-        for one in target.scalars
-        if one.name in passed and not one.redraw
-    }
-    return {**buffers, **scalars}
+
+    said: str
+    shown: Substituted | None
+    code: str = "wrong-answers"
+    ruling: Ruling = Ruling.INCORRECT
 
 
-_OF_REAL = (Substitute.NEGATIVE, Substitute.FIVEFOLD, Substitute.THOUSANDFOLD)
-_CONTENTS = {
-    **dict.fromkeys(("f2", "f4", "f8"), _OF_REAL),
-    **dict.fromkeys(("i8", "u8"), (Substitute.UPPER,)),
-}
-"""What else may be in the place of a buffer, by numpy's name of its type."""
+class _Only(StrEnum):
+    """Parts of a look."""
 
-_REAL = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD)
-_WHOLE = (Substitute.HALF, Substitute.ONE, Substitute.TWO, Substitute.ZERO)
+    ALL = "all"
+    STATE = "launches one after the other"
 
 
-def real_inputs(target: Target) -> list[str]:
-    """Those that are buffers of real numbers, which are only read."""
-    found = inputs(target)
-    return [
-        one.name
-        for one in target.buffers
-        if one.name in found and one.role is BufferRole.INPUT and one.dtype.kind == "f"
-    ]
-
-
-_Told: TypeAlias = tuple[str, Substituted | None]
-"""What is wrong, in words, and what shows it."""
-
-_NOTHING: Final[_Told] = ("", None)
+_Part: TypeAlias = _Only | Substituted
+"""What is looked at again."""
 
 
 def all_unsettled(some: Sequence[Substituted]) -> frozenset[str]:
@@ -121,7 +110,7 @@ class Dependence:
         cases: names of the cases.
         elsewhere: asks with which inputs of some substitutions it is a matter of the order of
             threads what the reference answers, where that can be found out.
-        each: so many things are tried in the place of each input, the first ones; None: all.
+        each: so many things are tried in the place of each input in a quick look, the first ones.
         patience: with launches that do not end.
     """
 
@@ -131,41 +120,62 @@ class Dependence:
     folder: Path
     cases: tuple[str, ...]
     elsewhere: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
-    each: int | None = None
+    each: int = QUICK
     patience: Patience = Patience()
     _originals: dict[Configuration, _Original] = field(
         default_factory=dict, repr=False, compare=False
     )
-    _looks: dict[Substituted, Look] = field(default_factory=dict, repr=False, compare=False)
+    _looks: dict[tuple[bool, _Part], Look] = field(default_factory=dict, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
-        """What stands against a candidate, in words; "" where nothing does."""
+        """What a quick look has against a candidate, in words; "" where nothing is."""
         (found,) = self.objections([one])
         return found.said if found else ""
 
-    def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """What stands against each of several, which are compiled in one batch; None where nothing
-        does."""
+    def objections(
+        self, some: Sequence[Candidate], thorough: bool = False
+    ) -> list[Objection | None]:
+        """What fails each of several, which are compiled in one batch; None where nothing does.
+
+        Args:
+            thorough: whether it is looked at what a quick look leaves out, instead of the rest.
+        """
         return [
-            Objection(said, self._looks.setdefault(told, partial(self._said, told)), quick=True)
-            if told
-            else None
-            for said, told in self._found(some, None)
+            next(
+                (found for told in all_told if (found := self._objection(told, thorough)).fails),
+                None,
+            )
+            for all_told in self._found(some, thorough)
         ]
 
-    def _said(self, only: Substituted, some: Sequence[Candidate]) -> list[str]:
-        """What is wrong with each of several with that in the place of that input."""
-        return [said for said, _ in self._found(some, only)]
+    def findings(self, one: Candidate) -> list[Objection]:
+        """All that stands against a candidate."""
+        return [
+            self._objection(told, thorough)
+            for thorough in (False, True)
+            for told in self._found([one], thorough)[0]
+        ]
 
-    def _found(self, some: Sequence[Candidate], only: Substituted | None) -> list[_Told]:
-        if not self._inputs:
-            return [_NOTHING] * len(some)
+    def _objection(self, told: _Told, thorough: bool) -> Objection:
+        part = _Only.STATE if told.shown is None else told.shown
+        look = self._looks.setdefault((thorough, part), partial(self._said, thorough, part))
+        return Objection(told.said, look, quick=True, code=told.code, ruling=told.ruling)
+
+    def _said(self, thorough: bool, part: _Part, some: Sequence[Candidate]) -> list[str]:
+        """What is wrong with each of several with that in the place of that input."""
+        return [told[0].said if told else "" for told in self._found(some, thorough, part)]
+
+    def _found(
+        self, some: Sequence[Candidate], thorough: bool, part: _Part = _Only.ALL
+    ) -> list[list[_Told]]:
+        if not self._inputs and not thorough:
+            return [[] for _ in some]
         built = build_candidates(self.compiler, some, self.folder / "variant")
         self._prepare([self.subject.standard, *map(self._own, some)])
         return [
-            _NOTHING
+            []
             if isinstance(made, BuildFailure)
-            else self._held_against(one).told(one.program(made, self.cases), only)
+            else self._held_against(one).told(one.program(made, self.cases), thorough, part)
             for one, made in zip(some, built, strict=True)
         ]
 
@@ -190,26 +200,56 @@ class Dependence:
         """The source in a configuration."""
         one = as_candidate(self.subject, self.subject.reference, configuration)
         built = self._built(one, folder)
-        return _Original(self.pool, built, lambda: self._tried, self.patience)
+        return _Original(self.pool, built, self._fit, self.patience)
 
-    @cached_property
-    def _tried(self) -> dict[Substituted, bool]:
+    def _fit(self, thorough: bool) -> Mapping[Substituted, bool]:
         """What may be in the place of which inputs, and whether the reference's answers are fit to
         compare with then: acceptable where it rounds otherwise, and at another pace, and in another
         order of threads where one can be chosen. With another size, threads may write where others
         read."""
+        return self._fit_thoroughly if thorough else self._fit_quickly
+
+    @cached_property
+    def _fit_quickly(self) -> dict[Substituted, bool]:
+        return self._tried({name: some[: self.each] for name, some in self._inputs.items()})
+
+    @cached_property
+    def _fit_thoroughly(self) -> dict[Substituted, bool]:
+        sizes: dict[str, Sequence[Substitute | OtherSize]]
+        sizes = {one.words: (one,) for one in self._sizes}
+        rest = {name: some[self.each :] for name, some in self._inputs.items()}
+        return self._tried({**sizes, **rest}, time.monotonic() + SECONDS)
+
+    def _tried(
+        self, asked: Mapping[str, Sequence[Substitute | OtherSize]], until: float = math.inf
+    ) -> dict[Substituted, bool]:
+        """What was tried in the place of which inputs, and whether it tells something; of a size
+        that is not planned anew, only where it does.
+
+        Args:
+            until: on the monotonic clock, when nothing more is begun.
+        """
         program = self._originals[self.subject.standard].program
         if program is None:
             return {}
-        jobs: list[Callable[[], Any]] = [partial(self._compared, program), self._unsettled]
+        jobs: list[Callable[[], Any]] = [
+            partial(self._compared, program, asked, until),
+            partial(self._unsettled, asked),
+        ]
         tried, unsettled = at_once(jobs)
-        order = list(self._inputs)
-        return {
+        order = list(asked)
+        fit = {
             pair: tried[pair] and pair[0] not in unsettled
             for pair in sorted(tried, key=lambda pair: order.index(pair[0]))
         }
+        return {pair: yes for pair, yes in fit.items() if yes or pair[0] not in self._whole}
 
-    def _compared(self, program: Program) -> dict[Substituted, bool]:
+    def _compared(
+        self,
+        program: Program,
+        asked: Mapping[str, Sequence[Substitute | OtherSize]],
+        until: float,
+    ) -> dict[Substituted, bool]:
         """What may be in the place of which inputs, and whether the reference answers the same
         where it rounds otherwise, at another pace where that can be had. Of an input no more is
         tried once a launch does not end by itself."""
@@ -218,11 +258,11 @@ class Dependence:
         if other := self.compiler.differently(one.options):
             otherwise = self._built(replace(one, compiler=other), self.folder / "otherwise")
         found: dict[Substituted, bool] = {}
-        left = dict(self._inputs)
+        left = dict(asked)
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
-            asked = _agreeing(otherwise or program, program, pairs, self.patience)
-            answers = _answers(self.pool, asked, self.patience.in_one_turn)
+            requests = _agreeing(otherwise or program, program, pairs, self.patience)
+            answers = _answers(self.pool, requests, self.patience.in_one_turn, until=until)
             for pair, answer in zip(pairs, answers, strict=True):
                 if isinstance(answer, Lost):
                     del left[pair[0]]
@@ -230,19 +270,37 @@ class Dependence:
                     found[pair] = answer == ""
         return found
 
-    def _unsettled(self) -> frozenset[str]:
+    def _unsettled(self, asked: Mapping[str, Sequence[Substitute | OtherSize]]) -> frozenset[str]:
         """The sizes of which some make the reference's answers a matter of the order of threads."""
-        sizes = {one.name for one in self.subject.target.scalars if one.dtype.kind != "f"}
-        found = self._inputs.items()
         return self.elsewhere(
-            [(name, one) for name, some in found if name in sizes for one in some]
+            [
+                (name, one)
+                for name, some in asked.items()
+                for one in some
+                if name in self._whole or isinstance(one, OtherSize)
+            ]
         )
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        """The scalars that are integers."""
+        return frozenset(one.name for one in self.subject.target.scalars if one.dtype.kind != "f")
 
     @cached_property
     def _inputs(self) -> Mapping[str, tuple[Substitute, ...]]:
         """What may be something else, and what is tried in its place."""
-        found = inputs(self.subject.target)
-        return {name: some[: self.each] for name, some in found.items()}
+        return inputs(self.subject.target, planned=bool(self._sizes))
+
+    @cached_property
+    def _sizes(self) -> list[OtherSize]:
+        """Cases of other sizes."""
+        return derived_sizes(self.subject.target, self._known_cases, self.subject.reference)
+
+    @cached_property
+    def _known_cases(self) -> list[str]:
+        """The names of the back end's cases."""
+        cases = self.subject.target.cases
+        return [one.name for one in cases if self.subject.backend in one.backends]
 
     def _built(self, one: Candidate, folder: Path) -> Program | None:
         """What to run; None: it does not compile."""
@@ -257,48 +315,79 @@ class _Original:
     Attributes:
         pool: as :class:`Dependence` has it.
         program: what it is compiled to; None: it does not compile.
-        tried: gives what may be in the place of which inputs, and whether that tells something.
+        fit: as :class:`Dependence` finds it out.
         patience: as :class:`Dependence` has it.
     """
 
     pool: Pool[int]
     program: Program | None
-    tried: Callable[[], Mapping[Substituted, bool]]
+    fit: Callable[[bool], Mapping[Substituted, bool]]
     patience: Patience
 
-    def told(self, program: Program, only: Substituted | None = None) -> _Told:
+    def told(self, program: Program, thorough: bool, part: _Part) -> list[_Told]:
         """What is wrong with a program's answers where something is in the place of an input.
 
         Args:
-            only: that in the place of that input; None: all that is tried.
+            thorough: as :meth:`Dependence.objections` has it.
+            part: what is looked at.
         """
-        said = self._left_out(program, only)
-        return said if said is not _NOTHING else self._wrong(program, only)
+        if not thorough:
+            return self._left_out(program, part) or self._wrong(program, False, part)
+        found = self._wrong(program, True, part)
+        if part in (_Only.ALL, _Only.STATE):
+            found += self._keeping(program, [told.shown for told in found])
+        return found
 
-    def _left_out(self, program: Program, only: Substituted | None) -> _Told:
+    def _left_out(self, program: Program, part: _Part) -> list[_Told]:
         """Which input a program's answers do not change with where the original's do."""
-        pairs = [one for one in self.decisive.items() if only in (None, one)]
+        pairs = [one for one in self.decisive.items() if part in (_Only.ALL, one)]
         asked = _depending(program, pairs, self.patience)
         answers = _answers(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
-        for pair, answer in zip(pairs, answers, strict=True):
-            if answer is False:
-                return (
-                    f"its answers are the same with {pair[1]} in place of the input {pair[0]}, and"
-                    " the reference's are not: no case tells that it is left out"
-                ), pair
-        return _NOTHING
+        return [
+            _Told(
+                f"its answers are the same with {pair[1]} in place of the input {pair[0]}, and"
+                " the reference's are not: no case tells that it is left out",
+                pair,
+                "input-left-out",
+            )
+            for pair, answer in zip(pairs, answers, strict=True)
+            if answer is False
+        ]
 
-    def _wrong(self, program: Program, only: Substituted | None) -> _Told:
+    def _wrong(self, program: Program, thorough: bool, part: _Part) -> list[_Told]:
         """What is wrong with a program's answers; nothing is known where a launch does not end."""
         if self.program is None:
-            return _NOTHING
-        pairs = [one for one, fit in self.tried().items() if fit and only in (None, one)]
+            return []
+        pairs = [one for one, fit in self.fit(thorough).items() if fit and part in (_Only.ALL, one)]
         asked = _agreeing(program, self.program, pairs, self.patience)
-        answers = _answers(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
-        for pair, wrong in zip(pairs, answers, strict=True):
-            if isinstance(wrong, str) and wrong:
-                return f"with {pair[1]} in place of the input {pair[0]} it is wrong: {wrong}", pair
-        return _NOTHING
+        until = time.monotonic() + SECONDS if thorough else math.inf
+        given = self.pool, asked, self.patience.in_one_turn, self.patience.goes_on
+        answers = _answers(*given, until=until)
+        return [
+            _told(pair, wrong)
+            for pair, answer in zip(pairs, answers, strict=True)
+            if (wrong := _why(answer))
+        ]
+
+    def _keeping(self, program: Program, without: Collection[Substituted | None]) -> list[_Told]:
+        """What is wrong with a program's answers in launches one after the other.
+
+        Args:
+            without: what it is wrong with already.
+        """
+        if self.program is None:
+            return []
+        known = [one for one, fit in self.fit(True).items() if fit and one not in without]
+        sizes = [one for one in known if isinstance(one[1], OtherSize)]
+        quick = self.fit(False)
+        other = [one for one in self.decisive.items() if quick.get(one) and _ordinary(one[1])]
+        others = (*other[:3], *sizes[-1:])
+        asked = KeepsNothing(program, self.program, others, LAUNCHES, self.patience.limit)
+        (answer,) = _answers(self.pool, [asked], self.patience.in_one_turn)
+        if not (wrong := _why(answer)):
+            return []
+        said = f"what launches leave in its variables makes later ones wrong: {wrong}"
+        return [_Told(said, None, "state-between-launches")]
 
     @cached_property
     def decisive(self) -> dict[str, Substitute]:
@@ -306,7 +395,7 @@ class _Original:
         if self.program is None:
             return {}
         found: dict[str, Substitute] = {}
-        left = list(self.tried())
+        left = [(name, one) for name, one in self.fit(False) if isinstance(one, Substitute)]
         while pairs := dict(reversed(left)).items():
             # One of each input at a time: of most the first one shows it.
             asked = _depending(self.program, pairs, self.patience)
@@ -316,23 +405,52 @@ class _Original:
         return found
 
 
+def _ordinary(one: Substitute | OtherSize) -> bool:
+    """Whether answers are compared as with what the case gives."""
+    return isinstance(one, Substitute) and not (one.to_overflow or one.special)
+
+
+def _why(answer: object) -> str:
+    """What an answer to :class:`AgreesWith` says is wrong; a program that crashes is."""
+    if isinstance(answer, Lost) and answer.survival is Survival.CRASHED:
+        return answer.message
+    return answer if isinstance(answer, str) else ""
+
+
+def _told(pair: Substituted, wrong: str) -> _Told:
+    """That a program is wrong with something in the place of an input."""
+    name, other = pair
+    if isinstance(other, OtherSize):
+        return _Told(f"with {other} it is wrong: {wrong}", pair, "other-size")
+    said = f"with {other} in place of the input {name} it is wrong: {wrong}"
+    if other.special:
+        return _Told(said, pair, "special-values", Ruling.UNVERIFIED)
+    return _Told(said, pair, "other-input")
+
+
 def _depending(
     program: Program, pairs: Collection[Substituted], patience: Patience
-) -> list[DependsOn | AgreesWith]:
-    return [DependsOn(program, *pair, patience.limit) for pair in pairs]
+) -> list[DependsOn]:
+    return [
+        DependsOn(program, name, other, patience.limit)
+        for name, other in pairs
+        if isinstance(other, Substitute)
+    ]
 
 
 def _agreeing(
     program: Program, reference: Program, pairs: Collection[Substituted], patience: Patience
-) -> list[DependsOn | AgreesWith]:
+) -> list[AgreesWith]:
     return [AgreesWith(program, reference, *pair, patience.limit) for pair in pairs]
 
 
 def _answers(
     pool: Pool[int],
-    requests: Sequence[DependsOn | AgreesWith],
+    requests: Sequence[DependsOn | AgreesWith | KeepsNothing],
     in_one_turn: bool,
     goes_on: bool = True,
+    *,
+    until: float = math.inf,
 ) -> list[bool | str | Lost | None]:
     """What workers that are there answer, in order: as :class:`DependsOn` and :class:`AgreesWith`
     say, or that a launch does not end.
@@ -340,6 +458,7 @@ def _answers(
     Args:
         in_one_turn: whether one worker is to answer all of them at once.
         goes_on: whether others are asked then; if not, theirs are None.
+        until: on the monotonic clock, when nothing more is begun.
     """
     if in_one_turn:
         ((_, told),) = pool.map([(0, InOneTurn(tuple(requests)))])
@@ -349,6 +468,7 @@ def _answers(
     with closing(pool.map(enumerate(requests))) as found:
         for at, answer in found:
             answers[at] = answer
-            if isinstance(answer, Lost) and not goes_on:
+            late = time.monotonic() >= until
+            if late or (isinstance(answer, Lost) and not goes_on):
                 break
     return [answers.get(at) for at in range(len(requests))]

@@ -80,7 +80,7 @@ class Asking:
         session: what its workers need to run the cases.
         folder: for binaries.
         workers: that answer.
-        each: so many things are tried in the place of each input; None: all.
+        each: so many things are tried in the place of each input.
         opened: closes the workers.
         unsettled: as :class:`.Dependence` is told.
         in_one_turn: whether all is asked at once, where a search keeps the device.
@@ -91,7 +91,7 @@ class Asking:
     session: Session
     folder: Path
     workers: int
-    each: int | None
+    each: int
     opened: ExitStack = field(repr=False, compare=False)
     unsettled: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
     in_one_turn: bool = False

@@ -44,6 +44,11 @@ class Objection:
     code: str = "wrong-answers"
     ruling: Ruling = Ruling.INCORRECT
 
+    @property
+    def fails(self) -> bool:
+        """Whether a candidate is refused for it; else it is only told."""
+        return self.ruling is not Ruling.UNVERIFIED
+
 
 def objections_of(
     look: Look,

@@ -165,13 +165,16 @@ class CudaDevice(Solid):
 
     # -- launches ----------------------------------------------------------------------------
 
-    def run(self, loaded: CudaProgram, plan: CasePlan, limit: float) -> float:
+    def run(
+        self, loaded: CudaProgram, plan: CasePlan, limit: float, *, keeping: bool = False
+    ) -> float:
         """Run the launches of a plan; seconds between two events around them.
 
         Raises:
             LaunchRefused: geometry, shared memory or arguments that the device does not take.
         """
-        return self._timed([Step(TimedRun(loaded, plan))], limit, _nothing)[0].seconds
+        run = TimedRun(replace(loaded, kept=()) if keeping else loaded, plan)
+        return self._timed([Step(run)], limit, _nothing)[0].seconds
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
         """Prepare and run several in turn without a pause between them, and look at the answers.

@@ -1,0 +1,90 @@
+"""What programs answer when they are launched again and again, and their variables keep what
+launches leave in them, as in an application."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gi_cuda.backends.protocol.programs import CasePlan, Program
+from gi_cuda.backends.protocol.requests import KeepsNothing
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.substituting import (
+    AT_LEAST,
+    LONGER,
+    Answers,
+    Changed,
+    changed,
+    launched,
+    smallest,
+    why_wrong,
+)
+
+
+def keeps_nothing(runner: CaseRunner, request: KeepsNothing) -> str | None:
+    """Why a program is wrong in one of several launches beside the reference, which is launched in
+    the same way; "" where it is not, None where the reference itself is not the same twice."""
+    mine, theirs = smallest(runner, request.program, request.reference)
+    right = _cases(runner, request.reference, request, theirs)
+    values = tuple(request.reference.configuration.items())
+    words = [f"{name}: {other}" for name, other in request.others]
+    key = request.reference.binary.path, values, theirs.case, *words, request.launches
+    if key not in runner.expected:
+        runner.expected[key] = _runs(runner, request, right)
+    runs: list[list[Answers]] | None = runner.expected[key]
+    if runs is None:
+        return None
+    limit = AT_LEAST + LONGER * max(one.seconds for one in runs[0])
+    found = _answers(runner, request.program, _cases(runner, request.program, request, mine), limit)
+    return _why_wrong(runner, right, found, runs)
+
+
+def _runs(
+    runner: CaseRunner, request: KeepsNothing, cases: Sequence[Changed]
+) -> list[list[Answers]] | None:
+    """The reference's answers in all launches, as often as the oracle needs."""
+    *runs, again = (
+        _answers(runner, request.reference, cases, request.limit)
+        for _ in range(runner.target.oracle.runs + 1)
+    )
+    return None if _why_wrong(runner, cases, again, runs) else runs
+
+
+def _cases(
+    runner: CaseRunner, program: Program, request: KeepsNothing, given: CasePlan
+) -> list[Changed]:
+    """What a program is launched on: the case as it is, and in every second launch with something
+    else, in turn."""
+    plain = Changed(given, given, {}, runner.cases[given.case])
+    others = [one for pair in request.others if (one := changed(runner, program, pair, given))]
+    return [
+        others[number // 2 % len(others)] if number % 2 and others else plain
+        for number in range(request.launches)
+    ]
+
+
+def _answers(
+    runner: CaseRunner, program: Program, cases: Sequence[Changed], limit: float
+) -> list[Answers]:
+    """A program's answers in launches one after the other."""
+    for one in cases:
+        runner.device.make_room(one.plan)
+    with runner.device.turn():
+        loaded = runner.device.load(program.binary)
+        found = [
+            launched(runner, loaded, one.plan, limit, one.contents, keeping=number > 0)
+            for number, one in enumerate(cases)
+        ]
+        runner.device.unload(loaded)
+    return found
+
+
+def _why_wrong(
+    runner: CaseRunner,
+    cases: Sequence[Changed],
+    found: Sequence[Answers],
+    runs: Sequence[Sequence[Answers]],
+) -> str:
+    for number, (case, one) in enumerate(zip(cases, found, strict=True)):
+        if wrong := why_wrong(runner, case, one, [run[number] for run in runs]):
+            return f"launch {number + 1} of {len(found)}: {wrong}"
+    return ""

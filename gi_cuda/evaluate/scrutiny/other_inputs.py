@@ -1,0 +1,136 @@
+"""Inputs of a target that may be other ones, and what is tried in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from gi_cuda.backends.protocol.substitutes import Substitute
+from gi_cuda.spec import BufferRole, Target
+from gi_cuda.spec.expression import Expression
+from gi_cuda.spec.other_sizes import OtherSize, other_sizes, own_sizes, sizes_of
+
+QUICK: Final = 4
+"""So many substitutes for each input are a quick look, the first ones."""
+
+_REALS: Final = (
+    Substitute.ZERO,
+    Substitute.NEGATIVE,
+    Substitute.FIVEFOLD,
+    Substitute.THOUSANDFOLD,
+    Substitute.THOUSANDFOLD_NEGATIVE,
+    Substitute.THOUSANDTH,
+    Substitute.PERMUTED,
+    Substitute.REPEATED,
+    Substitute.NEGATIVE_ZERO,
+    Substitute.SUBNORMAL,
+    Substitute.UNDEFINED,
+    Substitute.INFINITE,
+)
+_INTEGERS: Final = (
+    Substitute.ZERO,
+    Substitute.PERMUTED,
+    Substitute.REPEATED,
+    Substitute.INDICES,
+    Substitute.WHOLE_RANGE,
+)
+"""What may be in the place of a buffer. Where one makes an index of it that is too large, the
+reference ends, and no further one is tried."""
+
+_REAL: Final = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD, Substitute.NEGATIVE)
+_WHOLE: Final = (
+    Substitute.HALF,
+    Substitute.ONE,
+    Substitute.TWO,
+    Substitute.ZERO,
+    Substitute.NEGATIVE,
+)
+"""What may be in the place of a scalar. Integers decide how much there is to do, so half of one is
+tried first, and 0 late, with which a kernel may divide."""
+
+
+def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute, ...]]:
+    """What may be something else, and what that may be, in the order in which to try.
+
+    These are buffers in plain memory that the case gives and that hold no addresses, and scalars
+    that are passed to a kernel.
+
+    Args:
+        planned: whether other sizes are planned anew; then those that launches and buffers follow
+            are not left as they are while a kernel is told another one.
+    """
+    read_through = {one.buffer for one in target.textures}
+    buffers = {
+        one.name: _contents(one.dtype.str[1:], one.role is BufferRole.INOUT)
+        if one.type.small is None and one.item is None
+        else (Substitute.ZERO,)
+        for one in target.buffers
+        if one.role.given
+        and one.symbol is None
+        and not one.addresses
+        and one.name not in read_through
+    }
+    passed = {name for one in target.launches for step in one.steps for name in target.passed(step)}
+    followed = _followed(target) if planned else frozenset()
+    scalars = {
+        one.name: _REAL if one.dtype.kind == "f" else _WHOLE[: 4 + (one.dtype.kind == "i")]
+        for one in target.scalars
+        if one.name in passed and not one.redraw and one.name not in followed
+    }
+    return {**buffers, **scalars}
+
+
+def _contents(kind: str, is_output: bool) -> tuple[Substitute, ...]:
+    """What may be in the place of a buffer's contents.
+
+    Args:
+        kind: numpy's name of its type.
+        is_output: whether it is written, too; many begin as zeros.
+    """
+    if kind[0] not in "fiu":
+        return (Substitute.ZERO,)
+    some = _REALS if kind[0] == "f" else _INTEGERS
+    first = (Substitute.ZERO, Substitute.UPPER) if kind in ("i8", "u8") else some[:1]
+    return (*first, *((Substitute.NOT_ZERO,) if is_output else ()), *some[1:])
+
+
+def derived_sizes(target: Target, names: Collection[str], source: str) -> list[OtherSize]:
+    """Cases of other sizes than a target's own.
+
+    Args:
+        names: of the cases of the back end.
+        source: the text of the kernels, and of the program around them if that is there.
+    """
+    cases = [one for one in target.cases if one.name in names]
+    known = {name for one in cases for name in sizes_of(one)}
+    return other_sizes(target, cases, own_sizes(source, known))
+
+
+def real_inputs(target: Target) -> list[str]:
+    """Those that are buffers of real numbers, which are only read."""
+    found = inputs(target)
+    return [
+        one.name
+        for one in target.buffers
+        if one.name in found and one.role is BufferRole.INPUT and one.dtype.kind == "f"
+    ]
+
+
+def _followed(target: Target) -> frozenset[str]:
+    """The scalars that geometry and sizes of buffers follow."""
+    found = {name for one in _expressions(target) for name in one.names}
+    computed = {one.name: one.value.names for one in target.scalars if one.value is not None}
+    for name, names in reversed(computed.items()):
+        if name in found:
+            found |= names
+    return frozenset(found)
+
+
+def _expressions(target: Target) -> Iterator[Expression]:
+    for launch in target.launches:
+        yield launch.repeat
+        for step in launch.steps:
+            yield from (*step.grid, *step.block, step.shared)
+    yield from (one.size for one in target.buffers if one.size is not None)
+    for image in target.images:
+        yield from (*image.size, *((image.layers,) if image.layers else ()))

@@ -15,6 +15,8 @@ from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
 from gi_cuda.evaluate.scrutiny.dependence import Dependence
+from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
+from gi_cuda.evaluate.scrutiny.not_reached import NotReached
 from gi_cuda.evaluate.scrutiny.objections import Objection, Remembered, Ruling, objections_of
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
@@ -31,6 +33,9 @@ class Certification:
         unset_locals: whether it reads what nothing sets.
         other_data: whether it is wrong on other random numbers.
         races: whether it lets threads race.
+        device_code: whether it runs what no device has, or writes new variables.
+        not_reached: whether it has code that no case reaches; only a verdict of somebody else's
+            work asks.
     """
 
     blind: BlindOracle
@@ -38,6 +43,8 @@ class Certification:
     unset_locals: UnsetLocals
     other_data: OtherData
     races: RaceWatch
+    device_code: DeviceCode
+    not_reached: NotReached
 
     def prepare(self) -> None:
         """Do now, beside a search, what is done once for all candidates and needs no GPU."""
@@ -100,7 +107,8 @@ class Certification:
         return Remembered(self.races.objections)
 
     def _quick_objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        found = at_once([partial(look, some) for look in (self._by_workers, self._other_data)])
+        looks = (self._by_workers, self._other_data, self.device_code.objections)
+        found = at_once([partial(look, some) for look in looks])
         return [next(filter(None, each), None) for each in zip(*found, strict=True)]
 
     def _by_workers(self, some: Sequence[Candidate]) -> list[Objection | None]:
@@ -117,10 +125,18 @@ class Certification:
         if self.blind.objection:
             return _found(objections_of(self._blind, [one], quick=True))
         unset = objections_of(self.unset_locals.objections, [one], quick=True)
-        return [*self.dependence.findings(one), *_found(unset)]
+        return [*self.dependence.findings(one), *_found(unset), *self._all_of_text(one)]
 
     def _all_by_seeds(self, one: Candidate) -> list[Objection]:
         return _found(self._other_data([one]))
+
+    def _all_of_text(self, one: Candidate) -> list[Objection]:
+        """What is seen in its text: code that is none of a device, and code that no case reaches.
+        Of code that no device runs it is not asked which of it is reached."""
+        found = _found(self.device_code.objections([one]))
+        if any(each.fails for each in found):
+            return found
+        return [*found, *_found(self.not_reached.objections([one]))]
 
     def _all_races(self, one: Candidate) -> list[Objection]:
         """Races that were seen; or that nobody could look for them, where that matters."""

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from gi_cuda.grammar.branch_text import BranchText
 from gi_cuda.grammar.rule import Expansion, Hunk, Loop, Rule
 from gi_cuda.grammar.rule_types import PAPER_TYPES, Operation, RuleType
 from gi_cuda.grammar.source import Source, SourceLine
@@ -329,6 +330,8 @@ class FrontEnd:
                 UserError: there is no kernel, or none of a name asked for.
         load: the file with the kernels, with those of its headers that belong to it, which are
             looked up in folders. None where a compiler makes the text.
+        branches: a preprocessed text with counts of the ways that it takes; None where there is no
+            such thing.
         pairs: the chance that a mutation of code is a move or a swap of two rules.
     """
 
@@ -337,6 +340,7 @@ class FrontEnd:
     suffixes: tuple[str, ...]
     read: Callable[[Source, Wanted], ParsedText]
     load: Callable[[Path, Sequence[Path], Sequence[Path]], Source] | None = None
+    branches: Callable[[str], BranchText] | None = None
     pairs: float = 0.0
 
     @property

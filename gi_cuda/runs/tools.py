@@ -30,7 +30,10 @@ from gi_cuda.evaluate.rendering import Renderers
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
 from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobody_knows
+from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
 from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
+from gi_cuda.evaluate.scrutiny.examined import Examined
+from gi_cuda.evaluate.scrutiny.not_reached import NotReached
 from gi_cuda.evaluate.scrutiny.other_inputs import QUICK
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
@@ -177,9 +180,13 @@ def open_tools(
             place = folder / "build" / "other-data"
             other = OtherData(subject, compiler, session, place, _alone, opened)
             place = folder / "build" / "locals"
-            unset = UnsetLocals(subject, compiler, pool, place, session.cases)
+            examined = Examined(subject, compiler)
+            unset = UnsetLocals(subject, compiler, pool, place, session.cases, examined)
             blind = BlindOracle(subject.target, pool, session.cases)
-            checks = Certification(blind, inputs, unset, other, races)
+            device_code = DeviceCode(examined)
+            place = folder / "build" / "branches"
+            reach = NotReached(subject, uncached, place, ((pool, session.cases),))
+            checks = Certification(blind, inputs, unset, other, races, device_code, reach)
             watcher = asking = None
             if beside is not None and cores() >= second_opinion.FEWEST:
                 place, role = folder / "build" / "second", CaseRole.TRAIN

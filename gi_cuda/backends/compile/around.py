@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,
@@ -64,17 +65,17 @@ class AroundCompiler:
         """The compiler's."""
         return self.inner.headers()
 
-    def other_locals(self) -> Compiler | None:
-        """The compiler's: it is needed once."""
+    def other_locals(self) -> Sequence[Compiler]:
+        """The compiler's: they are needed once."""
         return self.inner.other_locals()
 
     def differently(self, options: tuple[str, ...]) -> Compiler | None:
         """The compiler's: it is needed once."""
         return self.inner.differently(options)
 
-    def reads_unset(self, variant: Variant) -> frozenset[str]:
-        """As the compiler warns."""
-        return self.inner.reads_unset(variant)
+    def examined(self, variant: Variant) -> Examination:
+        """As the compiler does."""
+        return self.inner.examined(variant)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """As the compiler does."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import tempfile
@@ -12,16 +11,20 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
+from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import declared, joined
 from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.overloads import outside, seen
+from gi_cuda.backends.compile.preprocess import batch_text
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.redeclared import Separated
 from gi_cuda.backends.compile.shards import Sizes
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.host.common import NOT_INLINED, mark_common
+from gi_cuda.backends.host.examine import OPTIONS as EXAMINED
+from gi_cuda.backends.host.examine import emulator_words, examination, poisoned
 from gi_cuda.backends.host.headers import own_headers
 from gi_cuda.backends.host.library import (
     INCLUDE,
@@ -29,7 +32,9 @@ from gi_cuda.backends.host.library import (
     ZEROED_LOCALS,
     compile_options,
     poisons_locals,
+    with_large_locals,
 )
+from gi_cuda.backends.host.linkage import linkage, undefined_in
 from gi_cuda.backends.host.objects import OPTIONS, code_keys, functions_in
 from gi_cuda.backends.host.preamble import preamble, preamble_with
 from gi_cuda.backends.host.precompiled import headers_first
@@ -41,6 +46,7 @@ from gi_cuda.backends.host.prepare import (
     variant_text,
 )
 from gi_cuda.backends.host.static_shared import with_guards
+from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,
@@ -55,11 +61,6 @@ _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
 _PROCESSOR = re.compile(r" (-m\S+|--param[ =]\S+|-target-\S+ \S+|-tune-cpu \S+)")
 """Words of the command line of the compiler proper that say what it compiles for."""
-
-_WARNED = ("-Wuninitialized", "-Wmaybe-uninitialized")
-
-_UNSET = re.compile(r"'(\w+)' (?:is|may be) (?:used uninitialized|uninitialized when used)")
-"""As g++ and clang++ warn."""
 
 _PROCESSORS = ("-march", "-mcpu", "-mfma")
 
@@ -91,10 +92,13 @@ class HostCompiler(SourceCompiler):
     Attributes:
         cxx: path of the compiler.
         last: options that hold whatever those of a target say.
+        large_locals: whether locals that nothing sets hold large positive values. What it makes
+            then is not kept.
     """
 
     cxx: str
     last: tuple[str, ...] = ()
+    large_locals: bool = False
     sizes: Sizes = SIZES
     disturbs: ClassVar[bool] = True
     makes: ClassVar[type[Binary]] = Binary
@@ -153,12 +157,13 @@ class HostCompiler(SourceCompiler):
         """This one: what a variant does to its worker costs a fork. What it saves is compiling."""
         return (self,)
 
-    def other_locals(self) -> HostCompiler | None:
-        """This one, with zeros in locals that nothing sets; None where they are not poisoned.
-        An optimizer takes for set what one way sets."""
+    def other_locals(self) -> tuple[HostCompiler, ...]:
+        """This one, with zeros and with large values in locals that nothing sets; none where they
+        are not poisoned. An optimizer takes for set what one way sets."""
         if not poisons_locals(self.cxx):
-            return None
-        return replace(self, last=("-O0", ZEROED_LOCALS))
+            return ()
+        large = replace(self, last=("-O0",), large_locals=True)
+        return replace(self, last=("-O0", ZEROED_LOCALS)), large
 
     def differently(self, options: tuple[str, ...]) -> HostCompiler | None:
         """This one, where it may join products and sums: of x86 processors not all can."""
@@ -167,17 +172,32 @@ class HostCompiler(SourceCompiler):
             return None
         return replace(self, last=(*self.last, "-ffp-contract=off"))
 
-    def reads_unset(self, variant: Variant) -> frozenset[str]:
-        """What nothing has set on any way to where it is read. Without optimization g++ warns of
-        nothing else; with it, also of what it cannot tell."""
+    def examined(self, variant: Variant) -> Examination:
+        """Examine a variant compiled alone: without optimization, when g++ warns of locals that
+        nothing sets on any way, and with it, when it sees through calls and loops."""
         phenotype = self.preprocess([variant])[variant.ident]
         if isinstance(phenotype, BuildFailure):
-            return frozenset()
-        warned = replace(self, last=("-O0", *_WARNED))
-        told = [word for word in warned._command(variant.options) if word != "-w"]
-        command = [*told, "-S", "-o", os.devnull, "-x", "c++", "-"]
-        found = run(command, limit=COMPILE_LIMIT, stdin=shard_text(self, [phenotype]))
-        return frozenset(_UNSET.findall(found.stderr))
+            return Examination()
+        with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+            source, assembly = Path(scratch) / "alone.cpp", Path(scratch) / "alone.s"
+            write_text(source, shard_text(self, [phenotype]))
+            warnings = ""
+            for level in ("-O0", "-O2"):
+                warned = replace(self, last=(level, *EXAMINED))
+                told = [word for word in warned._command(variant.options) if word != "-w"]
+                finished = run([*told, "-S", "-o", assembly, source], limit=COMPILE_LIMIT)
+                warnings += finished.stderr
+            made = assembly.with_suffix(".o")
+            run([self.cxx, "-c", "-o", made, assembly], limit=COMPILE_LIMIT)
+            if not made.is_file():
+                return Examination()
+            elf = Elf(made.read_bytes())
+            found = examination(warnings, read_text(assembly), elf, linkage(elf)[variant.ident])
+        alone = replace(variant, text=poisoned(variant.text))
+        front, preprocess = self._preprocessor()
+        text = batch_text(front, [alone], self.file_name, dict(self.in_place))
+        said = emulator_words(variant.text, preprocess(text).stderr)
+        return replace(found, foreign=found.foreign.union(said))
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Nothing that would mean anything on a device."""
@@ -185,10 +205,14 @@ class HostCompiler(SourceCompiler):
 
     def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         finished = self.compile_object(shard, path)
-        if not finished.ok:
+        made = path.with_suffix(".o")
+        if not finished.ok or not made.is_file():
             return finished
+        # Undefined in one variant, a name would keep the whole library from being loaded.
+        if errors := undefined_in(shard, Elf(made.read_bytes()), self.file_name):
+            return replace(finished, status=1, stderr=errors)
         command = [*self._command(shard[0].options), "-o", path.with_suffix(".so")]
-        return run([*command, path.with_suffix(".o"), *_LIBRARIES], limit=COMPILE_LIMIT)
+        return run([*command, made, *_LIBRARIES], limit=COMPILE_LIMIT)
 
     def compile_object(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         """Compile a shard to an object file."""
@@ -200,7 +224,10 @@ class HostCompiler(SourceCompiler):
         finished = run(command, limit=COMPILE_LIMIT)
         if not finished.ok or not assembly.exists():  # an option may ask for messages alone
             return finished
-        write_text(assembly, with_guards(read_text(assembly)))
+        made_of = read_text(assembly)
+        if self.large_locals:
+            made_of = with_large_locals(made_of)
+        write_text(assembly, with_guards(made_of))
         made = path.with_suffix(".o")
         assembled = run([self.cxx, "-c", "-o", made, assembly], limit=COMPILE_LIMIT)
         assembly.unlink()
@@ -264,7 +291,7 @@ def _out_of_line(compiler: HostCompiler, reference: Phenotype) -> frozenset[str]
 
 def _collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
     made, library = path.with_suffix(".o"), path.with_suffix(".so")
-    keys = code_keys(made.read_bytes())
+    keys = code_keys(Elf(made.read_bytes()))
     made.unlink()
     return [_binary(one, library, keys.get(one.ident, {})) for one in shard]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -74,6 +75,13 @@ _POISONED_LOCALS = "-ftrivial-auto-var-init=pattern"
 ZEROED_LOCALS = "-ftrivial-auto-var-init=zero"
 """They hold zeros, whatever other options say."""
 
+_POISON = re.compile(
+    r"(?<![\w.])-?(?:16843010|4278124286|72340172838076674|18374403900871474942)\b"
+    r"|(?:\t\.byte\t-2\n){4,}"
+    r"|\tmovl\t\$254, %esi\n(?=(?:[^\n]*\n){0,3}?\tcall\tmemset)"
+)
+"""The poison as g++ writes it: as a number of 4 or 8 bytes, byte by byte, and for ``memset``."""
+
 _LIBRARY_OPTIONS = (
     "-std=c++17",
     "-O3",
@@ -116,6 +124,19 @@ def poisons_locals(compiler: str) -> bool:
     """Whether a compiler knows how to poison locals: g++ does since version 12."""
     command = [compiler, _POISONED_LOCALS, "-x", "c++", "-fsyntax-only", "-"]
     return run(command, limit=20.0, stdin="").ok
+
+
+def with_large_locals(assembly: str) -> str:
+    """Assembly of g++ with 0x7F in each byte of the poison: as a float 3.4e38, where the poison is
+    -1.7e38. Locals of one or two bytes keep the poison."""
+    return _POISON.sub(_enlarged, assembly)
+
+
+def _enlarged(poison: re.Match[str]) -> str:
+    said = poison[0]
+    if said.startswith("\t"):
+        return said.replace("-2\n", "127\n").replace("$254", "$127")
+    return str(0x7F7F7F7F if len(said) < 12 else 0x7F7F7F7F7F7F7F7F)
 
 
 def build_library(compiler: str | None = None, folder: Path | None = None) -> Path:

@@ -17,7 +17,9 @@ from gi_cuda.backends.host.static_shared import shared_layout
 OPTIONS = ("-ffunction-sections",)
 """What an object file must be compiled with."""
 
-_EXPORT = re.compile(r"gi_(?:kernel|symbol)_v(\d+)_(.*)\Z")
+EXPORT = re.compile(r"gi_(?:kernel|symbol)_v(\d+)_(.*)\Z")
+"""Names of what a variant exports: its number and the identifier."""
+
 _PART = re.compile(r"(?<!\d)(?P<size>\d+)(?=(?P<rest>[A-Za-z_]\w*))")
 """A name in a mangled one."""
 
@@ -27,7 +29,7 @@ _OWN_NAME = re.compile(r"(?:\._Z|_v\d+\Z).*")
 _INITIALISERS = (".init_array", ".ctors")
 
 
-def code_keys(data: bytes) -> dict[int, dict[str, bytes]]:
+def code_keys(elf: Elf) -> dict[int, dict[str, bytes]]:
     """128-bit xxh3 keys of the kernels and exported variables in an object file, by the number of
     their variant and their identifier.
 
@@ -35,11 +37,7 @@ def code_keys(data: bytes) -> dict[int, dict[str, bytes]]:
     whatever files they are in and however they are called. Constants and variables lie among those
     of others, so that two with the same code may have different keys. There are none where code
     runs when the file is loaded.
-
-    Raises:
-        ValueError: the bytes are no object file.
     """
-    elf = Elf(data)
     if any(section.name.startswith(_INITIALISERS) for section in elf.sections):
         return {}
     patches: dict[int, list[Relocation]] = defaultdict(list)
@@ -47,7 +45,7 @@ def code_keys(data: bytes) -> dict[int, dict[str, bytes]]:
         patches[one.section].append(one)
     exports: dict[int, list[tuple[str, ElfSymbol]]] = defaultdict(list)
     for symbol in elf.symbols:
-        if found := _EXPORT.match(symbol.name):
+        if found := EXPORT.match(symbol.name):
             exports[int(found[1])].append((found[2], symbol))
     layout = shared_layout(elf)
     return {

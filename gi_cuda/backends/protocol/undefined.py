@@ -18,5 +18,9 @@ def undefined(said: str) -> str:
     match = _SYMBOL.search(said)
     if match is None:
         return ""
-    name = _OWN_NAMESPACES.sub("", demangled(match[1] or match[2]))
-    return f"{name} is declared, but {UNDEFINED}"
+    return f"{said_name(match[1] or match[2])} is declared, but {UNDEFINED}"
+
+
+def said_name(symbol: str) -> str:
+    """A symbol as a source has it, without the namespaces of variants."""
+    return _OWN_NAMESPACES.sub("", demangled(symbol))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import xxhash
 
+from gi_cuda.backends.protocol.examination import Examination
+
 if TYPE_CHECKING:
     from gi_cuda.subject import Subject
 
@@ -235,8 +237,8 @@ class Compiler(Protocol):
         hung. There may be several, the better their code the slower; empty where there is no such
         thing."""
 
-    def other_locals(self) -> Compiler | None:
-        """This compiler, making code in which locals that nothing sets hold something else; None
+    def other_locals(self) -> Sequence[Compiler]:
+        """Compilers of the same whose code holds other values in locals that nothing sets; none
         where it leaves there what happens to be there."""
 
     def differently(self, options: tuple[str, ...]) -> Compiler | None:
@@ -244,9 +246,9 @@ class Compiler(Protocol):
         a time, is slower: answers that depend on neither are the same. None where what it makes of
         variants with these options is no other."""
 
-    def reads_unset(self, variant: Variant) -> frozenset[str]:
-        """Names of locals that a variant reads though nothing can have set them, as the compiler
-        warns; none where it warns of nothing, or cannot compile it."""
+    def examined(self, variant: Variant) -> Examination:
+        """A closer look at a variant, which is compiled alone for it: what the compiler warns of,
+        and what the code needs that no device has."""
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """What a closer look at a binary tells beyond its resources: numbers by their names.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from gi_cuda.grammar.frontends.cuda.branches import count_branches
 from gi_cuda.grammar.frontends.cuda.parsed_text import load_cuda, read_cuda
 from gi_cuda.grammar.frontends.ptx.parsed_text import read_ptx
 from gi_cuda.grammar.interface import FrontEnd
 
 FRONT_ENDS = (
-    FrontEnd("source", "CUDA", (".cu", ".cuh"), read_cuda, load_cuda),
+    FrontEnd("source", "CUDA", (".cu", ".cuh"), read_cuda, load_cuda, count_branches),
     # Move and swap are two of GEVO's six mutations.
     FrontEnd("ptx", "PTX", (".ptx",), read_ptx, pairs=1 / 3),
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.host.objects import OPTIONS, code_keys
 from tests.integration.backends.conftest import Host
 from tests.integration.backends.orders import pytest_generate_tests as pytest_generate_tests
@@ -93,6 +94,6 @@ def test_lines_are_in_the_code_only_where_a_mask_may_leave_somebody_out(
     for lines in ("", "\n\n\n"):
         here = Host(folder, library, {})
         made = here.compile(text.replace("LINES", lines), ["k"], options=("-O2", *OPTIONS))
-        keys.append(code_keys(made.with_suffix(".o").read_bytes()))
+        keys.append(code_keys(Elf(made.with_suffix(".o").read_bytes())))
     assert keys[0] == keys[1]
     assert keys[0][0]["k"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.host.library import find_compiler
-from gi_cuda.backends.host.objects import code_keys
 from gi_cuda.backends.host.prepare import references
 from gi_cuda.backends.protocol.variants import Binary, Phenotype
 
@@ -125,4 +125,4 @@ def test_code_that_runs_at_loading_time_leaves_no_keys(tmp_path: Path) -> None:
 
 def test_what_is_no_object_file_is_refused() -> None:
     with pytest.raises(ValueError, match="ELF"):
-        code_keys(b"!<arch>\n")
+        Elf(b"!<arch>\n")

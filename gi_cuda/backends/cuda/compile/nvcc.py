@@ -48,6 +48,7 @@ from gi_cuda.backends.cuda.compile.texts import (
     shard_text,
 )
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, join_parts, read_module
+from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,
@@ -259,25 +260,27 @@ class NvccCompiler(SourceCompiler):
         identity = identity_of(whole, words, named)
         return headers_in_reach(whole, group, names, self.namespaces, identity)
 
-    def other_locals(self) -> None:
-        """Nothing: they are registers, and hold what is in these."""
+    def other_locals(self) -> tuple[()]:
+        """None: they are registers, and hold what is in these."""
+        return ()
 
     def differently(self, options: tuple[str, ...]) -> NvccCompiler:
         """This one, without the instruction that rounds a product and a sum once, and assembled
         without optimization."""
         return replace(self, options=(*self.options, "-fmad=false"), way=SLOW)
 
-    def reads_unset(self, variant: Variant) -> frozenset[str]:
-        """What its front end warns of."""
+    def examined(self, variant: Variant) -> Examination:
+        """Read what its front end warns of. It refuses host code itself."""
         phenotype = self.preprocess([variant])[variant.ident]
         if isinstance(phenotype, BuildFailure):
-            return frozenset()
+            return Examination()
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
             source = Path(scratch) / "variant.cu"
             write_text(source, shard_text(self.front, [phenotype], self.namespaces))
             told = [word for word in self.command() if word != "-w"]
             command = [*told, *variant.options, "-ptx", "-o", Path(scratch) / "variant.ptx"]
-            return frozenset(_UNSET.findall(run([*command, source], limit=COMPILE_LIMIT).stderr))
+            warned = run([*command, source], limit=COMPILE_LIMIT).stderr
+            return Examination(unset=frozenset(_UNSET.findall(warned)))
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class, where there is a disassembler, and each kernel's occupancy."""

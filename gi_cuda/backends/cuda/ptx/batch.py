@@ -31,6 +31,7 @@ from gi_cuda.backends.cuda.compile.stages import find_stages
 from gi_cuda.backends.cuda.compile.texts import brought_home, pointed_at, shard_text
 from gi_cuda.backends.cuda.ptx.module import blocks, named_by
 from gi_cuda.backends.cuda.ptx.names import SymbolNames, pair
+from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,
@@ -140,15 +141,16 @@ class PtxCompiler:
         ways = (way for way in CONFINED if not way.translated)
         return tuple(replace(self, nvcc=replace(self.nvcc, way=way)) for way in ways)
 
-    def other_locals(self) -> None:
-        """Nothing: they are registers, and hold what is in these."""
+    def other_locals(self) -> tuple[()]:
+        """None: they are registers, and hold what is in these."""
+        return ()
 
     def differently(self, options: tuple[str, ...]) -> None:
         """Nothing: PTX says how it rounds."""
 
-    def reads_unset(self, variant: Variant) -> frozenset[str]:
-        """Nothing: it has no warnings of registers."""
-        return frozenset()
+    def examined(self, variant: Variant) -> Examination:
+        """Nothing: it has no warnings of registers, and PTX is device code."""
+        return Examination()
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class and occupancy, as of what nvcc makes of a source."""

@@ -1,0 +1,79 @@
+"""A text with counts of the ways that its code takes, and what counts say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Gap(NamedTuple):
+    """A way that no case takes.
+
+    Attributes:
+        words: how it is said, with a place for what it is of.
+        text: of the condition or label, white space made one.
+        file, line: where that begins.
+    """
+
+    words: str
+    text: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return self.words.format(f"{self.file}:{self.line} ({self.text})")
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A place from which code goes on in one of two ways.
+
+    Attributes:
+        text, file, line: as of :class:`Gap`.
+        first: number of the count of a condition that is true, or of a label that is reached.
+        second: number of the count of the other way.
+        known: number of the count of a condition whose value the compiler knew; None of a label.
+        both: whether the second way has to be taken as well.
+    """
+
+    text: str
+    file: str
+    line: int
+    first: int
+    second: int
+    known: int | None
+    both: bool
+
+    def gap(self, most: Sequence[int]) -> Gap | None:
+        """The way that was not taken; None where each was, or the place was not reached.
+
+        Args:
+            most: the counts by their numbers.
+        """
+        if self.known is not None and most[self.known]:
+            return None
+        if most[self.second] and not most[self.first]:
+            words = "no case reaches {}" if self.known is None else "no case makes {} true"
+        elif self.both and most[self.first] and not most[self.second]:
+            words = "no case makes {} false"
+        else:
+            return None
+        return Gap(words, self.text, self.file, self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class BranchText:
+    """A text in which each fork counts.
+
+    Attributes:
+        counts: how many counts there are.
+    """
+
+    text: str
+    forks: tuple[Fork, ...]
+    counts: int
+
+    def gaps(self, most: Sequence[int]) -> Iterator[Gap]:
+        """The ways that were not taken, outer before inner."""
+        yield from filter(None, (fork.gap(most) for fork in self.forks))

@@ -39,6 +39,9 @@ _VERBS = {
         "capture": "Make a target of what an application launches.",
         "check": "Is the target sound? Its baseline, noise, blind spots.",
     },
+    "Judge": {
+        "judge": "One verdict on a rewritten kernel: right or wrong, faster or slower.",
+    },
     "Search": {
         "evolve": "Evolve a target; ends with a validated winner.",
         "resume": "Go on with a run that was stopped or killed.",

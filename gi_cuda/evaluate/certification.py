@@ -123,12 +123,14 @@ class Certification:
     def _all_by_workers(self, one: Candidate) -> list[Objection]:
         """All that the checks have against a candidate which run it in the workers they share."""
         if self.blind.objection:
-            return _found(objections_of(self._blind, [one], quick=True))
-        unset = objections_of(self.unset_locals.objections, [one], quick=True)
+            return _found(objections_of(self._blind, [one], quick=True, code="oracle-blind"))
+        look = self.unset_locals.objections
+        unset = objections_of(look, [one], quick=True, code="unset-local")
         return [*self.dependence.findings(one), *_found(unset), *self._all_of_text(one)]
 
     def _all_by_seeds(self, one: Candidate) -> list[Objection]:
-        return _found(self._other_data([one]))
+        found = self._other_data([one])
+        return [replace(each, code="other-data") for each in _found(found)]
 
     def _all_of_text(self, one: Candidate) -> list[Objection]:
         """What is seen in its text: code that is none of a device, and code that no case reaches.

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from gi_cuda.analyze.explain.explanation import Explanation
 from gi_cuda.analyze.history import History
 from gi_cuda.analyze.interactions.algorithm import Interactions
+from gi_cuda.analyze.judge.records import Judged
 from gi_cuda.analyze.milestones import Search
 from gi_cuda.analyze.records import IndividualRecord, RunRecord
 from gi_cuda.analyze.searches import Searches
@@ -179,6 +180,7 @@ PRINTED: dict[str, type[Any]] = {
     "explain": Explained,
     "compare": ComparedContestants,
     "check": CheckedTarget,
+    "judge": Judged,
     "doctor": FoundTools,
 }
 """What each verb prints."""

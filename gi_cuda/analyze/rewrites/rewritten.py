@@ -59,6 +59,11 @@ class Rewrites:
         """The files around the original."""
         return Tree.of(self.subject.target.source)
 
+    @property
+    def hosts(self) -> tuple[Path, ...]:
+        """The files that launch the original's kernels."""
+        return tuple(one.code.path for one in self._old.hosts)
+
     @cached_property
     def _old(self) -> HostReading:
         """What the original's host code launches."""
@@ -71,6 +76,14 @@ class Rewrites:
             UserError: it is none of these, or does not fit.
             Refused: it cannot be run.
         """
+        return self.of(self.changes(word))
+
+    def changes(self, word: Path) -> Rewrite:
+        """Read what a whole file, a folder or a diff changes.
+
+        Raises:
+            UserError: it is none of these, or does not fit.
+        """
         rewrite = read_rewrite(word, self.tree, self.original)
         if not rewrite.changes:
             raise UserError(
@@ -78,6 +91,14 @@ class Rewrites:
                 where=str(word),
                 hint=f"it must be against {self.subject.target.source}, or files beside it",
             )
+        return rewrite
+
+    def of(self, rewrite: Rewrite) -> Rewritten:
+        """Make a candidate of changes.
+
+        Raises:
+            Refused: it cannot be run.
+        """
         folder = (self.folder / str(next(self._numbers))).resolve()
         source = self.tree.copied(rewrite.changes, folder)
         try:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache as cache_of
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -36,14 +38,14 @@ from gi_cuda.cli.options import (
     cores,
 )
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import establish
+from gi_cuda.evaluate.baseline import Baseline, establish
 from gi_cuda.evaluate.checks.target_files import left_to_confirm, read_files
 from gi_cuda.init import check_free, from_database, from_options, joined
 from gi_cuda.report.as_json import as_json
 from gi_cuda.report.judge import print_judged
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say
-from gi_cuda.runs.tools import open_tools
+from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
 
 DIFFERS = 6
@@ -133,6 +135,7 @@ def command(
             if database is not None:
                 compilation = joined(compilation, from_database(database, found.source))
             place = keep or folder / "target"
+            (folder / "making").mkdir()
             new = NewTarget(found.source, kernel, compilation, place, folder / "making")
             if application:
                 made = new.captured(application, tell)
@@ -226,7 +229,7 @@ def _judged(
         words.rewritten,
         rewrite.kind,
         None,
-        guessed=(*made, *_assumed(found.target, bool(made), read_files(target))),
+        guessed=(*made, *_assumed(read_files(target))),
         hashes=hashes(target, rewrites.tree, rewrite),
     )
     try:
@@ -236,18 +239,24 @@ def _judged(
         entry = replace(entry, refusal=error.refusal)
     cache = cache_unless(no_cache)
     with open_tools(subject, folder / "session", workers=1, jobs=cores(), cache=cache) as tools:
-        place = tools.scratch("baseline")
-        baseline = establish(subject, tools.compiler, tools.pool, place, tools.reference, tell)
-        judged = Referee(tools, baseline, tell).judge(entry)
+        judged = Referee(tools, cache_of(partial(_baseline, tools, tell)), tell).judge(entry)
     judged = replace(judged, seconds=time.monotonic() - begun)
     kept = certificate(judged, target, rewrites.tree, rewrite, rewrites.hosts)
     return judged, as_json(kept)
 
 
-def _assumed(folder: Path, new: bool, texts: dict[Path, str]) -> list[str]:
-    """What of a target nobody confirmed; of a new one, named without its temporary folder."""
-    lines = left_to_confirm(texts)
-    return [one.removeprefix(f"{folder}/") if new else one for one in lines]
+def _baseline(tools: Tools, tell: Callable[[str], None]) -> Baseline:
+    place = tools.scratch("baseline")
+    return establish(tools.subject, tools.compiler, tools.pool, place, tools.reference, tell)
+
+
+def _assumed(texts: dict[Path, str]) -> list[str]:
+    """Places of a target that nobody confirmed, by their files' names."""
+    return [one.removeprefix(f"{path.parent}/") for path in texts for one in _of(path, texts[path])]
+
+
+def _of(path: Path, text: str) -> Iterator[str]:
+    return left_to_confirm({path: text})
 
 
 def _say_replayed(restored: Restored, judged: Judged) -> None:

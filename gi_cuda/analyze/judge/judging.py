@@ -57,7 +57,7 @@ GRAVITY = (Status.INCORRECT, Status.INVALID, Status.UNVERIFIED, Status.INCONCLUS
 REPEATS = Repeats(builds=6, processes=1, pairs=9)
 """Of one round of measurement."""
 
-PATIENCE = 12.0
+PATIENCE = 20.0
 """Seconds of measuring after which no further round is begun."""
 
 _SPEED = {
@@ -119,12 +119,12 @@ class Referee:
 
     Attributes:
         tools: of the target, with one worker.
-        baseline: of the original.
+        baseline: finds out what is to be known of the original; not asked of what cannot be run.
         tell: is told what is done next.
     """
 
     tools: Tools
-    baseline: Baseline
+    baseline: Callable[[], Baseline]
     tell: Callable[[str], None] = in_silence
 
     def judge(self, entry: Entry) -> Judged:
@@ -142,6 +142,7 @@ class Referee:
 
     def _look(self, found: _Found, one: Candidate) -> None:
         cases = (*self.tools.train(), *self.tools.held_out())
+        baseline = self.baseline()
         self.tell("compiling the rewrite")
         reference = unmodified(self.tools.subject)
         folder = self.tools.scratch("judged")
@@ -153,8 +154,8 @@ class Referee:
         found.checks.append(Check(COMPILES, Outcome.PASSED))
         self.tell("running it on all cases")
         program = one.program(built, cases)
-        limit = self.baseline.limit
-        sampling = Sampling(limit=limit, schedules=self.baseline.schedules).untimed()
+        limit = baseline.limit
+        sampling = Sampling(limit=limit, schedules=baseline.schedules).untimed()
         request = Measure(program, reference.program(base, cases), sampling)
         run, pool = in_fresh_processes(self.tools.pool), self.tools.pool
         ((_, answer),) = final_answers(run, pool, [(0, request)])
@@ -162,7 +163,7 @@ class Referee:
             _fail(found, ANSWERS, _of_run(failure))
             return
         found.checks.append(Check(ANSWERS, Outcome.PASSED, ", ".join(cases)))
-        found.checks.append(self._orders())
+        found.checks.append(self._orders(baseline))
         place = self.tools.scratch("judged") / "outputs"
         found.errors = output_errors(
             self.tools.subject.target, program, self.tools.reference, pool, place, limit
@@ -173,10 +174,12 @@ class Referee:
         found.checks += made(found.reasons, self._skipped(one))
         found.status = _gravest(found.reasons)
         if found.status not in (Status.INCORRECT, Status.INVALID):
-            self._time(found, one, cases)
+            status, found.speed, reason = self.timed(one)
+            found.reasons += [reason] if reason else []
+            found.status = _gravest(found.reasons) or status
 
-    def _orders(self) -> Check:
-        if not self.baseline.ordered:
+    def _orders(self, baseline: Baseline) -> Check:
+        if not baseline.ordered:
             why = f"the {self.tools.subject.backend} back end chooses the order itself"
             return Check(ORDERS, Outcome.SKIPPED, why)
         return Check(ORDERS, Outcome.PASSED)
@@ -189,44 +192,41 @@ class Referee:
 
     # -- how fast is it? -----------------------------------------------------------------------
 
-    def _time(self, found: _Found, one: Candidate, cases: tuple[str, ...]) -> None:
+    def timed(self, one: Candidate) -> tuple[Status, Speed | None, Reason | None]:
+        """Time a rewrite that is right beside its original, until its speed is decided or nothing
+        more is to be learnt; return the verdict on its speed, with a reason where there is no
+        speed, or none that decides."""
+        tools, baseline = self.tools, self.baseline()
         replicates = Replicates(
-            self.tools.subject,
-            self.tools.compiler,
-            self.tools.pool,
-            in_fresh_processes(self.tools.pool),
-            self.tools.scratch("timed"),
-            cases,
-            self.baseline.limit,
-            schedules=self.baseline.schedules,
+            tools.subject,
+            tools.compiler,
+            tools.pool,
+            in_fresh_processes(tools.pool),
+            tools.scratch("timed"),
+            (*tools.train(), *tools.held_out()),
+            baseline.limit,
+            schedules=baseline.schedules,
             repeats=REPEATS,
         )
-        begun, number = time.monotonic(), 0
-        for number, readings in enumerate(replicates.rounds([replicates.reference(), one]), 1):
+        begun = time.monotonic()
+        readings = replicates.rounds([replicates.reference(), one])
+        for number, (copy, reading) in enumerate(readings, 1):
             self.tell(f"timing it beside the original: round {number}")
-            copy, reading = readings
-            failed = copy.failure or reading.failure
-            if failed:
-                break
+            if copy.failure:
+                raise RuntimeError(f"a copy of the reference fails: {copy.failure}")
+            if reading.failure:
+                reason = _of_run(reading.failure)
+                return reason.status, None, reason
             bar = bar_of(copy.builds)
-            verdict = Verdict.UNCERTAIN
+            decided = Verdict.UNCERTAIN
             if bar is not None:
-                verdict = verdict_of_rewrite(reading.builds, bar)
-            enough = number >= FEWEST_ROUNDS and verdict is not Verdict.UNCERTAIN
-            late = time.monotonic() - begun > PATIENCE
-            if enough or number == MOST_ROUNDS or (late and number >= FEWEST_ROUNDS):
+                decided = verdict_of_rewrite(reading.builds, bar)
+            late = number == MOST_ROUNDS or time.monotonic() - begun > PATIENCE
+            if number >= FEWEST_ROUNDS and (late or decided is not Verdict.UNCERTAIN):
                 break
-        if copy.failure:
-            raise RuntimeError(f"a copy of the reference fails: {copy.failure}")
-        if reading.failure:
-            found.reasons.append(_of_run(reading.failure))
-            found.status = _gravest(found.reasons)
-            return
-        found.speed = self._speed(copy, reading, bar, number)
-        if found.status is None:
-            found.status = _SPEED[verdict]
-            if found.status is Status.INCONCLUSIVE:
-                found.reasons.append(_undecided(found.speed))
+        speed = self._speed(copy, reading, bar, number)
+        status = _SPEED[decided]
+        return status, speed, _undecided(speed) if status is Status.INCONCLUSIVE else None
 
     def _speed(self, copy: Reading, reading: Reading, bar: float | None, rounds: int) -> Speed:
         on = partial(_on, reading.builds)

@@ -200,6 +200,6 @@ def _notes(launches: OwnLaunches | None, first: KernelStep) -> Iterator[str]:
         grid, block = (", ".join(one.text for one in some) for some in (step.grid, step.block))
         shared = f", {step.shared.text} bytes shared" if step.shared.text != "0" else ""
         yield (
-            f"launched as its own host code says: {step.kernel}<<<({grid}), ({block}){shared}>>>"
-            f"({', '.join(step.args)})"
+            f"{step.kernel}<<<({grid}), ({block}){shared}>>>({', '.join(step.args)}), as its own"
+            " host code says"
         )

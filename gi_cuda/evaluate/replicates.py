@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from pathlib import Path
@@ -108,9 +108,15 @@ class Replicates:
         *_, last = islice(self.rounds(candidates), self.repeats.processes)
         return last
 
-    def rounds(self, candidates: Sequence[Candidate]) -> Iterator[list[Reading]]:
+    def rounds(
+        self, candidates: Sequence[Candidate], known: Collection[int] = ()
+    ) -> Iterator[list[Reading]]:
         """Measure candidates again and again, each build in one more process a round; yield what
-        all rounds so far have given, without end."""
+        all rounds so far have given, without end.
+
+        Args:
+            known: numbers of those that are not measured any more; may grow from round to round.
+        """
         self.tell(f"compiling {self.repeats.builds} builds of {len(candidates)} sources")
         failures: dict[int, str] = {}
         samples: dict[int, list[tuple[Sample, ...]]] = {n: [] for n in range(len(candidates))}
@@ -126,7 +132,7 @@ class Replicates:
                     # moment.
                     some += one[::-1] if turn % 2 else one
                     turn += 1
-                some = [(n, request) for n, request in some if n not in failures]
+                some = [one for one in some if one[0] not in failures and one[0] not in known]
                 answers = final_answers(self.run, self.pool, some)
                 for at, answer in self._counted(answers, len(some)):
                     if failure := why_wrong(answer):

@@ -86,16 +86,16 @@ def main(runs: int) -> None:
         (folder / "target.toml").write_text(TARGET)
         (folder / "data.py").write_text(DATA)
         subject = load_subject(folder, "host")
-        for percent in (0, 1, 3):
-            rewrite = folder / "new" / f"{percent}.cu"
-            rewrite.parent.mkdir(exist_ok=True)
-            rewrite.write_text(SOURCE.replace("ROUNDS", str(1000 - 10 * percent)))
-            found: Counter[str] = Counter()
-            for run in range(runs):
-                found[judged(subject, rewrite, folder / f"{percent}-{run}")] += 1
-                print(percent, run, dict(found), flush=True)
-            most = max(found.values())
-            print(f"{percent} %: {dict(found)}; the same in {most} of {runs}", flush=True)
+        found: dict[int, Counter[str]] = {}
+        for run in range(runs):
+            for percent in (0, 1, 3):
+                rewrite = folder / "new" / f"{percent}.cu"
+                rewrite.parent.mkdir(exist_ok=True)
+                rewrite.write_text(SOURCE.replace("ROUNDS", str(1000 - 10 * percent)))
+                verdict = judged(subject, rewrite, folder / f"{percent}-{run}")
+                found.setdefault(percent, Counter())[verdict] += 1
+            said = (f"{percent} %: {dict(some)}" for percent, some in found.items())
+            print(f"{run + 1} runs: {'; '.join(said)}", flush=True)
 
 
 def judged(subject, rewrite: Path, folder: Path) -> str:

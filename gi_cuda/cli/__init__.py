@@ -65,6 +65,7 @@ _VERBS = {
         "try": "Evaluate edits that you have in mind.",
     },
     "This machine": {
+        "mcp": "Serve verbs to an agent (Model Context Protocol).",
         "doctor": "What is there to compile and run with; the cache.",
     },
 }

@@ -10,10 +10,10 @@ import typer
 
 from gi_cuda.backends.compile.left_out import stand_in
 from gi_cuda.backends.table import backends_on_gpus
-from gi_cuda.cli.console import console
+from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
-from gi_cuda.cli.options import CompileCommands, Headers, Macros, cache_unless, cores
+from gi_cuda.cli.options import CompileCommands, Headers, Json, Macros, cache_unless, cores
 from gi_cuda.errors import SOURCES, UserError, no_source
 from gi_cuda.init import (
     Proposal,
@@ -28,6 +28,7 @@ from gi_cuda.init import (
     unclosed,
     write_folder,
 )
+from gi_cuda.report.as_json import WrittenTarget
 from gi_cuda.report.convert import kept_lines
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import counted, say
@@ -68,6 +69,7 @@ def command(
             autocompletion=examples,
         ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Write a target folder for a kernel: its buffers, launch, parameters and random data.
 
@@ -113,8 +115,12 @@ def command(
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
     write_folder(folder, texts)
-    for line in [*built.lines(), *chosen, *report(proposal, folder, texts), *tried]:
+    lines = [*built.lines(), *chosen, *report(proposal, folder, texts), *tried]
+    for line in lines:
         say(console, line)
+    if json:
+        kernels = tuple(step.kernel for step in proposal.steps)
+        print_json(WrittenTarget(str(folder), kernels, found.passes, tuple(lines)))
     on = f" --backend {backends_on_gpus(gpu=True)[0]}" if proposal.headers.toolkit else ""
     say_next(
         f"{command_line('check', folder)}{on}",

@@ -58,7 +58,7 @@ GRAVITY = (Status.INCORRECT, Status.INVALID, Status.UNVERIFIED, Status.INCONCLUS
 REPEATS = Repeats(builds=6, processes=1, pairs=9)
 """Of one round of measurement."""
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds of measuring after which no further round is begun."""
 
 _SPEED = {

@@ -40,7 +40,7 @@ _VERBS = {
         "check": "Is the target sound? Its baseline, noise, blind spots.",
     },
     "Judge": {
-        "judge": "One verdict on a rewritten kernel: right or wrong, faster or slower.",
+        "judge": "Is a rewritten kernel right, and is it faster?",
     },
     "Search": {
         "evolve": "Evolve a target; ends with a validated winner.",
@@ -65,7 +65,7 @@ _VERBS = {
         "try": "Evaluate edits that you have in mind.",
     },
     "This machine": {
-        "mcp": "Serve verbs to an agent (Model Context Protocol).",
+        "mcp": "Serve verbs to an agent, as tools (MCP).",
         "doctor": "What is there to compile and run with; the cache.",
     },
 }

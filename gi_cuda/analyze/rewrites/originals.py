@@ -67,8 +67,8 @@ def _in_folder(folder: Path, rewritten: Path) -> Path:
     """The file of a folder that a rewrite changes and that has kernels."""
     found = [one for one in sorted(folder.rglob("*.cu")) if one.is_file() and _has_kernels(one)]
     changed = [one for one in found if _is_changed(one, one.relative_to(folder), rewritten)]
-    if len(changed) == 1:
-        return changed[0]
+    if len(changed) == 1 or len(found) == 1:
+        return (changed or found)[0]
     if not found:
         raise no_source(folder)
     names = ", ".join(str(one) for one in (changed or found)[:4])

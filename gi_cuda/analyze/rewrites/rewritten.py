@@ -57,7 +57,7 @@ class Rewrites:
     @cached_property
     def tree(self) -> Tree:
         """The files around the original."""
-        return Tree.of(self.subject.target.source)
+        return Tree.of(self.subject.target.source, self.original)
 
     @property
     def hosts(self) -> tuple[Path, ...]:

@@ -32,10 +32,16 @@ class Tree:
     main: str
 
     @classmethod
-    def of(cls, source: Path) -> Tree:
-        """The tree of a source: its git work tree; without one, its folder."""
+    def of(cls, source: Path, named: Path | None = None) -> Tree:
+        """The tree of a source: its git work tree; without one, its folder.
+
+        Args:
+            named: a folder that it is in, to be taken in place of its own.
+        """
         source = source.resolve()
-        folder = source.parent
+        folder = source.parent if named is None else named.resolve()
+        if not source.is_relative_to(folder):
+            folder = source.parent
         above = (one for one in source.parents if (one / _WORK_TREE).exists())
         root = next(above, folder)
         return cls(root, source.relative_to(root).as_posix())
@@ -100,6 +106,10 @@ def read_rewrite(word: Path, tree: Tree, original: Path | None = None) -> Rewrit
     """
     if word.is_dir():
         top = (tree.root / tree.main).parent if original is None else original.resolve()
+        if not top.is_relative_to(tree.root):
+            raise UserError(
+                f"the original, {tree.root / tree.main}, is not in this folder", where=str(original)
+            )
         return Rewrite("folder", str(word), _of_folder(word, tree, top))
     if not word.exists():
         raise no_source(word)

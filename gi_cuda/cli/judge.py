@@ -247,7 +247,10 @@ def _judged(
 
 def _baseline(tools: Tools, tell: Callable[[str], None]) -> Baseline:
     place = tools.scratch("baseline")
-    return establish(tools.subject, tools.compiler, tools.pool, place, tools.reference, tell)
+    # Timing finds the noise anew, beside the rewrite.
+    return establish(
+        tools.subject, tools.compiler, tools.pool, place, tools.reference, tell, copies=1
+    )
 
 
 def _assumed(texts: dict[Path, str]) -> list[str]:

@@ -13,7 +13,13 @@ from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 from gi_cuda.init.build.compilation import Compilation
-from gi_cuda.init.host.host import HostCode, KnownNames, enclosing_function, function_name
+from gi_cuda.init.host.host import (
+    HostCode,
+    KnownNames,
+    enclosing_function,
+    function_name,
+    without_casts,
+)
 from gi_cuda.init.host.host_code import Resolver
 from gi_cuda.init.host.host_files import find_hosts
 from gi_cuda.init.host.launch_calls import LaunchCall, launch_calls
@@ -45,6 +51,11 @@ class Call:
     loops: int
     host: HostCode = field(repr=False, compare=False)
     launch: LaunchCall = field(repr=False, compare=False)
+
+    @property
+    def configuration(self) -> str:
+        """What stands between ``<<<`` and ``>>>``."""
+        return self.text.partition("<<<")[2].partition(">>>")[0]
 
 
 @dataclass(frozen=True)
@@ -123,6 +134,12 @@ class HostReading:
             self._chosen[kernel] = choose(self.path, kernel, self.compilation, self.given)
         return self._chosen[kernel]
 
+    def parameter_types(self, kernel: str) -> tuple[str, ...]:
+        """The types of a kernel's parameters."""
+        arguments = self.chosen(kernel).kernel.arguments
+        stars = (f"{' ' * bool(one.pointers)}{'*' * one.pointers}" for one in arguments)
+        return tuple(f"{one.type}{star}" for one, star in zip(arguments, stars, strict=True))
+
     def resolver(self, call: Call, scalars: Mapping[str, str]) -> Resolver:
         """What turns expressions before a launch into expressions of a target.
 
@@ -142,6 +159,11 @@ class HostReading:
         sites = chosen.launches(self.kept)
         site = next((one for one in sites if one.place == call.place), None)
         return instance_of(chosen, site, self.kept)[1]
+
+
+def origin(resolver: Resolver, node: Node) -> str:
+    """What a launch passes, without casts and blanks."""
+    return "".join(resolver.origin(without_casts(node)).split())
 
 
 def _loops(node: Node) -> int:

@@ -16,11 +16,10 @@ from typing import TypeAlias
 import numpy as np
 from tree_sitter import Node
 
-from gi_cuda.analyze.rewrites.host_readings import Call, HostReading, period
+from gi_cuda.analyze.rewrites.host_readings import Call, HostReading, origin, period
 from gi_cuda.analyze.rewrites.refusals import refused
 from gi_cuda.grammar.frontends.cuda.file import Argument
-from gi_cuda.init.host.host import is_name, without_casts
-from gi_cuda.init.host.host_code import Resolver
+from gi_cuda.init.host.host import is_name
 from gi_cuda.init.host.host_extents import extents_of
 from gi_cuda.init.proposing.geometry import blocks_wait
 from gi_cuda.results.status import Status
@@ -120,7 +119,7 @@ class LaunchReader:
         for name in self._wanted:
             if name not in self.old.kernels:
                 continue
-            before, after = (_types(one, name) for one in (self.old, self.new))
+            before, after = (one.parameter_types(name) for one in (self.old, self.new))
             if before != after:
                 raise refused(
                     "other-parameters",
@@ -251,7 +250,7 @@ class LaunchReader:
         """Whether a launch of which the geometry cannot be told is written as the original's."""
         if before is None:
             return not self._before
-        return _configured(call) == _configured(before)
+        return call.configuration == before.configuration
 
     def _geometry(self, reading: HostReading, call: Call) -> Geometry:
         """Grid, block and shared memory in the target's names."""
@@ -268,9 +267,9 @@ class LaunchReader:
         """What is equal where two launches are the same."""
         resolver = reading.resolver(call, self._scalars)
         geometry = self._geometry(reading, call)
-        told = all(geometry) or _configured(call)
-        passed = tuple(_origin(resolver, node) for node in call.launch.arguments)
-        types = _types(reading, call.kernel)
+        told = all(geometry) or call.configuration
+        passed = tuple(origin(resolver, node) for node in call.launch.arguments)
+        types = reading.parameter_types(call.kernel)
         templates = tuple(resolver.template_arguments(call.launch.called))
         return call.kernel, geometry, told, passed, types, templates
 
@@ -287,7 +286,7 @@ class LaunchReader:
                 continue
             resolver = self.old.resolver(call, {})
             for at, (node, own) in enumerate(zip(call.launch.arguments, step.args, strict=False)):
-                found.setdefault(_origin(resolver, node), []).append((at, own))
+                found.setdefault(origin(resolver, node), []).append((at, own))
         return found
 
     @cached_property
@@ -302,7 +301,7 @@ class LaunchReader:
         }
         for call in self._before:
             resolver = self.old.resolver(call, {})
-            for node, text in ((n, _origin(resolver, n)) for n in call.launch.arguments):
+            for node, text in ((n, origin(resolver, n)) for n in call.launch.arguments):
                 if is_name(node) and text in found:
                     found.setdefault(self._text(call, node), found[text])
                 for other in resolver.other_names(text) if text in found else ():
@@ -333,7 +332,7 @@ class LaunchReader:
         if at >= len(call.launch.arguments):
             return ""
         node, resolver = call.launch.arguments[at], self.new.resolver(call, self._scalars)
-        text = _origin(resolver, node)
+        text = origin(resolver, node)
         own = self._known(text, at, argument, step)
         whole = {one.name: one for one in self.target.scalars if one.dtype.kind in "iu"}
         if argument.pointers:
@@ -389,11 +388,6 @@ class LaunchReader:
         )
 
 
-def _origin(resolver: Resolver, node: Node) -> str:
-    """What is passed, without casts and blanks."""
-    return "".join(resolver.origin(without_casts(node)).split())
-
-
 def _of_one_function(calls: Sequence[Call]) -> list[Call]:
     return [one for one in calls if one.function == calls[0].function]
 
@@ -401,17 +395,6 @@ def _of_one_function(calls: Sequence[Call]) -> list[Call]:
 def _bare(kernel: str) -> str:
     """A kernel's name without scope and template arguments."""
     return overload(kernel)[0].partition("<")[0].rpartition("::")[2].strip()
-
-
-def _types(reading: HostReading, kernel: str) -> tuple[str, ...]:
-    """The types of a kernel's parameters."""
-    arguments = reading.chosen(kernel).kernel.arguments
-    return tuple(f"{one.type}{' ' * bool(one.pointers)}{'*' * one.pointers}" for one in arguments)
-
-
-def _configured(call: Call) -> str:
-    """What stands between ``<<<`` and ``>>>``."""
-    return call.text.partition("<<<")[2].partition(">>>")[0]
 
 
 def _trimmed(extent: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -312,6 +312,8 @@ class Finals:
             for (finalist, one), objection in zip(group, self._watch(group), strict=True):
                 if self.over:
                     return None
+                if objection is None:
+                    (objection,) = self.run.tools.certification.thorough([one])
                 if objection:
                     self._reject(finalist, objection)
                     continue

@@ -128,6 +128,9 @@ def command(
     for line in left_out:
         say(console, line)
     print_table(console, baseline_table(baseline, caught, compared))
+    if subject.target.domain:
+        domain = "; ".join(condition.text for condition in subject.target.domain)
+        say(console, f"domain: {domain}. Cases of other sizes are derived inside it alone")
     everything = values_alone(subject.space.parameters)
     if tried:
         print_table(console, values_table(tried, len(everything)))

@@ -80,6 +80,11 @@ class Certification:
         looks = [self._all_by_workers, self._all_by_seeds, self._all_races]
         return [found for some in at_once([partial(look, one) for look in looks]) for found in some]
 
+    @property
+    def notes(self) -> list[str]:
+        """What findings are a matter of, for people: known once some were asked for."""
+        return [self.dependence.note] if self.dependence.note else []
+
     def certified(self, one: Candidate, validation: Validation) -> Validation:
         """A validation, which fails where there is an objection to the candidate, and says which
         cases it was watched for races on."""
@@ -126,7 +131,7 @@ class Certification:
             return _found(objections_of(self._blind, [one], quick=True, code="oracle-blind"))
         look = self.unset_locals.objections
         unset = objections_of(look, [one], quick=True, code="unset-local")
-        return [*self.dependence.findings(one), *_found(unset), *self._all_of_text(one)]
+        return [*self.dependence.findings([one])[0], *_found(unset), *self._all_of_text(one)]
 
     def _all_by_seeds(self, one: Candidate) -> list[Objection]:
         found = self._other_data([one])

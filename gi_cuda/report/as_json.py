@@ -141,12 +141,14 @@ class ComparedContestants:
         noise: a copy of the reference.
         floor: the noise floor, as a fraction.
         searches: which way to search found more; null where the runs are all of one kind.
+        notes: other sizes that answers were held against, and those that were left out.
     """
 
     noise: SpeedUp
     floor: float
     contestants: tuple[ComparedContestant, ...]
     searches: Searches | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

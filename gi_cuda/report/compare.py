@@ -35,6 +35,8 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     if comparison.searches:
         for rows in searches_tables(comparison.searches):
             print_table(console, rows)
+    for note in comparison.notes:
+        say(console, note)
     for result in comparison.results:
         if result.failure:
             said = f"{result.contestant.name}: {result.failure}"
@@ -132,6 +134,7 @@ def record(comparison: Comparison) -> ComparedContestants:
             for one in comparison.results
         ),
         comparison.searches,
+        comparison.notes,
     )
 
 

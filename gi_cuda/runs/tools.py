@@ -34,7 +34,6 @@ from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
 from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.examined import Examined
 from gi_cuda.evaluate.scrutiny.not_reached import NotReached
-from gi_cuda.evaluate.scrutiny.other_inputs import QUICK
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
@@ -195,7 +194,7 @@ def open_tools(
                 alone = replace(session, cases=subject.cases(role))
                 own = backend.compiler(subject, jobs)  # the search's is busy
                 place = folder / "build" / "asked"
-                asked = subject, own, alone, place, 1, QUICK, opened, all_unsettled
+                asked = subject, own, alone, place, 1, None, opened, all_unsettled
                 asking = Asking(*asked, in_one_turn=True)
             renderers = opened.enter_context(closing(Renderers(subject)))
             given = subject, backend, compiler, uncached, pool, folder, session, checks

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gi_cuda.spec.expression import Expression, ExpressionError
+from gi_cuda.spec.expression import Expression, ExpressionError, parse
 from gi_cuda.spec.target import Case, Target, Value, defaults
 
 MOST: Final = 32
@@ -23,6 +23,10 @@ MOST: Final = 32
 LARGER: Final = 4
 """Times as much data as the largest case has that a derived one may have, by the product of its
 sizes."""
+
+_NEAR: Final = 1025
+"""Sizes among which one inside the domain is looked for: as many as a block has threads, and one
+more."""
 
 _SEEN: Final = 2050
 """Sizes up to which it is looked at after how many elements there is one more block."""
@@ -101,16 +105,29 @@ def _changes(
 ) -> Iterator[dict[str, int]]:
     """Sizes in place of those given, in the order in which they tell most."""
     kinds: dict[str, list[int]] = {}
+    far: list[dict[str, int]] = []
     for name, value in given.items():
         others = math.prod(given.values()) // max(1, value)
         most = max(one[name] for one in known)
-        kinds[name] = _values(value, tile_of(target, given, name), most, bound // max(1, others))
+        some = _values(value, tile_of(target, given, name), most, bound // max(1, others))
+        kinds[name] = [_inside(target, given, name, one) for one in some]
+        least = {other: _inside(target, given, other, 1) for other in given if other != name}
+        large = min(LARGER**2 * most, bound // math.prod(least.values())) | 1
+        far.append({**least, name: _inside(target, given, name, large - 2)})
     for values in zip(*kinds.values(), strict=True):
         changed = dict(zip(kinds, values, strict=True))
         yield from ({name: value} for name, value in changed.items())
         if len(changed) > 1:
             yield changed
+    yield from (one for one in far if len(one) > 1)
     yield from ({name: value} for name in given for value in own.get(name, ()))
+
+
+def _inside(target: Target, given: Mapping[str, int], name: str, value: int) -> int:
+    """The next size that is inside the domain, beside others that are given; the same, if there is
+    none near."""
+    near = range(value, value + _NEAR)
+    return next((v for v in near if not outside_domain(target, {**given, name: v})), value)
 
 
 def _values(given: int, tile: int, most: int, bound: int) -> list[int]:
@@ -200,3 +217,20 @@ def own_sizes(text: str, names: Iterable[str]) -> dict[str, list[int]]:
         if name in wanted and value > 0:
             found.setdefault(name, []).append(value)
     return found
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_MULTIPLE = re.compile(
+    r"\b(\w+(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)\w+)*)"
+    r"\s+(?:is|are|must\s+be|has\s+to\s+be|have\s+to\s+be)\s+(?:an?\s+)?multiples?\s+of\s+(\d{1,6})\b"
+)
+
+
+def stated_domain(text: str, names: Iterable[str]) -> list[Expression]:
+    """Conditions on sizes that comments of a source state, as ``m and n are multiples of 16``."""
+    wanted, found = set(names), []
+    for comment in _COMMENT.findall(text):
+        for some, number in _MULTIPLE.findall(comment):
+            told = [one for one in re.split(r"\W+", some) if one in wanted]
+            found += [f"{name} % {number} == 0" for name in told if int(number)]
+    return [parse(one) for one in dict.fromkeys(found)]

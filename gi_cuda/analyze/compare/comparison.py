@@ -51,11 +51,13 @@ class Comparison:
         noise: a copy of the reference beside the reference, on all cases.
         floor: the noise floor, as a fraction: what lies within counts as the same.
         results: in the order in which the contestants were given.
+        notes: what their answers were held against besides the cases.
     """
 
     noise: SpeedUp
     floor: float
     results: tuple[Compared, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def searches(self) -> Searches | None:
@@ -96,7 +98,7 @@ def compare(
         tell=tell,
     )
     candidates = [one.candidate for one in contestants if one.refusal is None]
-    original, *readings = replicates.read([replicates.reference(), *candidates])
+    original, *replicated = replicates.read([replicates.reference(), *candidates])
     if not original.right:
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
     noise = speed_up(original.builds)
@@ -105,9 +107,9 @@ def compare(
     taken = resources(tools, candidates)
     findings = [
         tuple(tools.certification.findings(one)) if reading.right else ()
-        for one, reading in zip(candidates, readings, strict=True)
+        for one, reading in zip(candidates, replicated, strict=True)
     ]
-    readings = [_judged(reading, found) for reading, found in zip(readings, findings, strict=True)]
+    readings = [judged(reading, found) for reading, found in zip(replicated, findings, strict=True)]
     found = iter(zip(readings, taken, findings, strict=True))
     return Comparison(
         noise,
@@ -118,6 +120,7 @@ def compare(
             else _compared(tools, one, *next(found), floor)
             for one in contestants
         ),
+        tuple(tools.certification.notes) if any(one.right for one in replicated) else (),
     )
 
 
@@ -144,7 +147,7 @@ def _compared(
     )
 
 
-def _judged(reading: Reading, findings: Sequence[Objection]) -> Reading:
+def judged(reading: Reading, findings: Sequence[Objection]) -> Reading:
     """A reading; a failure where there is an objection that fails."""
     said = next((found.said for found in findings if found.fails), "")
     return Reading(failure=said) if said else reading

@@ -148,11 +148,36 @@ class KeepsNothing:
 
 
 @dataclass(frozen=True, slots=True)
+class TellVarying:
+    """Run the reference with something else in the place of inputs, one after the other. The answer
+    is a :class:`Varying`.
+
+    Attributes:
+        others: what stands in their place.
+    """
+
+    reference: Program
+    others: tuple[Substituted, ...]
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Varying:
+    """How much of outputs ever becomes something else.
+
+    Attributes:
+        elements: for each judged buffer how many elements did, and how many are ever written.
+    """
+
+    elements: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class InOneTurn:
     """Answer several requests and let nobody else use the device in between; the answer is theirs,
     in order. A worker that does not survive one of them answers none."""
 
-    requests: tuple[DependsOn | AgreesWith | KeepsNothing, ...]
+    requests: tuple[DependsOn | AgreesWith | KeepsNothing | TellVarying, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +348,7 @@ Request = (
     | DependsOn
     | AgreesWith
     | KeepsNothing
+    | TellVarying
     | InOneTurn
     | Explore
     | SpoilOutputs

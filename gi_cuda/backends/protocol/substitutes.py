@@ -30,7 +30,9 @@ class Substitute(StrEnum):
     MORE = "a quarter more"
     FIVEFOLD = "five times as much"
     THOUSANDFOLD = "a thousand times as much"
+    OPPOSITE = "its opposite"
     THOUSANDFOLD_NEGATIVE = "a thousand times its negative"
+    LOWERED = "much smaller numbers, all negative,"
     THOUSANDTH = "a thousandth of it"
     NOT_ZERO = "numbers that are not zero"
     PERMUTED = "its values in another order"
@@ -43,10 +45,19 @@ class Substitute(StrEnum):
     INFINITE = "some infinities among its values"
 
     @property
+    def quick(self) -> bool:
+        """Whether it is tried in a quick look: none of them makes a wrong index of a right one."""
+        return self in _QUICK
+
+    @property
     def to_overflow(self) -> bool:
         """Whether what matters is that nothing overflows. What is allowed was said for the case's
         own numbers, and what is rounded otherwise is far off with such."""
-        return self in (Substitute.THOUSANDFOLD, Substitute.THOUSANDFOLD_NEGATIVE)
+        return self in (
+            Substitute.THOUSANDFOLD,
+            Substitute.THOUSANDFOLD_NEGATIVE,
+            Substitute.LOWERED,
+        )
 
     @property
     def scaled(self) -> bool:
@@ -56,8 +67,15 @@ class Substitute(StrEnum):
     @property
     def special(self) -> bool:
         """Whether there are values in it with which programs may differ that are right with all
-        others: the larger of a number and NaN is either of them."""
-        return self in (Substitute.UNDEFINED, Substitute.INFINITE)
+        others: the larger of a number and NaN is either of them, and an integer may be an index of
+        what the reference happens not to read."""
+        return self in (
+            Substitute.UNDEFINED,
+            Substitute.INFINITE,
+            Substitute.NEGATIVE_ZERO,
+            Substitute.SUBNORMAL,
+            Substitute.WHOLE_RANGE,
+        )
 
     def contents(self, array: NDArray[Any]) -> NDArray[Any]:
         """What stands in the place of a buffer's contents, of real numbers or of integers; the same
@@ -76,10 +94,24 @@ class Substitute(StrEnum):
             Substitute.HALF: given // 2,
             Substitute.MORE: given * 1.25,
             Substitute.FIVEFOLD: given * 5,
-            Substitute.NEGATIVE: -given,
+            Substitute.OPPOSITE: -given,
         }
         return value.dtype.type(made[self])
 
+
+_QUICK: Final = frozenset(
+    {
+        Substitute.ZERO,
+        Substitute.ONE,
+        Substitute.TWO,
+        Substitute.HALF,
+        Substitute.NEGATIVE,
+        Substitute.UPPER,
+        Substitute.MORE,
+        Substitute.FIVEFOLD,
+        Substitute.THOUSANDFOLD,
+    }
+)
 
 Substituted: TypeAlias = tuple[str, Substitute | OtherSize]
 """An input, and what stands in its place; or sizes, and a case that has them."""
@@ -97,6 +129,12 @@ def _repeated(array: NDArray[Any]) -> NDArray[Any]:
     return np.full_like(array, array[array.size // 2])
 
 
+def _lowered(array: NDArray[Any]) -> NDArray[Any]:
+    """A thousand times the largest amount less."""
+    made: NDArray[Any] = array - array.dtype.type(1000) * np.max(np.abs(array), initial=1)
+    return made
+
+
 def _not_zero(array: NDArray[Any]) -> NDArray[Any]:
     """One to seven, in place of zeros alone."""
     return array if array.any() else np.arange(array.size) * 5 % 7 + 1
@@ -112,9 +150,10 @@ def _whole_range(array: NDArray[Any]) -> NDArray[Any]:
     rng, limits = np.random.default_rng(_SEED), np.iinfo(array.dtype)
     digits = rng.integers(0, array.itemsize * 8 - (limits.min < 0), array.size, endpoint=True)
     made = rng.integers(0, limits.max, array.size, array.dtype, endpoint=True)
-    made = made >> (digits.max() - digits).astype(array.dtype)
-    both = rng.random(array.size) < 0.5 if limits.min < 0 else np.False_
-    return np.where(both, ~made, made)
+    made >>= (digits.max() - digits).astype(array.dtype)
+    if limits.min < 0:
+        np.invert(made, out=made, where=rng.random(array.size) < 0.5)
+    return made
 
 
 def _with(value: float, array: NDArray[Any]) -> NDArray[Any]:
@@ -138,6 +177,7 @@ _CONTENTS: Final[dict[Substitute, Callable[[NDArray[Any]], NDArray[Any]]]] = {
     Substitute.FIVEFOLD: lambda array: array * array.dtype.type(5),
     Substitute.THOUSANDFOLD: lambda array: array * array.dtype.type(1000),
     Substitute.THOUSANDFOLD_NEGATIVE: lambda array: array * array.dtype.type(-1000),
+    Substitute.LOWERED: _lowered,
     Substitute.THOUSANDTH: lambda array: array / array.dtype.type(1000),
     Substitute.NOT_ZERO: _not_zero,
     Substitute.PERMUTED: _permuted,

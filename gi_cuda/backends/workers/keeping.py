@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from gi_cuda.backends.protocol.programs import CasePlan, Program
 from gi_cuda.backends.protocol.requests import KeepsNothing
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.substituting import (
+from gi_cuda.backends.workers.other_cases import (
     AT_LEAST,
     LONGER,
     Answers,
     Changed,
+    Expected,
     changed,
     launched,
     smallest,
-    why_wrong,
 )
+from gi_cuda.backends.workers.substituting import why_wrong
 
 
 def keeps_nothing(runner: CaseRunner, request: KeepsNothing) -> str | None:
@@ -30,23 +31,25 @@ def keeps_nothing(runner: CaseRunner, request: KeepsNothing) -> str | None:
     key = request.reference.binary.path, values, theirs.case, *words, request.launches
     if key not in runner.expected:
         runner.expected[key] = _runs(runner, request, right)
-    runs: list[list[Answers]] | None = runner.expected[key]
-    if runs is None:
+    expected: Expected | None = runner.expected[key]
+    if expected is None:
         return None
-    limit = AT_LEAST + LONGER * max(one.seconds for one in runs[0])
-    found = _answers(runner, request.program, _cases(runner, request.program, request, mine), limit)
-    return _why_wrong(runner, right, found, runs)
+    one = _cases(runner, request.program, request, mine)
+    found = _answers(runner, request.program, one, expected.limit)
+    return _why_wrong(runner, right, found, expected.runs)
 
 
-def _runs(
-    runner: CaseRunner, request: KeepsNothing, cases: Sequence[Changed]
-) -> list[list[Answers]] | None:
-    """The reference's answers in all launches, as often as the oracle needs."""
+def _runs(runner: CaseRunner, request: KeepsNothing, cases: Sequence[Changed]) -> Expected | None:
+    """The reference's answers in all launches, as often as the oracle needs, one after the other;
+    None where they are not the same once more."""
     *runs, again = (
         _answers(runner, request.reference, cases, request.limit)
         for _ in range(runner.target.oracle.runs + 1)
     )
-    return None if _why_wrong(runner, cases, again, runs) else runs
+    every = tuple(one for run in runs for one in run)
+    if _why_wrong(runner, cases, again, every):
+        return None
+    return Expected(AT_LEAST + LONGER * max(one.seconds for one in every), every, 1.0)
 
 
 def _cases(
@@ -82,9 +85,9 @@ def _why_wrong(
     runner: CaseRunner,
     cases: Sequence[Changed],
     found: Sequence[Answers],
-    runs: Sequence[Sequence[Answers]],
+    runs: Sequence[Answers],
 ) -> str:
     for number, (case, one) in enumerate(zip(cases, found, strict=True)):
-        if wrong := why_wrong(runner, case, one, [run[number] for run in runs]):
+        if wrong := why_wrong(runner, case, one, runs[number :: len(cases)]):
             return f"launch {number + 1} of {len(found)}: {wrong}"
     return ""

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.backends.protocol.device import Loaded
-from gi_cuda.backends.protocol.programs import CasePlan, Program
-from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn
+from gi_cuda.backends.protocol.programs import Program
+from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, TellVarying, Varying
 from gi_cuda.backends.protocol.schedules import Schedule
-from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
+from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.other_cases import (
+    AT_LEAST,
+    LONGER,
+    Answers,
+    Changed,
+    Expected,
+    Right,
+    answers_of,
+    changed,
+    smallest,
+    substituted,
+)
 from gi_cuda.backends.workers.recording import unwritten
 from gi_cuda.backends.workers.room import memory
-from gi_cuda.errors import UserError
-from gi_cuda.spec import CaseData, plan
 from gi_cuda.spec.oracles import Allowed, Outputs, Rules, ValueRule
-from gi_cuda.spec.other_sizes import LARGER, OtherSize, outside_domain, sizes_of
-
-AT_LEAST, LONGER = 0.5, 20
-"""Seconds that a launch with something else may take, and how many times what it takes without."""
+from gi_cuda.spec.other_sizes import OtherSize
 
 _WIDER = 10.0
 """How many times its tolerance an oracle allows with something else. The tolerance was chosen for
 the case's own numbers; a long sum of which a few terms are most depends more on the order of
 additions."""
-
-_SEVERAL = 2 * LARGER
-"""Times as much memory as its largest case that one of another size may need."""
 
 _LEAST_SCALE = 1e-3
 """Of a tolerance that is so much smaller as answers are, where an input is made a thousandth."""
@@ -42,27 +44,10 @@ _KEPT, _SHARE = 64 * 2**20, 64
 they may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A case with something else in the place of an input, or another one beside the case.
-
-    Attributes:
-        given: how the program runs the case.
-        plan: how it runs with that.
-        contents: what the buffer holds then, by its name; nothing for a scalar.
-        data: what the case holds then, as oracles get it.
-    """
-
-    given: CasePlan
-    plan: CasePlan
-    contents: Mapping[str, NDArray[Any]]
-    data: CaseData
-
-
 def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
     """Whether a program's answers are other ones with something else in the place of an input."""
     for given in runner.plans(request.program):
-        one = _substituted(runner, request.program, request.input, request.substitute, given)
+        one = substituted(runner, request.program, request.input, request.substitute, given)
         runner.device.make_room(one.given)
         before = answers_of(runner, request.program, one.given, request.limit)
         limit = min(request.limit, AT_LEAST + LONGER * before.seconds)
@@ -93,12 +78,39 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     rules = _finite(runner) if overflow else near(runner) if expected.scale == 1 else None
     known = Right(expected.runs[0].outputs, rules)
     found = answers_of(runner, request.program, one.plan, expected.limit, one.contents, known)
+    if isinstance(request.substitute, Substitute) and request.substitute.special:
+        found = replace(found, outputs=_alike(found.outputs, expected.runs[0].outputs))
     if overflow:
         wrong = _why_overflown(found, expected.runs[0])
     else:
         wrong = why_wrong(runner, right, found, expected.runs, expected.scale)
     named = "" if isinstance(request.substitute, OtherSize) else f"{one.plan.case}: "
     return f"{named}{wrong}" if wrong else ""
+
+
+def tell_varying(runner: CaseRunner, request: TellVarying) -> Varying:
+    """How many elements of outputs become other ones with something else, on the smallest case."""
+    plan, _ = smallest(runner, request.reference, request.reference)
+    given = answers_of(runner, request.reference, plan, request.limit).outputs
+    changed_at = {name: np.zeros(array.size, np.bool_) for name, array in given.items()}
+    limit = request.limit
+    for pair in request.others:
+        if (one := changed(runner, request.reference, pair, plan)) and one.plan.sizes == plan.sizes:
+            found = answers_of(runner, request.reference, one.plan, limit, one.contents).outputs
+            for name, array in found.items():
+                changed_at[name] |= _bits(array) != _bits(given[name])
+    left = unwritten(runner.target, plan, given)
+    return Varying(
+        {
+            name: (int(np.count_nonzero(some)), some.size - left.get(name, (0, 0))[0])
+            for name, some in changed_at.items()
+        }
+    )
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    found: NDArray[Any] = np.ascontiguousarray(array).reshape(-1).view(f"u{array.itemsize}")
+    return found
 
 
 def near(runner: CaseRunner) -> Rules | None:
@@ -115,7 +127,7 @@ def _finite(runner: CaseRunner) -> Rules:
     }
 
 
-def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> _Expected | None:
+def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | None:
     """The reference's answers, or None as :func:`agrees_with` says; remembered, since many variants
     are held against them."""
     reference = request.reference
@@ -127,11 +139,11 @@ def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> _Expec
         if size > max(_KEPT, memory() // _SHARE):
             runner.expected.clear()
         runner.expected[key] = _fit(runner, request, right)
-    found: _Expected | None = runner.expected[key]
+    found: Expected | None = runner.expected[key]
     return found
 
 
-def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> _Expected | None:
+def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | None:
     """The reference's answers, where they are fit to compare with."""
     given = answers_of(runner, request.reference, right.given, request.limit)
     limit = min(request.limit, AT_LEAST + LONGER * given.seconds)
@@ -152,7 +164,7 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> _Expected |
             return None  # a source that is made for some sizes reads what nothing has set
         if _is_ordered(runner, request.reference, right, given, runs):
             return None  # and with others its threads write where others do
-    return _Expected(limit, tuple(runs), scale)
+    return Expected(limit, tuple(runs), scale)
 
 
 def _scale(given: Answers, found: Answers) -> float:
@@ -168,6 +180,17 @@ def _size(array: NDArray[Any]) -> float:
     """The median of what is there in amounts."""
     sizes = np.abs(array[np.isfinite(array) & (array != 0)])
     return float(np.median(sizes)) if sizes.size else 0.0
+
+
+def _alike(outputs: Outputs, right: Outputs) -> Outputs:
+    """Answers, with those that are right where neither is a finite number: which one comes of NaN
+    and infinities is a matter of the order of additions."""
+    return {
+        name: np.where(np.isfinite(array) | np.isfinite(right[name]), array, right[name])
+        if array.dtype.kind == "f"
+        else array
+        for name, array in outputs.items()
+    }
 
 
 def _why_overflown(found: Answers, right: Answers) -> str:
@@ -266,138 +289,3 @@ def _times(times: float, outputs: Outputs) -> Outputs:
         name: array * array.dtype.type(times) if array.dtype.kind == "f" else array
         for name, array in outputs.items()
     }
-
-
-def smallest(runner: CaseRunner, program: Program, reference: Program) -> tuple[CasePlan, CasePlan]:
-    """How a program and the reference run the case that has least data."""
-    mine, theirs = runner.plans(program), runner.plans(reference)
-    at = min(range(len(theirs)), key=lambda case: sum(theirs[case].sizes.values()))
-    return mine[at], theirs[at]
-
-
-def changed(
-    runner: CaseRunner, program: Program, pair: Substituted, given: CasePlan
-) -> Changed | None:
-    """A case of a program with something else; None where there is no case of that size."""
-    name, other = pair
-    if isinstance(other, OtherSize):
-        return _of_other_size(runner, program, other, given)
-    return _substituted(runner, program, name, other, given)
-
-
-def _of_other_size(
-    runner: CaseRunner, program: Program, other: OtherSize, given: CasePlan
-) -> Changed | None:
-    """A case of another size beside one of a program. None where the data module has none, it is
-    outside the target's domain, or it needs far more memory than the others."""
-    name = other.case.name
-    try:
-        data = runner.made(other.case)
-    except UserError:
-        return None
-    if outside_domain(runner.target, {**sizes_of(other.case), **data.integers}):
-        return None
-    (found,) = runner.plans(replace(program, cases=(name,)))
-    known = max(_bytes(runner, one) for one in runner.plans(program))
-    return Changed(given, found, {}, data) if _bytes(runner, found) <= _SEVERAL * known else None
-
-
-def _bytes(runner: CaseRunner, case_plan: CasePlan) -> int:
-    """The memory that the buffers of a case take."""
-    return sum(case_plan.sizes[one.name] * one.dtype.itemsize for one in runner.target.buffers)
-
-
-def _substituted(
-    runner: CaseRunner, program: Program, name: str, substitute: Substitute, given: CasePlan
-) -> Changed:
-    """A case of a program with something else in the place of an input."""
-    data = runner.cases[given.case]
-    if name in data.buffers:
-        contents = {name: substitute.contents(data.buffers[name])}
-        return Changed(given, given, contents, replace(data, buffers={**data.buffers, **contents}))
-    changes = {name: substitute.of}
-    launches = plan(program.launched(runner.target), program.configuration, data.scalars, changes)
-    scalars = dict(data.scalars)
-    if name in scalars:
-        scalars[name] = substitute.of(scalars[name])
-    return Changed(given, replace(given, launches=launches), {}, replace(data, scalars=scalars))
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What a program answered on a case.
-
-    Attributes:
-        seconds: that it took.
-        outputs: none where these are known to be right.
-        damaged: what it wrote to and must not.
-    """
-
-    seconds: float
-    outputs: Outputs
-    damaged: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    """Answers of the reference with something else in the place of an input.
-
-    Attributes:
-        limit: seconds in which variants answer as well.
-        runs: as many as the oracle needs.
-        scale: as :func:`why_wrong` takes it.
-    """
-
-    limit: float
-    runs: tuple[Answers, ...]
-    scale: float
-
-
-@dataclass(frozen=True, slots=True)
-class Right:
-    """Answers that are known to be right, and what is as good: see :class:`TimedRun`."""
-
-    outputs: Outputs
-    rules: Rules | None
-
-
-def answers_of(
-    runner: CaseRunner,
-    program: Program,
-    case_plan: CasePlan,
-    limit: float,
-    contents: Mapping[str, NDArray[Any]] = MappingProxyType({}),
-    right: Right | None = None,
-) -> Answers:
-    """Answers of a program on a case, where some buffers hold something else.
-
-    Args:
-        right: what need not be told.
-    """
-    with runner.device.turn():
-        loaded = runner.device.load(program.binary)
-        found = launched(runner, loaded, case_plan, limit, contents, right)
-        runner.device.unload(loaded)
-    return found
-
-
-def launched(
-    runner: CaseRunner,
-    loaded: Loaded,
-    case_plan: CasePlan,
-    limit: float,
-    contents: Mapping[str, NDArray[Any]],
-    right: Right | None = None,
-    *,
-    keeping: bool = False,
-) -> Answers:
-    """Answers of a program that is loaded: see :func:`answers_of` and :meth:`.Device.run`."""
-    runner.device.prepare(case_plan)
-    for name, array in contents.items():
-        runner.device.put(case_plan, name, array)
-    seconds = runner.device.run(loaded, case_plan, limit, keeping=keeping)
-    known = right and runner.device.agrees(case_plan, right.outputs, right.rules)
-    outputs = {} if known else runner.device.outputs(case_plan)
-    found = {name: np.copy(array) for name, array in outputs.items()}
-    damaged = runner.device.damaged(case_plan)  # mends the inputs as well
-    return Answers(seconds, found, tuple(one for one in damaged if one not in contents))

@@ -28,6 +28,7 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
     SpoilOutputs,
     TellInputs,
+    TellVarying,
     TrySchedule,
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
@@ -40,7 +41,7 @@ from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.backends.workers.recording import record, try_schedule
 from gi_cuda.backends.workers.rehearsing import rehearse
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
-from gi_cuda.backends.workers.substituting import agrees_with, depends_on
+from gi_cuda.backends.workers.substituting import agrees_with, depends_on, tell_varying
 from gi_cuda.errors import NoRoom, UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, Target, find_case, load_case
 from gi_cuda.spec.own_code import check_code
@@ -59,6 +60,7 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     Explore: explore,
     SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,
+    TellVarying: tell_varying,
     CompareAnswers: compare_answers,
     GetReady: get_ready,
 }

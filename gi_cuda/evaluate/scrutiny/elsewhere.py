@@ -29,7 +29,8 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, Patience, nobody_knows
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, nobody_knows
+from gi_cuda.evaluate.scrutiny.originals import Patience
 from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
 from gi_cuda.genome import Space
@@ -80,7 +81,7 @@ class Asking:
         session: what its workers need to run the cases.
         folder: for binaries.
         workers: that answer.
-        each: so many things are tried in the place of each input.
+        each: so many things are tried in the place of each input; None: all that are quick.
         opened: closes the workers.
         unsettled: as :class:`.Dependence` is told.
         in_one_turn: whether all is asked at once, where a search keeps the device.
@@ -91,7 +92,7 @@ class Asking:
     session: Session
     folder: Path
     workers: int
-    each: int
+    each: int | None
     opened: ExitStack = field(repr=False, compare=False)
     unsettled: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
     in_one_turn: bool = False

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Final
 
 from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.spec import BufferRole, Target
 from gi_cuda.spec.expression import Expression
-from gi_cuda.spec.other_sizes import OtherSize, other_sizes, own_sizes, sizes_of
-
-QUICK: Final = 4
-"""So many substitutes for each input are a quick look, the first ones."""
+from gi_cuda.spec.other_sizes import (
+    OtherSize,
+    other_sizes,
+    outside_domain,
+    own_sizes,
+    sizes_of,
+    stated_domain,
+)
 
 _REALS: Final = (
     Substitute.ZERO,
@@ -19,6 +24,7 @@ _REALS: Final = (
     Substitute.FIVEFOLD,
     Substitute.THOUSANDFOLD,
     Substitute.THOUSANDFOLD_NEGATIVE,
+    Substitute.LOWERED,
     Substitute.THOUSANDTH,
     Substitute.PERMUTED,
     Substitute.REPEATED,
@@ -37,14 +43,9 @@ _INTEGERS: Final = (
 """What may be in the place of a buffer. Where one makes an index of it that is too large, the
 reference ends, and no further one is tried."""
 
-_REAL: Final = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD, Substitute.NEGATIVE)
-_WHOLE: Final = (
-    Substitute.HALF,
-    Substitute.ONE,
-    Substitute.TWO,
-    Substitute.ZERO,
-    Substitute.NEGATIVE,
-)
+_REAL: Final = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD, Substitute.OPPOSITE)
+_NATURAL: Final = (Substitute.HALF, Substitute.ONE, Substitute.TWO, Substitute.ZERO)
+_WHOLE: Final = (*_NATURAL, Substitute.OPPOSITE)
 """What may be in the place of a scalar. Integers decide how much there is to do, so half of one is
 tried first, and 0 late, with which a kernel may divide."""
 
@@ -62,7 +63,7 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     read_through = {one.buffer for one in target.textures}
     buffers = {
         one.name: _contents(one.dtype.str[1:], one.role is BufferRole.INOUT)
-        if one.type.small is None and one.item is None
+        if one.type.small is None and (one.item is None or one.dtype.kind == "f")
         else (Substitute.ZERO,)
         for one in target.buffers
         if one.role.given
@@ -73,7 +74,7 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     passed = {name for one in target.launches for step in one.steps for name in target.passed(step)}
     followed = _followed(target) if planned else frozenset()
     scalars = {
-        one.name: _REAL if one.dtype.kind == "f" else _WHOLE[: 4 + (one.dtype.kind == "i")]
+        one.name: _REAL if one.dtype.kind == "f" else _NATURAL if one.dtype.kind == "u" else _WHOLE
         for one in target.scalars
         if one.name in passed and not one.redraw and one.name not in followed
     }
@@ -99,11 +100,20 @@ def derived_sizes(target: Target, names: Collection[str], source: str) -> list[O
 
     Args:
         names: of the cases of the back end.
-        source: the text of the kernels, and of the program around them if that is there.
+        source: the text of the kernels, and of the program around them if that is there; what its
+            comments say of sizes holds, if it does for the cases.
     """
     cases = [one for one in target.cases if one.name in names]
     known = {name for one in cases for name in sizes_of(one)}
-    return other_sizes(target, cases, own_sizes(source, known))
+    stated = [replace(target, domain=(one,)) for one in stated_domain(source, known)]
+    held = [
+        condition
+        for one in stated
+        for condition in one.domain
+        if not any(outside_domain(one, sizes_of(case)) for case in target.cases)
+    ]
+    told = replace(target, domain=(*target.domain, *held))
+    return other_sizes(told, cases, own_sizes(source, known))
 
 
 def real_inputs(target: Target) -> list[str]:

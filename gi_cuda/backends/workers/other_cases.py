@@ -1,0 +1,178 @@
+"""Cases with other inputs than they give, and what programs answer on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.backends.protocol.device import Loaded
+from gi_cuda.backends.protocol.programs import CasePlan, Program
+from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.errors import UserError
+from gi_cuda.spec import CaseData, plan
+from gi_cuda.spec.oracles import Outputs, Rules
+from gi_cuda.spec.other_sizes import LARGER, OtherSize, outside_domain, sizes_of
+
+AT_LEAST, LONGER = 0.5, 20
+"""Seconds that a launch with something else may take, and how many times what it takes without."""
+
+_SEVERAL = 2 * LARGER
+"""Times as much memory as its largest case that one of another size may need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A case with something else in the place of an input, or another one beside the case.
+
+    Attributes:
+        given: how the program runs the case.
+        plan: how it runs with that.
+        contents: what the buffer holds then, by its name; nothing for a scalar.
+        data: what the case holds then, as oracles get it.
+    """
+
+    given: CasePlan
+    plan: CasePlan
+    contents: Mapping[str, NDArray[Any]]
+    data: CaseData
+
+
+def smallest(runner: CaseRunner, program: Program, reference: Program) -> tuple[CasePlan, CasePlan]:
+    """How a program and the reference run the case that has least data."""
+    mine, theirs = runner.plans(program), runner.plans(reference)
+    at = min(range(len(theirs)), key=lambda case: sum(theirs[case].sizes.values()))
+    return mine[at], theirs[at]
+
+
+def changed(
+    runner: CaseRunner, program: Program, pair: Substituted, given: CasePlan
+) -> Changed | None:
+    """A case of a program with something else; None where there is no case of that size."""
+    name, other = pair
+    if isinstance(other, OtherSize):
+        return _of_other_size(runner, program, other, given)
+    return substituted(runner, program, name, other, given)
+
+
+def _of_other_size(
+    runner: CaseRunner, program: Program, other: OtherSize, given: CasePlan
+) -> Changed | None:
+    """A case of another size beside one of a program. None where the data module has none, it is
+    outside the target's domain, or it needs far more memory than the others."""
+    name = other.case.name
+    try:
+        data = runner.made(other.case)
+    except UserError:
+        return None
+    if outside_domain(runner.target, {**sizes_of(other.case), **data.integers}):
+        return None
+    (found,) = runner.plans(replace(program, cases=(name,)))
+    known = max(_bytes(runner, one) for one in runner.plans(program))
+    return Changed(given, found, {}, data) if _bytes(runner, found) <= _SEVERAL * known else None
+
+
+def _bytes(runner: CaseRunner, case_plan: CasePlan) -> int:
+    """The memory that the buffers of a case take."""
+    return sum(case_plan.sizes[one.name] * one.dtype.itemsize for one in runner.target.buffers)
+
+
+def substituted(
+    runner: CaseRunner, program: Program, name: str, substitute: Substitute, given: CasePlan
+) -> Changed:
+    """A case of a program with something else in the place of an input."""
+    data = runner.cases[given.case]
+    if name in data.buffers:
+        contents = {name: substitute.contents(data.buffers[name])}
+        return Changed(given, given, contents, replace(data, buffers={**data.buffers, **contents}))
+    changes = {name: substitute.of}
+    launches = plan(program.launched(runner.target), program.configuration, data.scalars, changes)
+    scalars = dict(data.scalars)
+    if name in scalars:
+        scalars[name] = substitute.of(scalars[name])
+    return Changed(given, replace(given, launches=launches), {}, replace(data, scalars=scalars))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a program answered on a case.
+
+    Attributes:
+        seconds: that it took.
+        outputs: none where these are known to be right.
+        damaged: what it wrote to and must not.
+    """
+
+    seconds: float
+    outputs: Outputs
+    damaged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Answers of the reference with something else in the place of an input.
+
+    Attributes:
+        limit: seconds in which variants answer as well.
+        runs: as many as the oracle needs.
+        scale: as :func:`why_wrong` takes it.
+    """
+
+    limit: float
+    runs: tuple[Answers, ...]
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """Answers that are known to be right, and what is as good: see :class:`TimedRun`."""
+
+    outputs: Outputs
+    rules: Rules | None
+
+
+def answers_of(
+    runner: CaseRunner,
+    program: Program,
+    case_plan: CasePlan,
+    limit: float,
+    contents: Mapping[str, NDArray[Any]] = MappingProxyType({}),
+    right: Right | None = None,
+) -> Answers:
+    """Answers of a program on a case, where some buffers hold something else.
+
+    Args:
+        right: what need not be told.
+    """
+    with runner.device.turn():
+        loaded = runner.device.load(program.binary)
+        found = launched(runner, loaded, case_plan, limit, contents, right)
+        runner.device.unload(loaded)
+    return found
+
+
+def launched(
+    runner: CaseRunner,
+    loaded: Loaded,
+    case_plan: CasePlan,
+    limit: float,
+    contents: Mapping[str, NDArray[Any]],
+    right: Right | None = None,
+    *,
+    keeping: bool = False,
+) -> Answers:
+    """Answers of a program that is loaded: see :func:`answers_of` and :meth:`.Device.run`."""
+    runner.device.prepare(case_plan)
+    for name, array in contents.items():
+        runner.device.put(case_plan, name, array)
+    seconds = runner.device.run(loaded, case_plan, limit, keeping=keeping)
+    known = right and runner.device.agrees(case_plan, right.outputs, right.rules)
+    outputs = {} if known else runner.device.outputs(case_plan)
+    found = {name: np.copy(array) for name, array in outputs.items()}
+    damaged = runner.device.damaged(case_plan)  # mends the inputs as well
+    return Answers(seconds, found, tuple(one for one in damaged if one not in contents))

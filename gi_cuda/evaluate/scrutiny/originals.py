@@ -1,0 +1,274 @@
+"""Holding programs against the original source, where something is in the place of an input."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+from gi_cuda.backends.protocol.programs import Program
+from gi_cuda.backends.protocol.requests import (
+    AgreesWith,
+    DependsOn,
+    InOneTurn,
+    KeepsNothing,
+    TellVarying,
+    Varying,
+)
+from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
+from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate.scrutiny.objections import Ruling
+from gi_cuda.results.measurement import Survival
+from gi_cuda.spec.other_sizes import OtherSize
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long launches are waited for that do not end.
+
+    Attributes:
+        limit: seconds after which one with something else counts as hung.
+        goes_on: whether a candidate is still asked about other inputs then.
+        in_one_turn: whether all is asked at once: beside a search each turn at the device has to be
+            waited for. What does not end is then asked one after the other, as else.
+    """
+
+    limit: float = 10.0
+    goes_on: bool = True
+    in_one_turn: bool = False
+
+
+SECONDS: Final = 8.0
+"""Seconds after which nothing more is begun in a thorough look, once for what the reference
+answers; for each candidate, twice as many."""
+
+NOT_ASKED: Final = object()
+"""In the place of an answer, where there was no time to ask."""
+
+FEW: Final = 0.1
+"""A part of outputs: where no more ever becomes something else, they tell too little."""
+
+LAUNCHES: Final = 12
+"""Times that a candidate is launched while its variables keep what launches leave in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something that is wrong.
+
+    Attributes:
+        said: in words.
+        shown: what shows it; None: launches one after the other do.
+        code, ruling: as :class:`.Objection` has them.
+    """
+
+    said: str
+    shown: Substituted | None
+    code: str = "wrong-answers"
+    ruling: Ruling = Ruling.INCORRECT
+
+
+class Only(StrEnum):
+    """Parts of a look."""
+
+    ALL = "all"
+    STATE = "launches one after the other"
+
+
+Part: TypeAlias = Only | Substituted
+"""What is looked at again."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """The source without edits in some configuration.
+
+    Attributes:
+        pool: as :class:`.Dependence` has it.
+        program: what it is compiled to; None: it does not compile.
+        fit: as :class:`.Dependence` finds it out.
+        patience: as :class:`.Dependence` has it.
+    """
+
+    pool: Pool[int]
+    program: Program | None
+    fit: Callable[[bool], Mapping[Substituted, bool]]
+    patience: Patience
+
+    def told(self, program: Program, thorough: bool, part: Part) -> list[Told]:
+        """What is wrong with a program's answers where something is in the place of an input.
+
+        Args:
+            thorough: as :meth:`.Dependence.objections` has it.
+            part: what is looked at.
+        """
+        if not thorough:
+            return self._left_out(program, part) or self._wrong(program, False, part)
+        found = self._wrong(program, True, part)
+        if part in (Only.ALL, Only.STATE):
+            found += self._keeping(program, [told.shown for told in found])
+        return [*found, *self._hardly_varying] if part is Only.ALL else found
+
+    def _left_out(self, program: Program, part: Part) -> list[Told]:
+        """Which input a program's answers do not change with where the original's do."""
+        pairs = [one for one in self.decisive.items() if part in (Only.ALL, one)]
+        asked = _depending(program, pairs, self.patience)
+        answers = answers_of(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
+        return [
+            Told(
+                f"its answers are the same with {pair[1]} in place of the input {pair[0]}, and"
+                " the reference's are not: no case tells that it is left out",
+                pair,
+                "input-left-out",
+            )
+            for pair, answer in zip(pairs, answers, strict=True)
+            if answer is False
+        ]
+
+    def _wrong(self, program: Program, thorough: bool, part: Part) -> list[Told]:
+        """What is wrong with a program's answers; nothing is known where a launch does not end."""
+        if self.program is None:
+            return []
+        pairs = [one for one, fit in self.fit(thorough).items() if fit and part in (Only.ALL, one)]
+        asked = agreeing(program, self.program, pairs, self.patience)
+        until = time.monotonic() + 2 * SECONDS if thorough else math.inf
+        given = self.pool, asked, self.patience.in_one_turn, self.patience.goes_on
+        answers = answers_of(*given, until=until)
+        return [
+            _told(pair, wrong)
+            for pair, answer in zip(pairs, answers, strict=True)
+            if (wrong := _why(answer))
+        ]
+
+    def _keeping(self, program: Program, without: Collection[Substituted | None]) -> list[Told]:
+        """What is wrong with a program's answers in launches one after the other.
+
+        Args:
+            without: what it is wrong with already.
+        """
+        if self.program is None:
+            return []
+        known = [one for one, fit in self.fit(True).items() if fit and one not in without]
+        sizes = [one for one in known if isinstance(one[1], OtherSize)]
+        quick = self.fit(False)
+        other = [one for one in self.decisive.items() if quick.get(one) and _ordinary(one[1])]
+        others = (*other[:3], *sizes[-1:])
+        asked = KeepsNothing(program, self.program, others, LAUNCHES, self.patience.limit)
+        (answer,) = answers_of(self.pool, [asked], self.patience.in_one_turn)
+        if not (wrong := _why(answer)):
+            return []
+        said = f"what launches leave in its variables makes later ones wrong: {wrong}"
+        return [Told(said, None, "state-between-launches")]
+
+    @cached_property
+    def _hardly_varying(self) -> list[Told]:
+        """That outputs hardly change, whatever is in the place of inputs."""
+        every = {**self.fit(False), **self.fit(True)}
+        others = tuple(one for one, fit in every.items() if fit and _ordinary(one[1]))
+        if self.program is None or not others:
+            return []
+        request = TellVarying(self.program, others, self.patience.limit)
+        (answer,) = answers_of(self.pool, [request], self.patience.in_one_turn)
+        if not isinstance(answer, Varying):
+            return []
+        few = {
+            name: (some, size)
+            for name, (some, size) in answer.elements.items()
+            if some < FEW * size
+        }
+        if len(few) < len(answer.elements):
+            return []
+        shown = ", ".join(
+            f"{some} of {size} elements of {name}" for name, (some, size) in few.items()
+        )
+        said = f"of what the reference writes only {shown} change with any other input"
+        return [Told(said, None, "few-distinct-outputs", Ruling.UNVERIFIED)]
+
+    @cached_property
+    def decisive(self) -> dict[str, Substitute]:
+        """The inputs on which its answers depend, and what shows that first."""
+        if self.program is None:
+            return {}
+        found: dict[str, Substitute] = {}
+        left = [(name, one) for name, one in self.fit(False) if isinstance(one, Substitute)]
+        while pairs := dict(reversed(left)).items():
+            # One of each input at a time: of most the first one shows it.
+            asked = _depending(self.program, pairs, self.patience)
+            answers = answers_of(self.pool, asked, self.patience.in_one_turn)
+            found |= {name: v for (name, v), yes in zip(pairs, answers, strict=True) if yes is True}
+            left = [pair for pair in left if pair not in pairs and pair[0] not in found]
+        return found
+
+
+def _ordinary(one: Substitute | OtherSize) -> bool:
+    """Whether answers are compared as with what the case gives."""
+    return isinstance(one, Substitute) and not (one.to_overflow or one.special)
+
+
+def _why(answer: object) -> str:
+    """What an answer to :class:`AgreesWith` says is wrong; a program that crashes is."""
+    if isinstance(answer, Lost) and answer.survival is Survival.CRASHED:
+        return answer.message
+    return answer if isinstance(answer, str) else ""
+
+
+def _told(pair: Substituted, wrong: str) -> Told:
+    """That a program is wrong with something in the place of an input."""
+    name, other = pair
+    if isinstance(other, OtherSize):
+        return Told(f"with {other} it is wrong: {wrong}", pair, "other-size")
+    said = f"with {other} in place of the input {name} it is wrong: {wrong}"
+    if other.special:
+        return Told(said, pair, "special-values", Ruling.UNVERIFIED)
+    return Told(said, pair, "other-input")
+
+
+def _depending(
+    program: Program, pairs: Collection[Substituted], patience: Patience
+) -> list[DependsOn]:
+    return [
+        DependsOn(program, name, other, patience.limit)
+        for name, other in pairs
+        if isinstance(other, Substitute)
+    ]
+
+
+def agreeing(
+    program: Program, reference: Program, pairs: Collection[Substituted], patience: Patience
+) -> list[AgreesWith]:
+    return [AgreesWith(program, reference, *pair, patience.limit) for pair in pairs]
+
+
+def answers_of(
+    pool: Pool[int],
+    requests: Sequence[DependsOn | AgreesWith | KeepsNothing | TellVarying],
+    in_one_turn: bool,
+    goes_on: bool = True,
+    *,
+    until: float = math.inf,
+) -> list[object]:
+    """What workers that are there answer, in order: as :class:`DependsOn` and :class:`AgreesWith`
+    say, or that a launch does not end.
+
+    Args:
+        in_one_turn: whether one worker is to answer all of them at once.
+        goes_on: whether others are asked then; if not, theirs are :data:`NOT_ASKED`.
+        until: on the monotonic clock, when nothing more is begun.
+    """
+    if in_one_turn:
+        ((_, told),) = pool.map([(0, InOneTurn(tuple(requests)))])
+        if isinstance(told, list):
+            return told
+    answers: dict[int, Any] = {}
+    with closing(pool.map(enumerate(requests))) as found:
+        for at, answer in found:
+            answers[at] = answer
+            late = time.monotonic() >= until
+            if late or (isinstance(answer, Lost) and not goes_on):
+                break
+    return [answers.get(at, NOT_ASKED) for at in range(len(requests))]

@@ -1,0 +1,70 @@
+"""What stands in the place of contents keeps their type and length, and is the same everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gi_cuda.backends.protocol.substitutes import Substitute
+
+REALS = np.random.default_rng(1).random(500).astype(np.float32)
+INTEGERS = np.random.default_rng(1).integers(-1, 2, 500).astype(np.int32)
+
+OF_REALS = [
+    (Substitute.THOUSANDTH, lambda x: np.all(np.abs(x) < 2e-3)),
+    (Substitute.THOUSANDFOLD_NEGATIVE, lambda x: np.all(x <= 0) and x.min() < -900),
+    (Substitute.LOWERED, lambda x: np.all(x < -998)),
+    (Substitute.PERMUTED, lambda x: sorted(x) == sorted(REALS) and list(x) != list(REALS)),
+    (Substitute.REPEATED, lambda x: len({*x}) == 1 and x[0] in REALS),
+    (Substitute.NEGATIVE_ZERO, lambda x: not x.any() and np.all(np.signbit(x))),
+    (Substitute.SUBNORMAL, lambda x: np.all(np.abs(x) < np.finfo(np.float32).tiny) and x.any()),
+    (Substitute.UNDEFINED, lambda x: 1 <= np.isnan(x).sum() < 25 and not np.isinf(x).any()),
+    (Substitute.INFINITE, lambda x: np.isposinf(x).any() and np.isneginf(x).any()),
+]
+OF_INTEGERS = [
+    (Substitute.INDICES, lambda x: x.min() >= 0 and x.max() < 500 and len({*x}) > 100),
+    (Substitute.WHOLE_RANGE, lambda x: x.min() < -(2**28) and x.max() > 2**28),
+    (Substitute.WHOLE_RANGE, lambda x: np.sum(np.abs(x) < 1000) > 50),
+    (Substitute.NOT_ZERO, lambda x: list(x) == list(INTEGERS)),
+]
+
+
+@pytest.mark.parametrize(("substitute", "holds"), OF_REALS)
+def test_real_numbers(substitute: Substitute, holds: object) -> None:
+    made = substitute.contents(REALS)
+    assert (made.dtype, made.size) == (REALS.dtype, REALS.size)
+    assert callable(holds)
+    assert holds(made)
+    assert made.tobytes() == substitute.contents(REALS).tobytes()
+
+
+@pytest.mark.parametrize(("substitute", "holds"), OF_INTEGERS)
+def test_integers(substitute: Substitute, holds: object) -> None:
+    made = substitute.contents(INTEGERS)
+    assert (made.dtype, made.size) == (INTEGERS.dtype, INTEGERS.size)
+    assert callable(holds)
+    assert holds(made)
+
+
+def test_zeros_become_other_numbers() -> None:
+    assert substitute_of(np.zeros(64, np.int32)).all()
+    assert substitute_of(np.zeros(64, np.float64)).all()
+
+
+def substitute_of(zeros: np.ndarray) -> np.ndarray:
+    return Substitute.NOT_ZERO.contents(zeros)
+
+
+def test_what_is_sorted_stays_sorted() -> None:
+    """Begins of rows are, for instance."""
+    begins = np.cumsum(np.ones(64, np.int32))
+    assert Substitute.PERMUTED.contents(begins) is begins
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64])
+def test_integers_of_all_types(kind: type) -> None:
+    """All bits are used."""
+    made = Substitute.WHOLE_RANGE.contents(np.zeros(2000, kind))
+    assert made.dtype == kind
+    assert made.max() > np.iinfo(kind).max // 2
+    assert made.min() < np.iinfo(kind).min // 2 or np.iinfo(kind).min == 0

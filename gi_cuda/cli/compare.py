@@ -75,7 +75,14 @@ def command(
         entered = [reader.read(word) for word in _each_once(contestants)]
         with (
             # One worker: two would take the machine from each other.
-            open_tools(subject, scratch / "session", workers=1, jobs=cores(), cache=cache) as tools,
+            open_tools(
+                subject,
+                scratch / "session",
+                workers=1,
+                jobs=cores(),
+                cache=cache,
+                isolated=True,
+            ) as tools,
             Steps(console) as tell,
         ):
             folder = tools.scratch("baseline")

@@ -21,6 +21,8 @@ from gi_cuda.analyze.rewrites.originals import Original, find_original
 from gi_cuda.analyze.rewrites.refusals import Refused
 from gi_cuda.analyze.rewrites.rewritten import Rewrites
 from gi_cuda.analyze.rewrites.tree import Rewrite
+from gi_cuda.backends.host.isolation import isolation
+from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import check_new, scratch_folder, write_new
 from gi_cuda.cli.new_target import NewTarget
@@ -231,6 +233,7 @@ def _judged(
         None,
         guessed=(*made, *_assumed(read_files(target))),
         hashes=hashes(target, rewrites.tree, rewrite),
+        isolation="" if backend_named(backend).gpu else isolation(),
     )
     try:
         one = rewrites.of(rewrite)
@@ -238,7 +241,9 @@ def _judged(
     except Refused as error:
         entry = replace(entry, refusal=error.refusal)
     cache = cache_unless(no_cache)
-    with open_tools(subject, folder / "session", workers=1, jobs=cores(), cache=cache) as tools:
+    with open_tools(
+        subject, folder / "session", workers=1, jobs=cores(), cache=cache, isolated=True
+    ) as tools:
         judged = Referee(tools, cache_of(partial(_baseline, tools, tell)), tell).judge(entry)
     judged = replace(judged, seconds=time.monotonic() - begun)
     kept = certificate(judged, target, rewrites.tree, rewrite, rewrites.hosts)

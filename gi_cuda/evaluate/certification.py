@@ -112,7 +112,7 @@ class Certification:
         return Remembered(self.races.objections)
 
     def _quick_objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        looks = (self._by_workers, self._other_data, self.device_code.objections)
+        looks = (self._by_workers, self._other_data, self.device_code.invalid)
         found = at_once([partial(look, some) for look in looks])
         return [next(filter(None, each), None) for each in zip(*found, strict=True)]
 

@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+_MARKER = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)[ \t]+"((?:\\.|[^"\\])*)".*', re.M)
+_VARIANT = re.compile(r"\Av\d+/")
+
+
+class Places:
+    """Files and lines of a preprocessed text, by its line markers."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._markers = list(_MARKER.finditer(text))
+        self._starts = [one.start() for one in self._markers]
+
+    def at(self, offset: int) -> tuple[str, int]:
+        """File and line of a character; no file in front of the first marker."""
+        number = bisect_right(self._starts, offset)
+        if not number:
+            return "", self._text.count("\n", 0, offset) + 1
+        marker = self._markers[number - 1]
+        within = self._text.count("\n", marker.end(), offset)
+        return _VARIANT.sub("", marker[2]), int(marker[1]) + within - 1
+
+
+def lines_of(text: str) -> dict[tuple[str, int], str]:
+    """The lines of a preprocessed text that say something, by file and number."""
+    places, found = Places(text), dict[tuple[str, int], str]()
+    for row in re.finditer(r"^[ \t]*(?!#)\S[^\n]*", text, re.M):
+        found.setdefault(places.at(row.start()), " ".join(row[0].split()))
+    return found
+
+
+def without_markers(text: str) -> str:
+    """A part of a preprocessed text with white space made one, and no line markers."""
+    return " ".join(_MARKER.sub(" ", text).split())
 
 
 class Gap(NamedTuple):

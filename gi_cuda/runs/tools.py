@@ -33,6 +33,7 @@ from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobo
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
 from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.examined import Examined
+from gi_cuda.evaluate.scrutiny.for_gpus import ForGpus
 from gi_cuda.evaluate.scrutiny.not_reached import NotReached
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
@@ -142,6 +143,7 @@ def open_tools(
     devices: Collection[int] = FIRST,
     siblings: Sequence[Case] = (),
     server: ForkServer | None = None,
+    isolated: bool = False,
 ) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
@@ -153,6 +155,7 @@ def open_tools(
         devices: see :func:`~gi_cuda.backends.table.open_backend`.
         siblings: cases that the pool's workers know besides those of the subject.
         server: of an earlier pool, if it has the cases already.
+        isolated: whether variants are somebody else's work (see :class:`Session`).
 
     Raises:
         UserError: the subject's back end cannot be used here.
@@ -160,7 +163,8 @@ def open_tools(
     backend = open_backend(subject.backend, devices)
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     first, *_ = backend.devices
-    session = Session(subject.target, subject.backend, names, folder / "reference", first)
+    place = folder / "reference"
+    session = Session(subject.target, subject.backend, names, place, first, isolated)
     uncached = backend.compiler(subject, jobs)
     compiler = keeping(uncached, cache)
     there = backend.processes(workers)
@@ -182,7 +186,9 @@ def open_tools(
             examined = Examined(subject, compiler)
             unset = UnsetLocals(subject, compiler, pool, place, session.cases, examined)
             blind = BlindOracle(subject.target, pool, session.cases)
-            device_code = DeviceCode(examined)
+            device_code = DeviceCode(
+                examined, ForGpus(subject, folder / "build" / "for-gpus", jobs)
+            )
             place = folder / "build" / "branches"
             reach = NotReached(subject, uncached, place, ((pool, session.cases),))
             checks = Certification(blind, inputs, unset, other, races, device_code, reach)

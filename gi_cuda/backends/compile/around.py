@@ -73,6 +73,10 @@ class AroundCompiler:
         """The compiler's: it is needed once."""
         return self.inner.differently(options)
 
+    def for_other_devices(self) -> Sequence[Compiler]:
+        """The compiler's: they are asked for text."""
+        return self.inner.for_other_devices()
+
     def examined(self, variant: Variant) -> Examination:
         """As the compiler does."""
         return self.inner.examined(variant)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.host.isolation import isolation
 from gi_cuda.backends.host.library import build_library, find_compiler
 from gi_cuda.backends.protocol.backend import (
     Backend,
@@ -160,6 +161,8 @@ def _examine() -> Iterator[Examined]:
         return f"{_said_version(cxx)} ({cxx})"
 
     yield examined("C++ compiler", look)
+    hint = "without it, kernels that you judge can use your files: judge them in a container"
+    yield Examined("isolation of kernels", isolation() or None, hint, optional=True)
 
 
 def _said_version(program: str) -> str:
@@ -177,4 +180,5 @@ BACKEND = Backend(
     races=_races,
     examine=_examine,
     idle_types=("launchbounds",),
+    isolation=isolation,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar
@@ -29,6 +31,7 @@ from gi_cuda.backends.host.headers import own_headers
 from gi_cuda.backends.host.library import (
     INCLUDE,
     NVCC_MACROS,
+    OTHER_DEVICES,
     ZEROED_LOCALS,
     compile_options,
     poisons_locals,
@@ -46,6 +49,7 @@ from gi_cuda.backends.host.prepare import (
     variant_text,
 )
 from gi_cuda.backends.host.static_shared import with_guards
+from gi_cuda.backends.job_threads import both
 from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
     Binary,
@@ -172,32 +176,46 @@ class HostCompiler(SourceCompiler):
             return None
         return replace(self, last=(*self.last, "-ffp-contract=off"))
 
+    def for_other_devices(self) -> tuple[HostCompiler, ...]:
+        """This one, saying that it is another compiler of CUDA, for other devices."""
+        return tuple(replace(self, options=(*self.options, *one)) for one in OTHER_DEVICES)
+
     def examined(self, variant: Variant) -> Examination:
-        """Examine a variant compiled alone: without optimization, when g++ warns of locals that
-        nothing sets on any way, and with it, when it sees through calls and loops."""
+        """Examine a variant compiled alone."""
+        looks = partial(self._examined, variant), partial(self._emulator_words, variant)
+        found, words = both(*looks)
+        return replace(found, foreign=found.foreign | words) if found else Examination()
+
+    def _examined(self, variant: Variant) -> Examination | None:
+        """Examine a variant's code; None where it does not compile."""
         phenotype = self.preprocess([variant])[variant.ident]
         if isinstance(phenotype, BuildFailure):
-            return Examination()
+            return None
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
             source, assembly = Path(scratch) / "alone.cpp", Path(scratch) / "alone.s"
             write_text(source, shard_text(self, [phenotype]))
-            warnings = ""
-            for level in ("-O0", "-O2"):
+
+            def compiled(level: str, output: str | Path) -> str:
                 warned = replace(self, last=(level, *EXAMINED))
                 told = [word for word in warned._command(variant.options) if word != "-w"]
-                finished = run([*told, "-S", "-o", assembly, source], limit=COMPILE_LIMIT)
-                warnings += finished.stderr
+                return run([*told, "-S", "-o", output, source], limit=COMPILE_LIMIT).stderr
+
+            looks = partial(compiled, "-O0", os.devnull), partial(compiled, "-O2", assembly)
+            plain, optimized = both(*looks)
             made = assembly.with_suffix(".o")
             run([self.cxx, "-c", "-o", made, assembly], limit=COMPILE_LIMIT)
             if not made.is_file():
-                return Examination()
+                return None
             elf = Elf(made.read_bytes())
-            found = examination(warnings, read_text(assembly), elf, linkage(elf)[variant.ident])
+            reached = linkage(elf)[variant.ident]
+            return examination(plain, optimized, read_text(assembly), elf, reached)
+
+    def _emulator_words(self, variant: Variant) -> frozenset[str]:
+        """Names of the emulator that a variant's text says, or puts together."""
         alone = replace(variant, text=poisoned(variant.text))
         front, preprocess = self._preprocessor()
         text = batch_text(front, [alone], self.file_name, dict(self.in_place))
-        said = emulator_words(variant.text, preprocess(text).stderr)
-        return replace(found, foreign=found.foreign.union(said))
+        return emulator_words(variant.text, preprocess(text).stderr)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Nothing that would mean anything on a device."""

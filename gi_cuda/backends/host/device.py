@@ -12,6 +12,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from gi_cuda.backends.host.isolation import isolate
 from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.placement import Reserved, elsewhere
 from gi_cuda.backends.host.program import HostProgram
@@ -88,6 +89,11 @@ class HostDevice:
 
     def close(self) -> None:
         """Nothing is held that does not go with the process."""
+
+    def isolate(self, readable: Sequence[Path], secret: Sequence[NDArray[Any]]) -> None:
+        """Isolate this process as far as the system allows."""
+        self._runtime.secret = secret
+        isolate(readable)
 
     def turn(self) -> AbstractContextManager[None]:
         """Nothing is shared: every worker runs on a processor of its own."""

@@ -25,7 +25,7 @@ _FOR_HOST: Final = "// For the host."
 
 _LANGUAGE: Final = re.compile(
     # CUDA documents these for device code; compilers make the others of them, or of plain loops.
-    r"malloc|free|v?printf|puts|putchar|mem(?:cpy|move|set|cmp)|bcmp|strlen|rawmemchr"
+    r"[mc]alloc|free|v?printf|puts|putchar|mem(?:cpy|move|set|cmp)|bcmp|strlen|rawmemchr"
     r"|__assert_fail|__cxa_pure_virtual|_GLOBAL_OFFSET_TABLE_"
     r"|_Z(?:n[wa]|d[la])\w+"  # operators new and delete
     r"|_ZSt\d+__throw_\w+"

@@ -33,6 +33,21 @@ NVCC_MACROS = (
 """What sources may ask about: as nvcc has it for device code of compute capability 8.0, and
 ``GI_HOST``, which tells that it is not nvcc."""
 
+OTHER_DEVICES = tuple(
+    (
+        *("-D__CUDA_ARCH__=" + architecture, "-D__CUDACC_VER_MAJOR__=" + major),
+        *("-D__CUDACC_VER_MINOR__=" + minor, "-D__CUDACC_VER_BUILD__=" + build),
+        *(f"-D{name}_VERSION={int(major) * 1000 + int(minor) * 10}" for name in ("CUDART", "CUDA")),
+    )
+    for architecture, major, minor, build in (
+        ("750", "12", "8", "93"),
+        ("900", "13", "0", "88"),
+        ("1200", "13", "1", "80"),
+    )
+)
+"""The same as other versions have it, for the oldest and the newest devices that these know and one
+between."""
+
 _COMMON_OPTIONS = (
     "-std=c++17",
     "-fPIC",

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import random
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import IO
 
 _FURTHEST = 1 << 30
 """Bytes of address space by which one place may be from another."""
@@ -26,6 +29,8 @@ halves of each other it takes fewest. The last is a page, or only some pages wou
 
 _PIECES = 1000
 """Most pieces of each size; with more holes than that, some stay."""
+
+_NUMBERS = count(1)
 
 _RANDOM = random.SystemRandom()
 """The system's: processes that were forked from one have any other in common."""
@@ -93,12 +98,28 @@ def elsewhere(library: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be written.
     """
-    with NamedTemporaryFile(dir=library.parent, suffix=library.suffix) as copy:
+    with _file_beside(library) as (copy, path):
         with library.open("rb") as file:
             shutil.copyfileobj(file, copy)
         copy.flush()
         reserved = Reserved()
         try:
-            yield Path(copy.name)
+            yield path
         finally:
             reserved.give_back()
+
+
+@contextmanager
+def _file_beside(library: Path) -> Iterator[tuple[IO[bytes], Path]]:
+    """A file that goes when it is closed; in memory, where a process may write to no folder."""
+    with ExitStack() as stack:
+        copy: IO[bytes]
+        try:
+            made = NamedTemporaryFile(dir=library.parent, suffix=library.suffix)  # noqa: SIM115
+            stack.enter_context(made)
+            copy, path = made.file, Path(made.name)
+        except PermissionError:
+            copy = stack.enter_context(os.fdopen(os.memfd_create(library.name), "wb"))
+            # A loader takes what it has loaded by a path for any later file of that path.
+            path = Path(f"/proc/self/fd/{'../fd/' * next(_NUMBERS)}{copy.fileno()}")
+        yield copy, path

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from gi_cuda.backends.host.shard import Array, LoadedKernel, memory_at
+from gi_cuda.backends.host.shard import Array, LoadedKernel, closed, memory_at
 from gi_cuda.backends.host.textures import HostTexture
 from gi_cuda.backends.protocol.agreement import packed, values
 from gi_cuda.backends.protocol.requests import Beyond
@@ -97,6 +97,9 @@ class Runtime:
     Args:
         library: what :func:`gi_cuda.backends.host.build_library` gives.
 
+    Attributes:
+        secret: arrays, mapped from files, that no launch can read.
+
     Raises:
         RuntimeError: this process has loaded another runtime library.
     """
@@ -109,6 +112,7 @@ class Runtime:
             raise RuntimeError(f"this process runs kernels by {first}, so not by {library}")
         self._library = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
         self._buffers: dict[int, Array] = {}
+        self.secret: Sequence[Array] = ()
         self._nanoseconds = ctypes.c_uint64()
         api = self._library
         api.gi_launch.argtypes = [*[ctypes.c_void_p] * 4, ctypes.c_size_t, ctypes.c_void_p]
@@ -221,14 +225,15 @@ class Runtime:
             HostLaunchError: one of its kinds. A crash, or a launch beyond the limit, ends the
                 process by its signal.
         """
-        status = self._library.gi_launch(
-            call.kernel.address,
-            call._pointers,
-            call._grid,
-            call._block,
-            call.shared,
-            ctypes.byref(self._nanoseconds),
-        )
+        with closed(self.secret):
+            status = self._library.gi_launch(
+                call.kernel.address,
+                call._pointers,
+                call._grid,
+                call._block,
+                call.shared,
+                ctypes.byref(self._nanoseconds),
+            )
         if status:
             message = self._library.gi_message().decode(errors="replace")
             raise _ERRORS[status](message, call.kernel.name)

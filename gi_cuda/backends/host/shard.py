@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
+import mmap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +27,9 @@ _LINK_MAP: Final = 2
 
 _NONE: Final = 0
 """``PROT_NONE``: memory that nobody may touch."""
+
+_READ: Final = 1
+"""``PROT_READ``."""
 
 _system = ctypes.CDLL(None)
 
@@ -97,7 +103,7 @@ class Shard:
 
     def __init__(self, path: Path) -> None:
         # By default dlopen binds at once and keeps the names to itself.
-        self._library = ctypes.CDLL(str(path.resolve()))
+        self._library = ctypes.CDLL(str(path.absolute()))
         self.path = path
         self.elf = elf_of(path)
         self._layout = shared_layout(self.elf)
@@ -175,3 +181,20 @@ def memory_at(address: int, dtype: np.dtype[Any], count: int) -> Array:
     """So many items at an address, as an array that shares their memory."""
     memory = (ctypes.c_char * (dtype.itemsize * count)).from_address(address)
     return np.ndarray((count,), dtype, buffer=memoryview(memory))
+
+
+@contextmanager
+def closed(arrays: Sequence[Array]) -> Iterator[None]:
+    """Inside, nobody may touch the pages of some arrays, which are those of files."""
+    spans = [
+        (begin := address - address % mmap.PAGESIZE, address + array.nbytes - begin)
+        for array in arrays
+        for address in (int(array.__array_interface__["data"][0]),)
+    ]
+    for address, size in spans:
+        _system.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), _NONE)
+    try:
+        yield
+    finally:
+        for address, size in spans:
+            _system.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), _READ)

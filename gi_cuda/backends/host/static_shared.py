@@ -143,7 +143,7 @@ def shared_layout(elf: Elf) -> SharedLayout:
             section = elf.sections[symbol.section].name
             if section.startswith((PREFIX, UNGUARDED)):
                 guarded = section.startswith(PREFIX)
-                array = SharedArray(plain_name(symbol.name), symbol.value, symbol.size, guarded)
+                array = SharedArray(_plain(symbol.name), symbol.value, symbol.size, guarded)
                 arrays[owner(symbol.name)].append(array)
     return SharedLayout(dict(arrays), list(_joined(elf)))
 
@@ -167,7 +167,7 @@ def _joined(elf: Elf) -> Iterator[Span]:
 
 
 @lru_cache(maxsize=512)
-def plain_name(symbol: str) -> str:
+def _plain(symbol: str) -> str:
     """The last name in a mangled one, which is that of the variable itself."""
     names = _LOCAL if symbol.startswith("_ZZ") else _NAME
     for found in names.finditer(symbol):

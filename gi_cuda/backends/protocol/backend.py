@@ -181,6 +181,8 @@ class Backend:
         gpus: the names of the GPUs here that it could run on, whatever else may be missing.
         idle_types: those of :class:`gi_cuda.grammar.RuleType` by whose rules nothing becomes faster
             there, so that a search is not offered them.
+        isolation: says what keeps kernels that somebody else wrote from files and from others; ""
+            where nothing does, or nothing has to.
     """
 
     gpu: bool
@@ -193,6 +195,7 @@ class Backend:
     examine: Callable[[], Iterator[Examined]]
     gpus: Callable[[], Sequence[str]] = tuple
     idle_types: tuple[str, ...] = ()
+    isolation: Callable[[], str] = str
 
 
 def versions(**others: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -154,6 +155,14 @@ class Device(Protocol):
 
     def close(self) -> None:
         """Free what the device holds. Only for processes that go on, or end by themselves."""
+
+    def isolate(self, readable: Sequence[Path], secret: Sequence[NDArray[Any]]) -> None:
+        """Isolate this process until it ends, if kernels could reach anything but their buffers.
+
+        Args:
+            readable: folders that binaries come from.
+            secret: arrays that no kernel may see.
+        """
 
     def turn(self) -> AbstractContextManager[None]:
         """Inside, no other worker of the pool uses what this device shares with theirs.

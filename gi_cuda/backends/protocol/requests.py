@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
@@ -401,3 +401,15 @@ class Refused:
     hint: str = ""
     masked: bool = False
     room: bool = False
+
+
+def programs_of(request: object) -> Iterator[Program]:
+    """The programs that a request runs."""
+    if isinstance(request, Program):
+        yield request
+    elif isinstance(request, tuple):
+        for one in request:
+            yield from programs_of(one)
+    elif is_dataclass(request):
+        for one in fields(request):
+            yield from programs_of(getattr(request, one.name))

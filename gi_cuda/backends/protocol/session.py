@@ -41,6 +41,8 @@ class Session:
         cases: names of the cases they will be asked about.
         reference: folder with the reference's recorded outputs.
         device: where what is run once, on no other one, runs.
+        isolated: whether each request that runs a variant has a process of its own, which reads no
+            files but code and reaches nobody, as far as the machine allows.
     """
 
     target: Target
@@ -48,6 +50,7 @@ class Session:
     cases: tuple[str, ...]
     reference: Path
     device: DeviceId = DeviceId()
+    isolated: bool = False
 
 
 _SUSPECT = re.compile(r"suspect (\d+)\n")

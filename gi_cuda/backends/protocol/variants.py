@@ -145,6 +145,18 @@ class Binary:
         return self.resources
 
 
+def folders(binaries: Iterable[Binary]) -> list[Path]:
+    """The folders with the files of some binaries, and of what these are lent."""
+    found: dict[Path, None] = {}
+    waiting = list(binaries)
+    while waiting:
+        one = waiting.pop()
+        found[one.path.parent] = None
+        waiting += one.parts.values()
+        waiting += [one.lender] if one.lender else []
+    return list(found)
+
+
 @dataclass(frozen=True, slots=True)
 class BuildFailure:
     """Why a variant did not compile: the compiler's first message about it."""
@@ -245,6 +257,10 @@ class Compiler(Protocol):
         """This compiler, making code that rounds products and sums apart and, where threads run at
         a time, is slower: answers that depend on neither are the same. None where what it makes of
         variants with these options is no other."""
+
+    def for_other_devices(self) -> Sequence[Compiler]:
+        """Compilers of the same for other devices and versions, as far as a source can ask for them
+        by macros: they tell which text these would be given. None where that is not known."""
 
     def examined(self, variant: Variant) -> Examination:
         """A closer look at a variant, which is compiled alone for it: what the compiler warns of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -25,7 +25,8 @@ from gi_cuda.backends.protocol.device import (
 )
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program
 from gi_cuda.backends.protocol.requests import GetReady
-from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
+from gi_cuda.backends.protocol.variants import folders
+from gi_cuda.backends.workers.prepared import UNREADABLE, is_mapped, load, save
 from gi_cuda.backends.workers.room import check_room
 from gi_cuda.results.measurement import LOADS
 from gi_cuda.spec import (
@@ -182,6 +183,17 @@ class CaseRunner:
         if case.name not in self.cases:
             self.cases[case.name] = load_case(self.target, case)
         return self.cases[case.name]
+
+    def isolate(self, programs: Iterable[Program]) -> None:
+        """Isolate this process, which is to run programs that somebody else wrote. The expected
+        answers are read before, and no kernel sees them."""
+        with suppress(*UNREADABLE):  # the reference may not have run yet
+            for case in self.cases:
+                for draw in range(max(1, self.target.oracle.runs)):
+                    self.recorded(case, draw)
+        kept = (one for case in self._stored.values() for one in case.outputs.values())
+        secret = [array for array in kept if is_mapped(array)]
+        self.device.isolate(folders(one.binary for one in programs), secret)
 
     def plans(self, program: Program) -> list[CasePlan]:
         """How a program's configuration runs each of its cases.

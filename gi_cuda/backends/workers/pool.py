@@ -51,6 +51,7 @@ class Pool(Generic[Key]):
         else:
             server.serve(session)
         self._server = server
+        self._wants = Wants.FRESH if session.isolated else Wants.ANY
         self._released = False
         self._devices: dict[int, DeviceWorkers[Key]] = {
             one.number: DeviceWorkers(self._server, one, crew)
@@ -136,7 +137,8 @@ class Pool(Generic[Key]):
             UserError: see :meth:`wait`.
         """
         numbers = list(self._devices)
-        tasks, places = (Task(number, request) for number in numbers), iter(numbers)
+        tasks = (Task(number, request, self._wants) for number in numbers)
+        places = iter(numbers)
         answers = dict(self._run(tasks, lambda: next(places)))  # type: ignore[arg-type]
         return {number: answers[number] for number in self._devices}  # type: ignore[index]
 
@@ -149,7 +151,8 @@ class Pool(Generic[Key]):
         Raises:
             UserError: see :meth:`wait`.
         """
-        return self._run((Task(key, request) for key, request in requests), lambda: None)
+        tasks = (Task(key, request, self._wants) for key, request in requests)
+        return self._run(tasks, lambda: None)
 
     def _run(
         self, tasks: Iterator[Task[Key]], place: Callable[[], int | None]

@@ -74,6 +74,14 @@ def load(path: Path) -> Reference:
     return made
 
 
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Tell whether an array lies in the pages of a file that :func:`load` read."""
+    base: object = array
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        base = base.base
+    return isinstance(base, np.memmap)
+
+
 def _next_unit(at: int) -> int:
     return -(-at // _UNIT) * _UNIT
 

@@ -30,6 +30,7 @@ from gi_cuda.backends.protocol.requests import (
     TellInputs,
     TellVarying,
     TrySchedule,
+    programs_of,
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named
@@ -64,6 +65,11 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     CompareAnswers: compare_answers,
     GetReady: get_ready,
 }
+
+_OF_REFERENCE = (
+    *(Record, TrySchedule, LeaveOut, Explore, SpoilOutputs, TellInputs, CompareAnswers, GetReady),
+)
+"""Requests that run nothing but the reference."""
 
 Answerer: TypeAlias = Callable[[object], object]
 """Takes a request and gives the answer to it."""
@@ -128,7 +134,9 @@ class WorkerContext:
             )
             return partial(_regret, trouble)
         runner = CaseRunner(device, target, self.cases, self.session.reference)
-        return partial(_answer, runner, slot.words)
+        if not self.session.isolated:
+            return partial(_answer, runner, slot.words)
+        return partial(_answer_isolated, runner, slot.words)
 
 
 def _same_case(name: str, *targets: Target) -> bool:
@@ -156,6 +164,12 @@ def serve(context: WorkerContext, connection: Connection, slot: WorkerSlot) -> N
                 connection.send(said)
         except BrokenPipeError:
             os._exit(0)
+
+
+def _answer_isolated(runner: CaseRunner, words: int, request: object) -> object:
+    if not isinstance(request, _OF_REFERENCE):
+        runner.isolate(programs_of(request))
+    return _answer(runner, words, request)
 
 
 def _answer(runner: CaseRunner, words: int, request: object) -> object:

@@ -12,14 +12,21 @@ from dataclasses import dataclass
 
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.scrutiny.examined import Examined
-from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling
+from gi_cuda.evaluate.scrutiny.for_gpus import ForGpus
+from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling, objections_of
 
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """Looks for code that is no device code, and for new variables that kernels write."""
+    """Looks for code that is no device code, and for new variables that kernels write.
+
+    Attributes:
+        examined: what the compiler of a back end tells.
+        for_gpus: what a compiler for GPUs tells; that takes a second or two for each.
+    """
 
     examined: Examined
+    for_gpus: ForGpus
 
     def foreign(self, some: Sequence[Candidate]) -> list[str]:
         """Say of each candidate what it uses that no device has; "" where it uses nothing more of
@@ -34,15 +41,26 @@ class DeviceCode:
 
     def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
         """The first objection to each of several candidates; None where there is none."""
-        found = zip(self.foreign(some), self.state(some), strict=True)
-        return [self._objection(foreign, state) for foreign, state in found]
+        code, ruling = "new-device-state", Ruling.UNVERIFIED
+        state = objections_of(self.state, some, quick=True, code=code, ruling=ruling)
+        found = [one or other for one, other in zip(self.invalid(some), state, strict=True)]
+        left = [one for one, known in zip(some, found, strict=True) if known is None]
+        refused = iter(self._refused(left))
+        return [one or next(refused) for one in found]
 
-    def _objection(self, foreign: str, state: str) -> Objection | None:
-        if foreign:
-            return Objection(foreign, self.foreign, True, "not-device-code", Ruling.INVALID)
-        if state:
-            return Objection(state, self.state, True, "new-device-state", Ruling.UNVERIFIED)
-        return None
+    def _refused(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """The objection to each that a compiler for GPUs does not take."""
+        code, ruling = "not-device-code", Ruling.INVALID
+        return objections_of(self._not_taken, some, quick=True, code=code, ruling=ruling)
+
+    def _not_taken(self, some: Sequence[Candidate]) -> list[str]:
+        said = self.for_gpus.refusals(some)
+        return [f"a compiler for GPUs does not take it: {one}" if one else "" for one in said]
+
+    def invalid(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """The objection to each that uses what no device has; None to the others."""
+        code, ruling = "not-device-code", Ruling.INVALID
+        return objections_of(self.foreign, some, quick=True, code=code, ruling=ruling)
 
 
 def _foreign(names: frozenset[str]) -> str:

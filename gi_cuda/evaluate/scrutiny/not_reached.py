@@ -7,7 +7,8 @@ same words, and no case reaches there either, is the original's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +20,14 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling, objections_of
-from gi_cuda.grammar.branch_text import Gap
+from gi_cuda.grammar.branch_text import Gap, lines_of
 from gi_cuda.subject import Subject
 
 _LIMIT: Final = 120.0
 """Seconds that a counted run may take."""
+
+_DIRECTIVE: Final = re.compile(r"^[ \t]*#[ \t]*(?:el)?if[^\n]*", re.M)
+_ELSEWHERE: Final = "only other devices are given {}"
 
 _MOST: Final = 3
 """Most places that an objection names."""
@@ -77,9 +81,10 @@ class NotReached:
         phenotype = compiler.preprocess([one.variant(0)])[0]
         if isinstance(phenotype, BuildFailure):
             return phenotype.message
+        apart = list(self._for_others(one, phenotype.text))
         counted = count(phenotype.text)
         if not counted.counts:
-            return []
+            return apart
         text = replace(phenotype, text=counted.text, key=key(counted.text, phenotype.options))
         (binary,) = compiler.compile([text], self.folder)
         if isinstance(binary, BuildFailure):
@@ -92,4 +97,23 @@ class NotReached:
             most = list(map(max, most, answer.most))
         gaps = list(counted.gaps(most))
         first = {(gap.file, gap.line): gap for gap in reversed(gaps)}
-        return [gap for gap in gaps if first[gap.file, gap.line] is gap]
+        return [*apart, *(gap for gap in gaps if first[gap.file, gap.line] is gap)]
+
+    def _for_others(self, one: Candidate, text: str) -> Iterator[Gap]:
+        """Lines that a preprocessor leaves out here, and not for another device; looked for where
+        a candidate asks for something that the reference does not ask for.
+
+        Args:
+            text: the candidate's, preprocessed for this device.
+        """
+        directives = set(_DIRECTIVE.findall(one.text))
+        if not directives.difference(_DIRECTIVE.findall(unmodified(self.subject).text)):
+            return
+        known = set(lines_of(text).items())
+        for compiler in self.compiler.for_other_devices():
+            other = compiler.preprocess([one.variant(0)])[0]
+            if isinstance(other, BuildFailure):
+                continue
+            new = [row for row in lines_of(other.text).items() if row not in known]
+            known.update(new)
+            yield from (Gap(_ELSEWHERE, said, *place) for place, said in new)

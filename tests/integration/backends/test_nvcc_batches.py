@@ -327,7 +327,7 @@ def test_what_nothing_sets_is_warned_of(nvcc: Any) -> None:
         (unset, {"found"}),
         (unset.replace("nd;", "nd = 1;"), set()),
     ):
-        assert nvcc.compiler.reads_unset(Variant(1, text, {})) == names
+        assert nvcc.compiler.examined(Variant(1, text, {})).unset == names
 
 
 def test_products_and_sums_are_rounded_apart_where_that_is_asked_for(nvcc: Any) -> None:

@@ -269,6 +269,10 @@ class NvccCompiler(SourceCompiler):
         without optimization."""
         return replace(self, options=(*self.options, "-fmad=false"), way=SLOW)
 
+    def for_other_devices(self) -> tuple[()]:
+        """None: its text is that of the device it runs on."""
+        return ()
+
     def examined(self, variant: Variant) -> Examination:
         """Read what its front end warns of. It refuses host code itself."""
         phenotype = self.preprocess([variant])[variant.ident]

@@ -74,6 +74,9 @@ class CudaDevice(Solid):
         self._last: Bound | None = None
         self._events: list[tuple[Any, Any]] = []
 
+    def isolate(self, readable: Sequence[Path], secret: Sequence[NDArray[Any]]) -> None:
+        """Do nothing: what runs on a GPU reaches neither files nor the host's memory."""
+
     def close(self) -> None:
         """Free what the device holds. Only for processes that go on, or end by themselves."""
         self._last = None

@@ -148,6 +148,10 @@ class PtxCompiler:
     def differently(self, options: tuple[str, ...]) -> None:
         """Nothing: PTX says how it rounds."""
 
+    def for_other_devices(self) -> tuple[()]:
+        """None: its text is that of the device it runs on."""
+        return ()
+
     def examined(self, variant: Variant) -> Examination:
         """Nothing: it has no warnings of registers, and PTX is device code."""
         return Examination()

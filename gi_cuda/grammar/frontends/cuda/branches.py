@@ -7,12 +7,11 @@ lambdas, in what a function returns and what macros became.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.branch_text import BranchText, Fork
+from gi_cuda.grammar.branch_text import BranchText, Fork, Places, without_markers
 from gi_cuda.grammar.frontends.cuda.reading import read
 from gi_cuda.grammar.frontends.cuda.syntax import parse
 from gi_cuda.grammar.presence import read_presence
@@ -24,9 +23,7 @@ _UNROLLING = re.compile(r"\bgi_unroll\s*\((?:[^()\n]|\([^()\n]*\))*\)")
 """How the host back end's preprocessor leaves ``#pragma unroll``."""
 
 _ASSERTS = re.compile(r"\b(?:__assert_fail|__assertfail|_wassert)\b")
-_MARKER = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)[ \t]+"((?:\\.|[^"\\])*)".*', re.M)
 
-_VARIANT = re.compile(r"\Av\d+/")
 _CALL = "gi_loop({}u, 1u)"
 
 _LOGICAL = frozenset({"&&", "||", "and", "or"})
@@ -58,7 +55,7 @@ def count_branches(text: str) -> BranchText:
     """Put a count into each way of a preprocessed text's device code."""
     view = _UNROLLING.sub(lambda match: " " * len(match[0]), text)
     code = read(view, read_presence(view)).code
-    reading = _Reading(text, code, _Places(text))
+    reading = _Reading(text, code, Places(text))
     reading.walk(parse(code))
     return BranchText(splice(text, reading.splices), tuple(reading.forks), reading.counts)
 
@@ -75,7 +72,7 @@ class _Reading:
 
     text: str
     code: str
-    places: _Places
+    places: Places
     splices: list[Splice] = field(default_factory=list)
     forks: list[Fork] = field(default_factory=list)
     counts: int = 0
@@ -176,7 +173,7 @@ class _Reading:
         return self.code[node.start_byte : node.end_byte]
 
     def _said(self, start: int, end: int) -> str:
-        return " ".join(_MARKER.sub(" ", self.text[start:end]).split())
+        return without_markers(self.text[start:end])
 
 
 def _value(clause: Node | None) -> Node | None:
@@ -193,21 +190,3 @@ def _steers_loop(node: Node) -> bool:
     while above is not None and above.type in {*_INSIDE, "condition_clause"}:
         above = above.parent
     return above is not None and above.type in _LOOPS
-
-
-class _Places:
-    """Files and lines of a preprocessed text, by its line markers."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._markers = list(_MARKER.finditer(text))
-        self._starts = [one.start() for one in self._markers]
-
-    def at(self, offset: int) -> tuple[str, int]:
-        """File and line of a character; no file in front of the first marker."""
-        number = bisect_right(self._starts, offset)
-        if not number:
-            return "", self._text.count("\n", 0, offset) + 1
-        marker = self._markers[number - 1]
-        within = self._text.count("\n", marker.end(), offset)
-        return _VARIANT.sub("", marker[2]), int(marker[1]) + within - 1

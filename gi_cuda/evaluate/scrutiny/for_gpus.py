@@ -1,0 +1,58 @@
+"""Does a compiler for GPUs take a candidate that runs on a processor here?
+
+It is the strongest judge of device code: to it a host function in a kernel is an error. Asked where
+there is one, and it compiles the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.table import backend_named, backends_on_gpus
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
+from gi_cuda.subject import Subject, load_subject
+
+
+@dataclass(frozen=True)
+class ForGpus:
+    """Compiles candidates of a processor's subject for GPUs; nothing is run.
+
+    Attributes:
+        folder: for binaries.
+        jobs: compiler processes at a time.
+    """
+
+    subject: Subject
+    folder: Path
+    jobs: int
+
+    def refusals(self, some: Sequence[Candidate]) -> list[str]:
+        """What the compiler says of each candidate that it does not take; "" of the others."""
+        if self._ready is None:
+            return [""] * len(some)
+        subject, compiler = self._ready
+        theirs = [as_candidate(subject, one.text, one.configuration) for one in some]
+        built = build_candidates(compiler, theirs, self.folder)
+        return [one.message if isinstance(one, BuildFailure) else "" for one in built]
+
+    @cached_property
+    def _ready(self) -> tuple[Subject, Compiler] | None:
+        """The subject there and its compiler; None where there is none, it does not take the
+        reference, or all is compiled by it already."""
+        if self.subject.compiled or backend_named(self.subject.backend).gpu:
+            return None
+        for name in backends_on_gpus(gpu=True):
+            try:
+                subject = load_subject(self.subject.target.folder, name)
+                compiler = backend_named(name).compiler(subject, self.jobs, "")
+            except UserError:
+                continue
+            (built,) = build_candidates(compiler, [unmodified(subject)], self.folder)
+            if not isinstance(built, BuildFailure):
+                return subject, compiler
+        return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gi_cuda.analyze.judge.records import Check, Outcome, Reason
 
@@ -36,12 +36,15 @@ def not_made(after: str, why: str) -> Iterator[Check]:
         yield Check(name, Outcome.SKIPPED, why)
 
 
-def made(reasons: Collection[Reason], skipped: Mapping[str, str]) -> Iterator[Check]:
+def made(
+    reasons: Collection[Reason], skipped: Mapping[str, str], notes: Sequence[str]
+) -> Iterator[Check]:
     """The checks of a rewrite that is right on all cases.
 
     Args:
         reasons: what they found.
         skipped: by a code of what a check looks for, why it was not made.
+        notes: which other sizes were tried.
     """
     known = frozenset[str]().union(*_CHECKS.values())
     for name, codes in _CHECKS.items():
@@ -52,7 +55,7 @@ def made(reasons: Collection[Reason], skipped: Mapping[str, str]) -> Iterator[Ch
         elif why:
             yield Check(name, Outcome.SKIPPED, why)
         else:
-            yield Check(name, Outcome.PASSED)
+            yield Check(name, Outcome.PASSED, "; ".join(notes) * ("other-size" in codes))
     for one in reasons:
         if one.code not in known:
             yield Check(one.code, Outcome.FAILED, one.said)

@@ -172,7 +172,8 @@ class Referee:
         self.tell("asking for other inputs, sizes and seeds, watching for races")
         objections = self.tools.certification.findings(one)
         found.reasons += _of_objections(objections)
-        found.checks += made(found.reasons, self._skipped(one))
+        notes = self.tools.certification.notes
+        found.checks += made(found.reasons, self._skipped(one), notes)
         found.status = _gravest(found.reasons)
         if found.status not in (Status.INCORRECT, Status.INVALID):
             status, found.speed, reason = self.timed(one)

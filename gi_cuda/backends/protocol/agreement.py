@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from gi_cuda.spec.numbers import NumberType, SmallFloat
@@ -59,3 +61,12 @@ def same_bytes(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Compare two arrays of one size, byte for byte: eight at a time take an eighth."""
     unit = np.uint8 if one.nbytes % 8 else np.uint64
     return np.array_equal(one.view(unit), other.view(unit))
+
+
+def digest(outputs: Mapping[str, NDArray[Any]]) -> bytes:
+    """A 128-bit hash of outputs."""
+    found = xxhash.xxh3_128()
+    for name, array in sorted(outputs.items()):
+        found.update(f"{name} {array.dtype} {array.size} ".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.digest()

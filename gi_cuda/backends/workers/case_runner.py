@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xxhash
 
-from gi_cuda.backends.protocol.agreement import same_bytes
+from gi_cuda.backends.protocol.agreement import digest, same_bytes
 from gi_cuda.backends.protocol.device import (
     Device,
     LaunchRefused,
@@ -350,7 +349,7 @@ class CaseRunner:
     def kept(self, case: str, outputs: Outputs) -> Outputs:
         """Acceptable answers as they stay valid: what is the same bit for bit is one object, of
         which a device that compares with it needs one copy. Many variants round alike."""
-        key = case, _digest(outputs)
+        key = case, digest(outputs)
         if key not in self._kept:
             self._kept[key] = {name: np.copy(array) for name, array in outputs.items()}
         self._kept.move_to_end(key)
@@ -366,7 +365,7 @@ class CaseRunner:
         Wrong variants are often wrong in the same way: the same outputs are judged once.
         """
         case, draw = case_plan.case, case_plan.draw
-        key = (case, draw, _digest(outputs))
+        key = (case, draw, digest(outputs))
         if key not in self._opinions:
             expected = self.stored(case, draw)
             verdict = self.target.oracle.judge(self.cases[case].values, outputs, expected)
@@ -388,14 +387,6 @@ def damage_of(case_plan: CasePlan, damaged: Sequence[str]) -> Judgement | None:
 def _size(outputs: Outputs) -> int:
     """Bytes of outputs."""
     return sum(array.nbytes for array in outputs.values())
-
-
-def _digest(outputs: Outputs) -> bytes:
-    digest = xxhash.xxh3_128()
-    for name, array in sorted(outputs.items()):
-        digest.update(f"{name} {array.dtype} {array.size} ".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.digest()
 
 
 def get_ready(runner: CaseRunner, request: GetReady) -> None:

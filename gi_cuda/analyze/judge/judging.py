@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 
-from gi_cuda.analyze.judge.checks import ANSWERS, COMPILES, ORDERS, READS, made, not_made
+from gi_cuda.analyze.judge.checks import (
+    ANSWERS,
+    COMPILES,
+    DEVICE_CODE,
+    ORDERS,
+    READS,
+    made,
+    not_made,
+)
 from gi_cuda.analyze.judge.errors import output_errors, seeds_of
 from gi_cuda.analyze.judge.records import (
     Check,
@@ -153,6 +161,11 @@ class Referee:
             _fail(found, COMPILES, _of_compiler(built.message))
             return
         found.checks.append(Check(COMPILES, Outcome.PASSED))
+        (foreign,) = self.tools.certification.device_code.invalid([one])
+        if foreign is not None:
+            _fail(found, DEVICE_CODE, _of_objections([foreign])[0])
+            return
+        found.checks.append(Check(DEVICE_CODE, Outcome.PASSED))
         self.tell("running it on all cases")
         program = one.program(built, cases)
         limit = baseline.limit

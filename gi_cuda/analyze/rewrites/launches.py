@@ -14,8 +14,6 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from tree_sitter import Node
-
 from gi_cuda.analyze.rewrites.host_readings import Call, HostReading, origin, period
 from gi_cuda.analyze.rewrites.refusals import refused
 from gi_cuda.grammar.frontends.cuda.file import Argument
@@ -303,13 +301,10 @@ class LaunchReader:
             resolver = self.old.resolver(call, {})
             for node, text in ((n, origin(resolver, n)) for n in call.launch.arguments):
                 if is_name(node) and text in found:
-                    found.setdefault(self._text(call, node), found[text])
+                    found.setdefault(call.host.code.of(node).strip(), found[text])
                 for other in resolver.other_names(text) if text in found else ():
                     found.setdefault(other, found[text])
         return found
-
-    def _text(self, call: Call, node: Node) -> str:
-        return call.host.code.of(node).strip()
 
     @cached_property
     def _made(self) -> dict[tuple[str, str], Scalar]:
@@ -344,9 +339,8 @@ class LaunchReader:
             return own
         expression = own if own in whole else resolver.expression(node)
         names = set(re.findall(r"[A-Za-z_]\w*", expression or ""))
-        if expression is None or kind is None or kind.kind not in "iu" or not names <= {*whole}:
-            raise self._strange(call, text, argument)
-        if not names:
+        known = expression is not None and names and names <= {*whole}
+        if not known or expression is None or kind is None or kind.kind not in "iu":
             raise self._strange(call, text, argument)
         name = f"{argument.name or 'argument'}_{len(self._made) + 1}_of_rewrite"
         scalar = Scalar(name, kind, parse(expression))

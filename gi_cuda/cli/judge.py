@@ -145,7 +145,16 @@ def command(
                 made = new.proposed(cache_unless(no_cache), tell)
             found = replace(found, target=place)
         judged, text = _judged(
-            found, words, restored, rewritten, made, chosen_backend(backend), no_cache, folder, tell
+            found,
+            words,
+            restored,
+            rewritten,
+            made,
+            chosen_backend(backend),
+            no_cache,
+            folder,
+            tell,
+            certify=certificate_file is not None,
         )
     if certificate_file is not None:
         write_new(certificate_file, text + "\n", force=force)
@@ -212,8 +221,10 @@ def _judged(
     no_cache: bool,
     folder: Path,
     tell: Callable[[str], None],
+    *,
+    certify: bool,
 ) -> tuple[Judged, str]:
-    """The verdict, and its certificate as JSON."""
+    """The verdict, and its certificate as JSON, if that is wanted."""
     begun = time.monotonic()
     assert found.target is not None
     tell("reading the target, the original and the rewrite")
@@ -246,6 +257,8 @@ def _judged(
     ) as tools:
         judged = Referee(tools, cache_of(partial(_baseline, tools, tell)), tell).judge(entry)
     judged = replace(judged, seconds=time.monotonic() - begun)
+    if not certify:
+        return judged, ""
     kept = certificate(judged, target, rewrites.tree, rewrite, rewrites.hosts)
     return judged, as_json(kept)
 

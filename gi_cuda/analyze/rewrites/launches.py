@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+
 from gi_cuda.analyze.rewrites.host_readings import Call, HostReading, origin, period
 from gi_cuda.analyze.rewrites.refusals import refused
 from gi_cuda.grammar.frontends.cuda.file import Argument

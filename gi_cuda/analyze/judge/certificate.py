@@ -73,13 +73,13 @@ def certificate(
         else:
             files[str(path)] = text
     kept = {str(tree.root / path): text for path, text in _needed(tree, rewrite, hosts)}
-    for path, known in {**kept, **rewrite.changes}.items():
+    for name, known in {**kept, **rewrite.changes}.items():
         if known is not None and known.encode("utf-8", "replace") != known.encode(
             "utf-8", "surrogateescape"
         ):
             raise UserError(
                 "a certificate cannot hold this file: it is not UTF-8",
-                where=path,
+                where=name,
                 hint="convert it, e.g. iconv -f latin1 -t utf-8",
             )
     outside = [one for one in target.build.include if not one.is_relative_to(tree.root)]

@@ -111,8 +111,7 @@ def command(
     """Judge a rewritten kernel: faster, slower, same, inconclusive, incorrect, invalid or
     unverified, with reasons.
 
-    The exit status is 0 for faster, slower and same, 1 for incorrect, 3 for invalid, 4 for
-    unverified, 5 for inconclusive; 2 is a mistake in the call."""
+    Exit status: 0 faster, slower, same; 1 incorrect; 3 invalid; 4 unverified; 5 inconclusive."""
     if certificate_file is not None:
         check_new(certificate_file, force=force)
     if keep is not None:

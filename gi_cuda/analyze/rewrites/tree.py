@@ -121,9 +121,15 @@ def read_rewrite(word: Path, tree: Tree, original: Path | None = None) -> Rewrit
         return Rewrite("file", str(word), _of_file(word, text, tree))
     if not diffs:
         raise UserError("neither a CUDA source nor a unified diff", where=str(word), hint=_WANTED)
-    if len(diffs) > 1:  # of a commit, all that is no source makes no difference to a kernel
-        diffs = [one for one in diffs if {Path(one.old).suffix, Path(one.new).suffix} & _COPIED]
+    # All that is no source makes no difference to a kernel.
+    diffs = [one for one in diffs if _may_be_source(one.old) or _may_be_source(one.new)]
     return Rewrite("diff", str(word), applied(diffs, tree.files, tree.main, str(word)))
+
+
+def _may_be_source(name: str) -> bool:
+    """Whether a name in a diff may be that of a source: ``k.cu``, ``k.cu.orig``, ``/dev/fd/63``."""
+    suffixes = Path(name).suffixes
+    return name != "/dev/null" and (not suffixes or not _COPIED.isdisjoint(suffixes))
 
 
 _WANTED = (

@@ -13,6 +13,7 @@ from gi_cuda.analyze.judge.checks import COMPILES, NAMES, made, not_made
 from gi_cuda.analyze.judge.errors import _error
 from gi_cuda.analyze.judge.records import Outcome, Reason
 from gi_cuda.analyze.rewrites.originals import find_original
+from gi_cuda.analyze.rewrites.tree import Tree, read_rewrite
 from gi_cuda.errors import UserError
 from gi_cuda.results.measurement import Sample
 from gi_cuda.results.status import EXIT_STATUS, Status
@@ -95,3 +96,14 @@ def test_the_file_of_a_folder_is_the_one_that_the_rewrite_changes(tmp_path: Path
     with pytest.raises(UserError) as raised:
         find_original(old, new, None)
     assert "several files" in raised.value.what
+
+
+def test_what_a_commit_changes_beside_sources_makes_no_difference(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("a\n")
+    hunk = "@@ -1 +1 @@\n-a\n+b\n"
+    diff = tmp_path / "p.diff"
+    diff.write_text("".join(f"--- a/{name}\n+++ b/{name}\n{hunk}" for name in ("k.cu", "x.py")))
+    tree = Tree.of(tmp_path / "k.cu")
+    assert read_rewrite(diff, tree).changes == {"k.cu": "b\n"}
+    diff.write_text(f"--- a/x.py\n+++ b/x.py\n{hunk}")
+    assert read_rewrite(diff, tree).changes == {}

@@ -17,13 +17,14 @@ from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.errors import UserError
 from gi_cuda.spec import CaseData, plan
 from gi_cuda.spec.oracles import Outputs, Rules
-from gi_cuda.spec.other_sizes import LARGER, OtherSize, outside_domain, sizes_of
+from gi_cuda.spec.other_sizes import OtherSize, outside_domain, sizes_of
 
 AT_LEAST, LONGER = 0.5, 20
 """Seconds that a launch with something else may take, and how many times what it takes without."""
 
-_SEVERAL = 2 * LARGER
-"""Times as much memory as its largest case that one of another size may need."""
+_ROOM = 64 * 2**20
+"""Bytes that a case of another size may need; more only where it is a quarter of what the largest
+case does. Each worker keeps the buffers of all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ def _of_other_size(
         return None
     (found,) = runner.plans(replace(program, cases=(name,)))
     known = max(_bytes(runner, one) for one in runner.plans(program))
-    return Changed(given, found, {}, data) if _bytes(runner, found) <= _SEVERAL * known else None
+    fits = _bytes(runner, found) <= max(_ROOM, known // 4)
+    return Changed(given, found, {}, data) if fits else None
 
 
 def _bytes(runner: CaseRunner, case_plan: CasePlan) -> int:

@@ -129,7 +129,8 @@ class Dependence:
         late = len(known) - len(tried) - len(failed)
         said = f"other sizes that were tried: {'; '.join(tried) or 'none'}."
         if failed:
-            said += f" {len(failed)} left out, with which the reference fails: {'; '.join(failed)}."
+            why = "with which the reference fails or takes long"
+            said += f" {len(failed)} left out, {why}: {'; '.join(failed)}."
         return said + (f" {late} left out for want of time." if late else "")
 
     def _objection(self, told: Told, thorough: bool) -> Objection:

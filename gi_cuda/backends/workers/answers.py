@@ -1,4 +1,4 @@
-"""Holding the reference's answers against those that a data module knows of."""
+"""What is told of cases: their inputs, and how the answers are beside those that are known."""
 
 from __future__ import annotations
 
@@ -8,12 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device import POISON
-from gi_cuda.backends.protocol.requests import AnswersCompared, CompareAnswers, Compared
+from gi_cuda.backends.protocol.requests import (
+    AnswersCompared,
+    CompareAnswers,
+    Compared,
+    Inputs,
+    TellInputs,
+)
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.spec import find_case
+from gi_cuda.spec import find_case, given
 from gi_cuda.spec.modules import has_function, load_function
 
 _FUNCTION = "answers"
+
+
+def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:
+    """Say what the cases hold."""
+    return Inputs({name: given(case) for name, case in runner.cases.items()})
 
 
 def compare_answers(runner: CaseRunner, request: CompareAnswers) -> AnswersCompared:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.agreement import digest, same_bytes
 from gi_cuda.backends.protocol.device import (
@@ -23,7 +24,6 @@ from gi_cuda.backends.protocol.device import (
     Verified,
 )
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program
-from gi_cuda.backends.protocol.requests import GetReady
 from gi_cuda.backends.protocol.variants import folders
 from gi_cuda.backends.workers.prepared import UNREADABLE, is_mapped, load, save
 from gi_cuda.backends.workers.room import check_room
@@ -42,6 +42,7 @@ from gi_cuda.spec import (
     plan,
 )
 from gi_cuda.spec.numbers import in_memory
+from gi_cuda.spec.oracles import Python
 
 _PREPARED = ".prepared"
 
@@ -124,6 +125,7 @@ class CaseRunner:
         types = {one.name: one.type for one in target.buffers if one.role.judged}
         self.types, self.rules = types, target.oracle.rules(types)
         self._stored: dict[tuple[str, int], Reference] = {}
+        self._stacks: dict[str, dict[str, NDArray[Any]]] = {}
         self._recorded: dict[tuple[str, int], Outputs] = {}
         self._plans: dict[Hashable, CasePlan] = {}
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
@@ -153,13 +155,16 @@ class CaseRunner:
         with suppress(*UNREADABLE):
             if draw == 0:
                 return load(self._folder / f"{case}{_PREPARED}")
-        with np.load(self._folder / f"{case}.npz") as stacks:
-            arrays = dict(stacks)
+        arrays = self._stacks.get(case) or self._recorded_runs(case)
         count = len(next(iter(arrays.values())))
         runs = [{name: stack[i] for name, stack in arrays.items()} for i in range(count)]
         # That of the draw is the first: the one that is compared with, where it is but one.
         runs = runs[draw % count :] + runs[: draw % count]
         return self.target.oracle.reference(runs)
+
+    def _recorded_runs(self, case: str) -> dict[str, NDArray[Any]]:
+        with np.load(self._folder / f"{case}.npz") as stacks:
+            return dict(stacks)
 
     def store(self, case: str, runs: Sequence[Outputs], folder: Path) -> None:
         """Keep what the reference's runs gave, and what the oracle makes of it, for all workers. Of
@@ -186,13 +191,15 @@ class CaseRunner:
     def isolate(self, programs: Iterable[Program]) -> None:
         """Isolate this process, which is to run programs that somebody else wrote. The expected
         answers are read before, and no kernel sees them."""
-        with suppress(*UNREADABLE):  # the reference may not have run yet
-            for case in self.cases:
-                for draw in range(max(1, self.target.oracle.runs)):
-                    self.recorded(case, draw)
+        for case in self.cases:
+            with suppress(*UNREADABLE):  # the reference may not have run yet
+                self.recorded(case)
+                self._stacks[case] = self._recorded_runs(case)
         kept = (one for case in self._stored.values() for one in case.outputs.values())
         secret = [array for array in kept if is_mapped(array)]
-        self.device.isolate(folders(one.binary for one in programs), secret)
+        checks = self.target.oracle.checks
+        own = [one.file.parent for one in checks if isinstance(one, Python)]
+        self.device.isolate([*folders(one.binary for one in programs), *own], secret)
 
     def plans(self, program: Program) -> list[CasePlan]:
         """How a program's configuration runs each of its cases.
@@ -387,11 +394,3 @@ def damage_of(case_plan: CasePlan, damaged: Sequence[str]) -> Judgement | None:
 def _size(outputs: Outputs) -> int:
     """Bytes of outputs."""
     return sum(array.nbytes for array in outputs.values())
-
-
-def get_ready(runner: CaseRunner, request: GetReady) -> None:
-    """Do beforehand what the first measurement would have to wait for."""
-    for case_plan in runner.plans(request.reference):
-        runner.device.make_room(case_plan)
-        runner.recorded(case_plan.case)
-    runner.references(request.reference)

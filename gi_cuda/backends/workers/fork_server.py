@@ -77,6 +77,8 @@ def exit_reason(pid: int, status: int, words: str) -> Exit:
         if number in (signal.SIGPROF, signal.SIGXCPU, signal.SIGVTALRM):
             told = last_words or "over its time limit"
             return Exit(pid, Survival.HUNG, told, suspect, number)
+        if number == signal.SIGSYS:
+            last_words = last_words or "it asks the system for what no device has"
         said = f"{name}: {last_words}" if last_words else name
         return Exit(pid, Survival.CRASHED, said, suspect, number)
     code = os.WEXITSTATUS(status)

@@ -10,7 +10,7 @@ from statistics import median
 
 from gi_cuda.backends.protocol.device import LaunchRefused, Timed, TimedRun
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
+from gi_cuda.backends.protocol.requests import GetReady, Measure, Refused, SharedMeasurement
 from gi_cuda.backends.workers.case_runner import CaseRunner, Pace
 from gi_cuda.backends.workers.variant_runner import VariantRunner
 from gi_cuda.backends.workers.verifying import Verifier
@@ -182,3 +182,11 @@ def _stages(sampling: Sampling) -> list[int]:
     if sampling.screen >= sampling.most:
         return [sampling.most]
     return [1, *range(sampling.screen, sampling.most, sampling.step), sampling.most]
+
+
+def get_ready(runner: CaseRunner, request: GetReady) -> None:
+    """Do beforehand what the first measurement would have to wait for."""
+    for case_plan in runner.plans(request.reference):
+        runner.device.make_room(case_plan)
+        runner.recorded(case_plan.case)
+    runner.references(request.reference)

@@ -169,10 +169,24 @@ def test_a_kernel_writes_no_file(tools: Tools, tmp_path: Path) -> None:
 def test_a_kernel_that_starts_a_process_ends(tools: Tools) -> None:
     answer = run(tools, 'std::system("true");')
     assert isinstance(answer, Lost)
-    assert answer.message.startswith("SIGSYS")
+    assert answer.message == "SIGSYS: it asks the system for what no device has"
 
 
 def test_a_file_that_may_be_read_makes_the_same_kernel_wrong(tools: Tools) -> None:
     answer = run(tools, if_it_opens(Path("/dev/null"), "rb"))
     assert isinstance(answer, Measurement)
     assert not answer.correct
+
+
+@isolated
+def test_an_oracle_of_the_targets_own_judges_in_an_isolated_process(tmp_path: Path) -> None:
+    subject = load_subject(TARGETS / "images", "host")
+    with open_tools(subject, tmp_path, workers=1, jobs=1, isolated=True) as opened:
+        base = unmodified(subject)
+        (built,) = build_candidates(opened.compiler, [base], opened.scratch("reference"))
+        assert not isinstance(built, BuildFailure)
+        program = base.program(built, opened.session.cases)
+        record_reference(subject, opened.pool, program, opened.reference)
+        answer = opened.pool.one(Measure(program, program, Sampling(limit=10.0).untimed()))
+    assert isinstance(answer, Measurement)
+    assert answer.correct

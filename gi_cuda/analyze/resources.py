@@ -26,7 +26,8 @@ def resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str
     found: list[Mapping[str, int]] = []
     for one, binary in zip(candidates, built, strict=True):
         if isinstance(binary, Binary):
-            blocks = _blocks(target, one.configuration, scalars)
+            own = one.launches.of(target) if one.launches else target
+            blocks = _blocks(own, one.configuration, scalars)
             found.append({**binary.resources, **tools.compiler.inspect(binary, blocks)})
         else:
             found.append({})

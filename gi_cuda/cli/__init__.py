@@ -39,6 +39,9 @@ _VERBS = {
         "capture": "Make a target of what an application launches.",
         "check": "Is the target sound? Its baseline, noise, blind spots.",
     },
+    "Judge": {
+        "judge": "Is a rewritten kernel right, and is it faster?",
+    },
     "Search": {
         "evolve": "Evolve a target; ends with a validated winner.",
         "resume": "Go on with a run that was stopped or killed.",
@@ -62,6 +65,7 @@ _VERBS = {
         "try": "Evaluate edits that you have in mind.",
     },
     "This machine": {
+        "mcp": "Serve verbs to an agent, as tools (MCP).",
         "doctor": "What is there to compile and run with; the cache.",
     },
 }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -11,37 +10,29 @@ import typer
 
 from gi_cuda.backends.compile.left_out import stand_in
 from gi_cuda.backends.table import backends_on_gpus
-from gi_cuda.cli.console import console
+from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
-from gi_cuda.cli.options import CompileCommands, Headers, Macros, cache_unless, cores
+from gi_cuda.cli.options import CompileCommands, Headers, Json, Macros, cache_unless, cores
 from gi_cuda.errors import SOURCES, UserError, no_source
 from gi_cuda.init import (
-    Compilation,
     Proposal,
-    Ranked,
-    Untried,
     check_free,
     copy_example,
     examples,
     files,
     find_source,
-    first_that_passes,
     from_database,
     from_options,
     joined,
-    or_another,
-    propose,
-    propose_several,
-    rank_kernels,
-    said_of_several,
     unclosed,
     write_folder,
 )
+from gi_cuda.report.as_json import WrittenTarget
 from gi_cuda.report.convert import kept_lines
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import counted, say
-from gi_cuda.trial import ProposalTrials, no_compiler
+from gi_cuda.trial import ProposalTrials, Wish, no_compiler
 
 
 def command(
@@ -78,6 +69,7 @@ def command(
             autocompletion=examples,
         ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Write a target folder for a kernel: its buffers, launch, parameters and random data.
 
@@ -105,8 +97,13 @@ def command(
     named = tuple(kernel or ())
     try:
         built = find_source(source, compilation)
-        wish = _Wish(built.source, built.compilation, tuple(host or ()))
-        found = wish.untried(named, missing) if no_trial or missing else wish.tried(named)
+        wish = Wish(built.source, built.compilation, tuple(host or ()))
+        if no_trial or missing:
+            found = wish.untried(named, missing)
+        else:
+            with scratch_folder() as scratch, Steps(console) as tell:
+                trials = ProposalTrials(scratch, cores(), cache_unless(False), tell)
+                found = wish.tried(named, trials)
     except UserError as error:
         if slip := unclosed(source):
             raise slip from None
@@ -118,8 +115,12 @@ def command(
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
     write_folder(folder, texts)
-    for line in [*built.lines(), *chosen, *report(proposal, folder, texts), *tried]:
+    lines = [*built.lines(), *chosen, *report(proposal, folder, texts), *tried]
+    for line in lines:
         say(console, line)
+    if json:
+        kernels = tuple(step.kernel for step in proposal.steps)
+        print_json(WrittenTarget(str(folder), kernels, found.passes, tuple(lines)))
     on = f" --backend {backends_on_gpus(gpu=True)[0]}" if proposal.headers.toolkit else ""
     say_next(
         f"{command_line('check', folder)}{on}",
@@ -139,66 +140,6 @@ def _copy(example: str, output: Path | None, beside: Mapping[str, object]) -> No
     files = copy_example(example, folder)
     say(console, f"wrote {folder}: {', '.join(files)}")
     say_next(command_line("check", folder), "is this machine quiet enough?")
-
-
-@dataclass(frozen=True, slots=True)
-class _Proposed:
-    """A proposal, and what is said of it: how it was chosen, and how its trial ended."""
-
-    proposal: Proposal
-    chosen: tuple[str, ...] = ()
-    tried: tuple[str, ...] = ()
-    passes: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Wish:
-    """What a target is wanted of."""
-
-    source: Path
-    compilation: Compilation
-    hosts: tuple[Path, ...]
-
-    def propose(self, kernel: str | None) -> Proposal:
-        """A target for one kernel."""
-        return propose(self.source, kernel, self.compilation, self.hosts)
-
-    def named(self, kernels: Sequence[str]) -> Proposal:
-        """A target for kernels that were named."""
-        if len(kernels) == 1:
-            try:
-                return self.propose(kernels[0])
-            except UserError as error:
-                raise or_another(error, kernels[0], self._ranked()) from None
-        return propose_several(self.source, kernels, self.compilation, self.hosts)
-
-    def untried(self, kernels: Sequence[str], why: str) -> _Proposed:
-        """A target as it is read from the source; ``why`` says why it is not tried."""
-        tried = (f"not tried: {why}",) if why else ()
-        if kernels:
-            proposal = self.named(kernels)
-            return _Proposed(proposal, tuple(said_of_several(proposal)), tried)
-        choice, _ = first_that_passes(self._ranked(), self.propose, Untried)
-        return _Proposed(choice.proposal, tuple(choice.lines()), tried)
-
-    def tried(self, kernels: Sequence[str]) -> _Proposed:
-        """A target that passes, if there is one."""
-        with scratch_folder() as folder, Steps(console) as tell:
-            trials = ProposalTrials(folder, cores(), cache_unless(False), tell)
-            if kernels:
-                outcome = trials.of(self.named(kernels))
-                proposal = outcome.proposal
-                chosen = tuple(said_of_several(proposal))
-            else:
-                choice, outcome = trials.best(self._ranked(), self.propose)
-                proposal, chosen = choice.proposal, tuple(choice.lines())
-        slip = None if outcome.passes else unclosed(self.source)
-        if error := slip or outcome.syntax_error:
-            raise UserError(error.what, where=error.where, hint="mend it; nothing is written")
-        return _Proposed(proposal, chosen, tuple(outcome.lines()), outcome.passes)
-
-    def _ranked(self) -> tuple[Ranked, ...]:
-        return rank_kernels(self.source, self.compilation, self.hosts)
 
 
 def _but(header: str) -> str:

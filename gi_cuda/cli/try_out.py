@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from gi_cuda import AUTO
-from gi_cuda.cli.console import console
+from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import (
     Backend,
     Bnf,
     Jobs,
+    Json,
     Level,
     NoCache,
     Scope,
@@ -30,9 +31,10 @@ from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import LARGEST_SET
+from gi_cuda.report.as_json import TriedGenotype, TriedGenotypes
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say, say_whole
-from gi_cuda.report.try_out import reference_line, result_lines
+from gi_cuda.report.try_out import reference_line, result_lines, tried_genotype
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import Subject
 
@@ -55,6 +57,7 @@ def command(
     scope: Scope = None,
     jobs: Jobs = 0,
     no_cache: NoCache = False,
+    json: Json = False,
 ) -> None:
     """Evaluate genotypes on the train cases, as a search would: right or wrong and where, and how
     fast beside the reference; a line each, as they come."""
@@ -81,11 +84,16 @@ def command(
         say(console, reference_line(baseline))
         evaluator = tools.evaluator(baseline, PastResults())
         batch = evaluator.prepare(dict(enumerate(wanted, 1)))
+        found: dict[int, TriedGenotype] = {}
         for number, evaluation in evaluator.evaluate(batch):
+            found[number] = tried_genotype(wanted[number - 1], evaluation)
             first, *genotype = result_lines(number, wanted[number - 1], evaluation)
             say(console, first)
             for line in genotype:
                 say_whole(console, line)
+    if json:
+        tried = tuple(one for _, one in sorted(found.items()))
+        print_json(TriedGenotypes(baseline.seconds, baseline.floor, tried))
     say_next(command_line("evolve", target), "search for more")
 
 

@@ -170,6 +170,8 @@ def establish(
     folder: Path,
     reference: Path,
     tell: Callable[[str], None] = in_silence,
+    *,
+    copies: int = COPIES,
 ) -> Baseline:
     """Find out all that a search must know about the reference, and store its outputs.
 
@@ -177,6 +179,7 @@ def establish(
         folder: for binaries.
         reference: where the reference's outputs go, for all cases of the pool's session.
         tell: is told what is done next.
+        copies: of the reference that are timed to find the noise floor; fewer take less time.
 
     Raises:
         UserError: the defaults are not what the source has, the source does not compile, the
@@ -187,7 +190,7 @@ def establish(
     check_against_source(subject, compiler)
     tell("compiling the reference and copies of it")
     source = unmodified(subject)
-    base, *copies = _compiled(subject, compiler, [source] * (COPIES + 2), folder)
+    base, *others = _compiled(subject, compiler, [source] * (copies + 2), folder)
     train = subject.cases(CaseRole.TRAIN)
     whole = source.program(base, (*train, *subject.cases(CaseRole.HELD_OUT)))
     tell("running the reference on all cases")
@@ -198,7 +201,7 @@ def establish(
         if orders := to_record(subject, pool, whole, reference):
             recorded = record_reference(subject, pool, whole, reference, orders)
     tell("timing copies of the reference")
-    copied = [source.program(copy, train) for copy in copies]
+    copied = [source.program(copy, train) for copy in others]
     timed = time_copies(subject, pool, copied, source.program(base, train))
     floor = floor_of(subject, timed)
     on_each = tuple(one.seconds for one in timed)

@@ -11,6 +11,7 @@ from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.variants import Binary, Built, Compiler, Variant
 from gi_cuda.genome import Genotype
 from gi_cuda.spec import Configuration
+from gi_cuda.spec.own_launches import OwnLaunches
 from gi_cuda.subject import Subject
 
 
@@ -23,6 +24,8 @@ class Candidate:
         options: what its configuration adds to the compiler's command line.
         compiler: what makes a binary of it; None: the compiler of those it is measured with.
         binary: what has been made of it elsewhere; then nothing is compiled.
+        own: a subject of its own source and launches, where it is no variant of the source that it
+            is measured beside.
     """
 
     text: str
@@ -31,6 +34,7 @@ class Candidate:
     options: tuple[str, ...] = ()
     compiler: Compiler | None = None
     binary: Binary | None = None
+    own: Subject | None = None
 
     @property
     def key(self) -> tuple[object, ...] | None:
@@ -38,7 +42,20 @@ class Candidate:
         or are to."""
         if self.binary is not None or self.compiler is not None:
             return None
-        return self.text, *sorted(self.configuration.items())
+        own = self.own and (self.own.target.source, self.launches)
+        return self.text, own, *sorted(self.configuration.items())
+
+    @property
+    def launches(self) -> OwnLaunches | None:
+        """Its launches, where they are not the target's."""
+        target = self.own and self.own.target
+        return OwnLaunches(target.launches, target.scalars) if target else None
+
+    def compiled_by(self, compiler: Compiler) -> Compiler:
+        """The compiler that makes a binary of it, where others are compiled by one."""
+        if self.compiler is not None:
+            return self.compiler
+        return compiler if self.own is None else compiler.of_subject(self.own)
 
     def variant(self, ident: int) -> Variant:
         """What a compiler is given, under a number."""
@@ -46,7 +63,7 @@ class Candidate:
 
     def program(self, binary: Binary, cases: Sequence[str]) -> Program:
         """How its binary runs some cases."""
-        return Program(binary, dict(self.configuration), tuple(cases))
+        return Program(binary, dict(self.configuration), tuple(cases), self.launches)
 
 
 def as_candidate(subject: Subject, text: str, configuration: Configuration) -> Candidate:
@@ -77,12 +94,16 @@ def build_candidates(
         folder: where binaries may be written.
     """
     built: dict[int, Built] = {}
-    batches: dict[Compiler, list[Variant]] = {}
+    batches: dict[object, tuple[Compiler, list[Variant]]] = {}
     for at, one in enumerate(candidates):
         if one.binary is not None:
             built[at] = replace(one.binary, ident=at)
             continue
-        batches.setdefault((one.compiler or compiler).apart(), []).append(one.variant(at))
-    for number, (by, variants) in enumerate(batches.items()):
+        source = one.own and one.own.target.source
+        by = one.compiler or source
+        if by not in batches:
+            batches[by] = one.compiled_by(compiler).apart(), []
+        batches[by][1].append(one.variant(at))
+    for number, (by, variants) in enumerate(batches.values()):
         built.update(build_batch(by, variants, folder / str(number) if number else folder))
     return [built[at] for at in range(len(candidates))]

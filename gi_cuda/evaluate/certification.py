@@ -128,12 +128,22 @@ class Certification:
     def _all_by_workers(self, one: Candidate) -> list[Objection]:
         """All that the checks have against a candidate which run it in the workers they share."""
         if self.blind.objection:
-            return _found(objections_of(self._blind, [one], quick=True))
-        unset = objections_of(self.unset_locals.objections, [one], quick=True)
-        return [*self.dependence.findings([one])[0], *_found(unset)]
+            return _found(objections_of(self._blind, [one], quick=True, code="oracle-blind"))
+        look = self.unset_locals.objections
+        unset = objections_of(look, [one], quick=True, code="unset-local")
+        return [*self.dependence.findings([one])[0], *_found(unset), *self._all_of_text(one)]
 
     def _all_by_seeds(self, one: Candidate) -> list[Objection]:
-        return _found(self._other_data([one]))
+        found = self._other_data([one])
+        return [replace(each, code="other-data") for each in _found(found)]
+
+    def _all_of_text(self, one: Candidate) -> list[Objection]:
+        """What is seen in its text: code that is none of a device, and code that no case reaches.
+        Of code that no device runs it is not asked which of it is reached."""
+        found = _found(self.device_code.objections([one]))
+        if any(each.fails for each in found):
+            return found
+        return [*found, *_found(self.not_reached.objections([one]))]
 
     def _all_races(self, one: Candidate) -> list[Objection]:
         """Races that were seen; or that nobody could look for them, where that matters."""

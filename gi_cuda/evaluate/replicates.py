@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count, islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -104,29 +105,45 @@ class Replicates:
         """Measure candidates beside the reference, all compiled in one batch."""
         if not candidates:
             return []
+        *_, last = islice(self.rounds(candidates), self.repeats.processes)
+        return last
+
+    def rounds(
+        self, candidates: Sequence[Candidate], known: Collection[int] = ()
+    ) -> Iterator[list[Reading]]:
+        """Measure candidates again and again, each build in one more process a round; yield what
+        all rounds so far have given, without end.
+
+        Args:
+            known: numbers of those that are not measured any more; may grow from round to round.
+        """
         self.tell(f"compiling {self.repeats.builds} builds of {len(candidates)} sources")
-        rounds = self._build(candidates)
         failures: dict[int, str] = {}
         samples: dict[int, list[tuple[Sample, ...]]] = {n: [] for n in range(len(candidates))}
-        first, *others = [self._requests(programs, failures) for programs in rounds]
-        again = [one for _ in range(self.repeats.processes - 1) for one in (first, *others)]
-        later = [*others, *again]
-        # Sources take turns in going first, so that none is always measured at a better moment.
-        turns = [one[::-1] if at % 2 == 0 else one for at, one in enumerate(later)]
-        # One build of each before the others: what fails in that one is not run any more.
-        for some in (first, [request for turn in turns for request in turn]):
-            some = [(n, request) for n, request in some if n not in failures]
-            answers = final_answers(self.run, self.pool, some)
-            for number, answer in self._counted(answers, len(some)):
-                if failure := why_wrong(answer):
-                    failures.setdefault(number, failure)
-                else:
-                    assert isinstance(answer, Measurement)
-                    samples[number].append(answer.samples)
-        return [
-            Reading(failure=failures[number]) if number in failures else Reading(tuple(builds))
-            for number, builds in samples.items()
-        ]
+        builds = [self._requests(programs, failures) for programs in self._build(candidates)]
+        turn = 0
+        for number in count():
+            # One build of each before the others: what fails in that one is not run any more.
+            parts = (builds[:1], builds[1:]) if number == 0 else (builds,)
+            for part in parts:
+                some = list[tuple[int, Measure]]()
+                for one in part:
+                    # Sources take turns in going first, so that none is always measured at a better
+                    # moment.
+                    some += one[::-1] if turn % 2 else one
+                    turn += 1
+                some = [one for one in some if one[0] not in failures and one[0] not in known]
+                answers = final_answers(self.run, self.pool, some)
+                for at, answer in self._counted(answers, len(some)):
+                    if failure := why_wrong(answer):
+                        failures.setdefault(at, failure)
+                    else:
+                        assert isinstance(answer, Measurement)
+                        samples[at].append(answer.samples)
+            yield [
+                Reading(failure=failures[at]) if at in failures else Reading(tuple(found))
+                for at, found in samples.items()
+            ]
 
     def _counted(
         self, answers: Iterator[tuple[int, Answer]], total: int

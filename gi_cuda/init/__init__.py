@@ -7,6 +7,7 @@ from gi_cuda.init.proposing.several import join, propose_several, said_of_severa
 from gi_cuda.init.ranking import Ranked
 from gi_cuda.init.source.brackets import unclosed
 from gi_cuda.init.source.fragments import Built, find_source
+from gi_cuda.init.source.sources import read_whole
 from gi_cuda.init.writing.examples import copy_example, examples
 from gi_cuda.init.writing.text import files
 from gi_cuda.init.writing.write import check_free, write_folder
@@ -35,6 +36,7 @@ __all__ = [
     "propose",
     "propose_several",
     "rank_kernels",
+    "read_whole",
     "said_of_several",
     "unclosed",
     "write_folder",

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from gi_cuda.analyze.explain.explanation import Explanation
 from gi_cuda.analyze.history import History
 from gi_cuda.analyze.interactions.algorithm import Interactions
+from gi_cuda.analyze.judge.records import Judged
 from gi_cuda.analyze.milestones import Search
 from gi_cuda.analyze.records import IndividualRecord, RunRecord
 from gi_cuda.analyze.searches import Searches
@@ -22,6 +23,7 @@ from gi_cuda.backends.protocol.backend import Examined
 from gi_cuda.evaluate.baseline import Baseline, Caught
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.checks.values import TriedValue
+from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
 
@@ -170,6 +172,44 @@ class FoundTools:
     usable: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenTarget:
+    """``init``.
+
+    Attributes:
+        target: its folder.
+        kernels: that it launches.
+        passes: whether the original is right on its cases, as far as that was tried.
+        lines: what was found, and what is to be filled in or confirmed.
+    """
+
+    target: str
+    kernels: tuple[str, ...]
+    passes: bool
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TriedGenotype:
+    """One genotype of ``try``; fields are those of an individual."""
+
+    genotype: str
+    outcome: Outcome
+    speed_up: float | None
+    low: float | None
+    high: float | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TriedGenotypes:
+    """``try``: `seconds` is the reference's time, `floor` the noise floor as a fraction."""
+
+    seconds: float
+    floor: float
+    genotypes: tuple[TriedGenotype, ...]
+
+
 PRINTED: dict[str, type[Any]] = {
     "show": RunRecord,
     "show --individual": ShownIndividual,
@@ -181,7 +221,10 @@ PRINTED: dict[str, type[Any]] = {
     "explain": Explained,
     "compare": ComparedContestants,
     "check": CheckedTarget,
+    "judge": Judged,
     "doctor": FoundTools,
+    "init": WrittenTarget,
+    "try": TriedGenotypes,
 }
 """What each verb prints."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.genome import Genotype
+from gi_cuda.report.as_json import TriedGenotype
 from gi_cuda.report.show import interval, speed
 from gi_cuda.results.evaluation import Evaluation
 
@@ -13,6 +14,15 @@ from gi_cuda.results.evaluation import Evaluation
 def reference_line(baseline: Baseline) -> str:
     """What they are timed beside."""
     return f"reference: {baseline.seconds * 1e3:.3f} ms, noise floor {baseline.floor:.2%}"
+
+
+def tried_genotype(genotype: Genotype, evaluation: Evaluation) -> TriedGenotype:
+    """The record of one, for ``--json``."""
+    speed_up, low, high = (
+        1 / one if one else None for one in (evaluation.ratio, evaluation.high, evaluation.low)
+    )
+    outcome, message = evaluation.outcome, evaluation.message
+    return TriedGenotype(str(genotype), outcome, speed_up, low, high, message)
 
 
 def result_lines(number: int, genotype: Genotype, evaluation: Evaluation) -> Iterator[str]:

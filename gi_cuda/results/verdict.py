@@ -98,6 +98,36 @@ def _verdict(strict: tuple[float, float], loose: tuple[float, float], floor: flo
     return Verdict.SAME if 1 - floor <= low and high <= 1 + floor else Verdict.UNCERTAIN
 
 
+# -- rewrites before the referee ----------------------------------------------------------------
+
+JUDGED_FLOOR = 0.02
+"""What differs by less is the same to the referee. A fixed bar: one that each session found anew
+would move between two runs, and verdicts with it."""
+
+_BARS = (JUDGED_FLOOR, 0.03, 0.05, 0.1, 0.2)
+"""The bars where the machine is noisier than the first of them."""
+
+FEWEST_ROUNDS, MOST_ROUNDS = 2, 8
+"""Rounds of measurement before a rewrite is judged, and until it is given up as inconclusive."""
+
+
+def bar_of(noise: Sequence[Sequence[Sample]]) -> float | None:
+    """Return how much a rewrite has to differ, by what a copy of the reference measured as in the
+    same rounds; None where the machine is too noisy."""
+    low, high = repeat_interval([ratios(samples) for samples in noise], CONFIDENCE)
+    return next((bar for bar in _BARS if 1 - bar < low and high < 1 + bar), None)
+
+
+def verdict_of_rewrite(builds: Sequence[Sequence[Sample]], bar: float) -> Verdict:
+    """The verdict on a rewrite; uncertain where more rounds may tell.
+
+    Each verdict needs the whole interval in which a second run would lie, with the confidence that
+    otherwise "faster" alone needs.
+    """
+    strict = repeat_interval([ratios(samples) for samples in builds], CONFIDENCE)
+    return _verdict(strict, strict, bar)
+
+
 # -- individuals of a search -----------------------------------------------------------------------
 
 DISTURBED = 10.0

@@ -2,6 +2,6 @@
 
 from gi_cuda.subject.idea import Idea
 from gi_cuda.subject.start import Start, Started
-from gi_cuda.subject.subject import Compiled, Subject, load_subject
+from gi_cuda.subject.subject import Compiled, Subject, load_subject, subject_of
 
-__all__ = ["Compiled", "Idea", "Start", "Started", "Subject", "load_subject"]
+__all__ = ["Compiled", "Idea", "Start", "Started", "Subject", "load_subject", "subject_of"]

@@ -330,7 +330,19 @@ def load_subject(
     Raises:
         UserError: whatever is wrong with the target, the source or the grammar files.
     """
-    target = load_target(path)
+    return subject_of(load_target(path), backend, bnf=bnf, scope=scope, edits=edits)
+
+
+def subject_of(
+    target: Target,
+    backend: str,
+    *,
+    bnf: Path | None = None,
+    scope: Path | None = None,
+    edits: str = "paper",
+) -> Subject:
+    """Read the source of a target and its grammar; arguments and errors are those of
+    :func:`load_subject`."""
     language = front_end("source", target.source.suffix)
     assert language.load is not None, "no compiler makes a target's source"
     source = language.load(target.source, target.headers, target.build.include)

@@ -97,7 +97,7 @@ def compare(
         repeats=THOROUGH,
         tell=tell,
     )
-    candidates = [one.candidate for one in contestants]
+    candidates = [one.candidate for one in contestants if one.refusal is None]
     original, *replicated = replicates.read([replicates.reference(), *candidates])
     if not original.right:
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
@@ -110,24 +110,40 @@ def compare(
         for one, reading in zip(candidates, replicated, strict=True)
     ]
     readings = [judged(reading, found) for reading, found in zip(replicated, findings, strict=True)]
+    found = iter(zip(readings, taken, findings, strict=True))
     return Comparison(
         noise,
         floor,
         tuple(
-            Compared(
-                one,
-                reading.failure,
-                verdict_on_builds(reading.builds, floor) if reading.right else None,
-                _on(reading, tools.train()),
-                _on(reading, tools.held_out()),
-                takes,
-                found,
-            )
-            for one, reading, takes, found in zip(
-                contestants, readings, taken, findings, strict=True
-            )
+            _refused(one, f"{one.refusal.status}: {one.refusal}")
+            if one.refusal
+            else _compared(tools, one, *next(found), floor)
+            for one in contestants
         ),
         tuple(tools.certification.notes) if any(one.right for one in replicated) else (),
+    )
+
+
+def _refused(one: Contestant, why: str) -> Compared:
+    return Compared(one, why, None, None, None, {})
+
+
+def _compared(
+    tools: Tools,
+    one: Contestant,
+    reading: Reading,
+    takes: Mapping[str, int],
+    findings: tuple[Objection, ...],
+    floor: float,
+) -> Compared:
+    return Compared(
+        one,
+        reading.failure,
+        verdict_on_builds(reading.builds, floor) if reading.right else None,
+        _on(reading, tools.train()),
+        _on(reading, tools.held_out()),
+        takes,
+        findings,
     )
 
 

@@ -9,14 +9,15 @@ from os.path import isdir, isfile
 from pathlib import Path
 
 from gi_cuda.analyze.compare.imports import Importer, as_import
-from gi_cuda.analyze.compare.patched import patched
 from gi_cuda.analyze.milestones import Search, search_of
+from gi_cuda.analyze.rewrites.refusals import Refusal, Refused
+from gi_cuda.analyze.rewrites.rewritten import Rewrites
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.errors import UserError, no_run
-from gi_cuda.evaluate.candidates import Candidate, candidate
+from gi_cuda.errors import SOURCES, UserError, no_run
+from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.levels import backends_for, compiled_subject
 from gi_cuda.genome import Genotype, changes_of
 from gi_cuda.grammar import FRONT_ENDS
@@ -36,6 +37,7 @@ class Contestant:
         changes: how many it makes; None where that is not known.
         search: what it comes from, if that is a run.
         winner: whether it is what that search found.
+        refusal: why it is not run; the candidate is the reference then.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Contestant:
     changes: int | None
     search: Search | None = None
     winner: bool = False
+    refusal: Refusal | None = None
 
 
 def as_run(word: str) -> tuple[Path, int | None] | None:
@@ -79,6 +82,10 @@ class Reader:
         return Importer(self.subject, self.folder)
 
     @cached_property
+    def _rewrites(self) -> Rewrites:
+        return Rewrites(self.subject, self.folder / "rewrites")
+
+    @cached_property
     def _compiled(self) -> Callable[[str], Subject]:
         return cache(partial(compiled_subject, self.subject))
 
@@ -91,13 +98,13 @@ class Reader:
         """
         if (run := as_run(word)) is not None:
             return self._of_run(word, *run)
-        if isdir(word):
+        if isdir(word) and not any(Path(word).rglob("*.cu*")):
             raise no_run(Path(word))
         if (imported := as_import(word)) is not None:
             candidate, genotype = self._importer.candidate(imported)
             return Contestant(word, imported.kind, str(genotype), candidate, None)
-        if isfile(word):
-            return Contestant(word, "patch", "", patched(Path(word), self.subject), None)
+        if isfile(word) or isdir(word):
+            return self._rewrite(word)
         if "<" not in word and "=" not in word:
             raise UserError(
                 "neither a run, nor a patch, nor PTX, a cubin or LLVM-IR, nor a genotype",
@@ -107,6 +114,15 @@ class Reader:
             )
         own = self._named_in(word)
         return self._of_genotype(word, own.read(word), own)
+
+    def _rewrite(self, word: str) -> Contestant:
+        kind = "file" if Path(word).suffix in SOURCES else "folder" if isdir(word) else "patch"
+        try:
+            found = self._rewrites.read(Path(word))
+        except Refused as error:
+            reference = unmodified(self.subject)
+            return Contestant(word, kind, "", reference, None, refusal=error.refusal)
+        return Contestant(word, kind, "", found.candidate, None)
 
     def _named_in(self, word: str) -> Subject:
         """What has the rules that a genotype names: the source, or what is compiled of it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
@@ -14,6 +15,9 @@ from gi_cuda.backends.protocol.variants import (
     Phenotype,
     Variant,
 )
+
+if TYPE_CHECKING:
+    from gi_cuda.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,10 @@ class AroundCompiler:
     def of_sources(self, front: str | None = None) -> Compiler:
         """The compiler's: it is asked for facts about sources."""
         return self.inner.of_sources(front)
+
+    def of_subject(self, subject: Subject) -> Compiler:
+        """The compiler's, for another source."""
+        return self.inner.of_subject(subject)
 
     def headers(self) -> str | None:
         """The compiler's."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import TypeAdapter
 
@@ -23,6 +23,9 @@ from gi_cuda.backends.protocol.variants import (
     Compiler,
     Phenotype,
 )
+
+if TYPE_CHECKING:
+    from gi_cuda.subject import Subject
 
 _FORMAT = "2"
 """Of keys and records; those of another one are not understood."""
@@ -107,6 +110,10 @@ class CachedCompiler(AroundCompiler):
     def apart(self) -> Compiler:
         """Equal variants have machine code of their own; the same batch has the same again."""
         return CachedBatches(self.inner, self.cache)
+
+    def of_subject(self, subject: Subject) -> Compiler:
+        """The compiler's for another source, whose work is kept as well."""
+        return CachedCompiler(self.inner.of_subject(subject), self.cache)
 
     def rehearsing(self) -> tuple[Compiler, ...]:
         """The compiler's, whose work is kept as well."""

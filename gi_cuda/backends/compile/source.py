@@ -76,6 +76,7 @@ class SourceCompiler(ABC):
             that stay as they are.
         defines: functions of the source (see :mod:`gi_cuda.backends.compile.redeclared`).
         shares: whether variants may share machine code.
+        without: headers that are left out.
         reach: takes out of variants what their kernels cannot reach; None: they stay whole.
         at_work: counts the shards that are compiled, by this one and those made of it.
     """
@@ -91,6 +92,7 @@ class SourceCompiler(ABC):
     in_place: tuple[tuple[str, frozenset[str]], ...] = ()
     defines: frozenset[str] = frozenset()
     shares: bool = True
+    without: tuple[str, ...] = ()
     reach: Reach | None = field(default=None, repr=False, compare=False)
     at_work: AtWork = field(default_factory=AtWork, repr=False, compare=False)
 
@@ -104,25 +106,22 @@ class SourceCompiler(ABC):
             found: headers that are not left out, though the target says so.
             own: the attributes that this kind of compiler has besides.
         """
-        source, target = subject.grammar.source, subject.target
-        symbols = tuple(b.symbol for b in target.buffers if b.symbol is not None)
-        without = [name for name in target.build.without if name not in found]
+        target = subject.target
+        without = tuple(name for name in target.build.without if name not in found)
         folders = [*target.build.include, target.source.parent]
         if without:
             folders.insert(0, stand_ins(without))
-        return cls(
-            file_name=source.name,
-            front=prelude(source.text, _around(subject), without),
-            options=(f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders)),
-            jobs=jobs,
-            kernels=target.kernels,
-            symbols=symbols,
-            namespaces=namespaces(source.text),
-            in_place=tuple(subject.in_place.items()),
-            defines=defined_functions(source.text),
-            reach=reach_of(subject.grammar, (*target.kernels, *symbols)),
-            **own,
-        )
+        options = (f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders))
+        known = _known_of(subject, without)
+        return cls(options=options, jobs=jobs, without=without, **known, **own)
+
+    def of_subject(self, subject: Subject) -> Self:
+        """This one for another source. What that does not have of its own tree, it includes from
+        the tree of the one that it takes the place of."""
+        target = subject.target
+        folders = [*target.build.include, target.source.parent]
+        options = (*(f"-I{folder}" for folder in folders), *self.options)
+        return replace(self, options=options, **_known_of(subject, self.without))
 
     @property
     def rehearses(self) -> bool:
@@ -266,6 +265,26 @@ class SourceCompiler(ABC):
     @abstractmethod
     def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
         """The text in front of a batch, and what preprocesses both."""
+
+
+def _known_of(subject: Subject, without: Sequence[str]) -> dict[str, Any]:
+    """What a compiler knows of a source, by its attributes.
+
+    Args:
+        without: headers that are left out.
+    """
+    source, target = subject.grammar.source, subject.target
+    symbols = tuple(b.symbol for b in target.buffers if b.symbol is not None)
+    return {
+        "file_name": source.name,
+        "front": prelude(source.text, _around(subject), without),
+        "kernels": target.kernels,
+        "symbols": symbols,
+        "namespaces": namespaces(source.text),
+        "in_place": tuple(subject.in_place.items()),
+        "defines": defined_functions(source.text),
+        "reach": reach_of(subject.grammar, (*target.kernels, *symbols)),
+    }
 
 
 def reach_of(rules: Rules, named: Sequence[str]) -> Reach:

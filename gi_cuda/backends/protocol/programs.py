@@ -11,7 +11,8 @@ import numpy as np
 from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.verdict import LEAST_FLOOR
-from gi_cuda.spec import Launch, Value
+from gi_cuda.spec import Launch, Target, Value
+from gi_cuda.spec.own_launches import OwnLaunches
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,24 @@ class CasePlan:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A binary, the configuration that decides its launches, and the cases to run it on."""
+    """A binary, the configuration that decides its launches, and the cases to run it on.
+
+    Attributes:
+        own: its launches, where they are not the target's.
+    """
 
     binary: Binary
     configuration: Mapping[str, Value]
     cases: tuple[str, ...]
+    own: OwnLaunches | None = None
 
     def __post_init__(self) -> None:
         # A plain one: a fresh worker would have to load the search's modules to read another.
         object.__setattr__(self, "configuration", dict(self.configuration))
+
+    def launched(self, target: Target) -> Target:
+        """The target as this program is launched."""
+        return target if self.own is None else self.own.of(target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import xxhash
 
 from gi_cuda.backends.protocol.examination import Examination
+
+if TYPE_CHECKING:
+    from gi_cuda.subject import Subject
 
 Made = TypeVar("Made")
 
@@ -227,6 +230,10 @@ class Compiler(Protocol):
     def of_sources(self, front: str | None = None) -> Compiler:
         """The compiler of the sources that are behind what this one compiles; with another prelude
         (see :func:`gi_cuda.backends.compile.preprocess.prelude`), if one is given."""
+
+    def of_subject(self, subject: Subject) -> Compiler:
+        """This compiler for another source that takes the place of the one it is for: with that
+        one's includes, kernels and macros."""
 
     def headers(self) -> str | None:
         """What is in front of all variants of the sources, preprocessed; None where that fails."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -36,7 +36,6 @@ from gi_cuda.spec import (
     LaunchError,
     Reference,
     Target,
-    Value,
     buffer_begins,
     buffer_sizes,
     final_storage,
@@ -129,7 +128,7 @@ class CaseRunner:
         self._stored: dict[tuple[str, int], Reference] = {}
         self._stacks: dict[str, dict[str, NDArray[Any]]] = {}
         self._recorded: dict[tuple[str, int], Outputs] = {}
-        self._plans: dict[tuple[str, tuple[tuple[str, Value], ...]], CasePlan] = {}
+        self._plans: dict[Hashable, CasePlan] = {}
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
         self._paces: tuple[Pace, ...] = ()
         self._opinions: OrderedDict[tuple[str, int, int | None, bytes], Judgement] = OrderedDict()
@@ -212,9 +211,9 @@ class CaseRunner:
         values = tuple(program.configuration.items())  # 8 of one thing is not 8 of another
         plans = []
         for name in program.cases:
-            key = (name, values)
+            key = (name, values, program.own)
             if key not in self._plans:
-                self._plans[key] = self._plan(name, program.configuration)
+                self._plans[key] = self._plan(name, program)
             plans.append(self._plans[key])
         return plans
 
@@ -248,20 +247,21 @@ class CaseRunner:
         seen.looks += 1
         seen.wrong += not right
 
-    def _plan(self, name: str, configuration: Mapping[str, Value]) -> CasePlan:
-        case = self.cases[name]
+    def _plan(self, name: str, program: Program) -> CasePlan:
+        case, configuration = self.cases[name], program.configuration
+        target = program.launched(self.target)
         try:
-            sizes = buffer_sizes(self.target, configuration, case)
-            check_room(self.target, sizes)
-            begins = buffer_begins(self.target, configuration, case, sizes)
+            sizes = buffer_sizes(target, configuration, case)
+            check_room(target, sizes)
+            begins = buffer_begins(target, configuration, case, sizes)
             return CasePlan(
                 name,
-                plan(self.target, configuration, case.scalars),
+                plan(target, configuration, case.scalars),
                 sizes,
-                final_storage(self.target, configuration, case.scalars),
+                final_storage(target, configuration, case.scalars),
                 offsets={
                     buffer.name: begins[buffer.name] * buffer.dtype.itemsize
-                    for buffer in self.target.buffers
+                    for buffer in target.buffers
                     if buffer.name in begins
                 },
             )

@@ -8,14 +8,11 @@ from gi_cuda.backends.protocol.requests import (
     CountLoops,
     Explore,
     Explored,
-    Inputs,
     LoopCounts,
-    TellInputs,
 )
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.recording import still_poison
 from gi_cuda.backends.workers.written import is_undefined, magnitudes, only_value
-from gi_cuda.spec import given
 
 
 def explore(runner: CaseRunner, request: Explore) -> Explored:
@@ -68,8 +65,3 @@ def count_loops(runner: CaseRunner, request: CountLoops) -> LoopCounts:
 
 def _differ(one: np.ndarray, other: np.ndarray) -> bool:
     return not np.array_equal(one.view(np.uint8), other.view(np.uint8))
-
-
-def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:
-    """Say what the cases hold."""
-    return Inputs({name: given(case) for name, case in runner.cases.items()})

@@ -94,7 +94,7 @@ def substituted(
         contents = {name: substitute.contents(data.buffers[name], small)}
         return Changed(given, given, contents, replace(data, buffers={**data.buffers, **contents}))
     changes = {name: substitute.of}
-    launches = plan(runner.target, program.configuration, data.scalars, changes)
+    launches = plan(program.launched(runner.target), program.configuration, data.scalars, changes)
     scalars = dict(data.scalars)
     if name in scalars:
         scalars[name] = substitute.of(scalars[name])

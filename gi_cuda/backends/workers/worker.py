@@ -42,9 +42,9 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named
-from gi_cuda.backends.workers.answers import compare_answers
+from gi_cuda.backends.workers.answers import compare_answers, tell_inputs
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.exploring import count_loops, explore, tell_inputs
+from gi_cuda.backends.workers.exploring import count_loops, explore
 from gi_cuda.backends.workers.keeping import keeps_nothing
 from gi_cuda.backends.workers.measuring import get_ready, measure, measure_together
 from gi_cuda.backends.workers.recording import record, try_schedule

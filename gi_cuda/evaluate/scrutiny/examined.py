@@ -50,4 +50,4 @@ class Examined:
     def _examined(self, one: Candidate) -> Examination:
         if one.binary is not None:
             return Examination()
-        return (one.compiler or self.compiler).examined(one.variant(0))
+        return one.compiled_by(self.compiler).examined(one.variant(0))

@@ -7,7 +7,7 @@ there is one, and it compiles the reference.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
-from gi_cuda.subject import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject, subject_of
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,16 @@ class ForGpus:
         if self._ready is None:
             return [""] * len(some)
         subject, compiler = self._ready
-        theirs = [as_candidate(subject, one.text, one.configuration) for one in some]
+        theirs = [
+            replace(as_candidate(subject, one.text, one.configuration), own=self._own(subject, one))
+            for one in some
+        ]
         built = build_candidates(compiler, theirs, self.folder)
         return [one.message if isinstance(one, BuildFailure) else "" for one in built]
+
+    def _own(self, subject: Subject, one: Candidate) -> Subject | None:
+        """A candidate's own source, where it has one, as that back end reads it."""
+        return one.own and subject_of(one.own.target, subject.backend)
 
     @cached_property
     def _ready(self) -> tuple[Subject, Compiler] | None:

@@ -77,7 +77,8 @@ class NotReached:
         count = self.subject.front_end.branches
         if one.binary is not None or one.compiler is not None or count is None:
             return []
-        phenotype = self.compiler.preprocess([one.variant(0)])[0]
+        compiler = one.compiled_by(self.compiler)
+        phenotype = compiler.preprocess([one.variant(0)])[0]
         if isinstance(phenotype, BuildFailure):
             return phenotype.message
         apart = list(self._for_others(one, phenotype.text))
@@ -85,7 +86,7 @@ class NotReached:
         if not counted.counts:
             return apart
         text = replace(phenotype, text=counted.text, key=key(counted.text, phenotype.options))
-        (binary,) = self.compiler.compile([text], self.folder)
+        (binary,) = compiler.compile([text], self.folder)
         if isinstance(binary, BuildFailure):
             return f"with counts in it, it does not compile: {binary.message}"
         most = [0] * counted.counts

@@ -15,7 +15,6 @@ from threading import RLock
 from typing import Final, Protocol
 
 from gi_cuda.backends import cores
-from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
 from gi_cuda.backends.protocol.session import Session
@@ -23,7 +22,7 @@ from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Comp
 from gi_cuda.backends.sanitize import LIMIT, Watched, watch
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.evaluate.scrutiny.objections import Objection, objections_of
 from gi_cuda.evaluate.scrutiny.order_words import changes_order, changes_order_of_blocks
 from gi_cuda.evaluate.scrutiny.sanitizer_logs import (
@@ -64,8 +63,7 @@ def findings_of(
     """
     built: Built | None = one.binary
     if built is None:
-        compiler = one.compiler or sanitizer.compiler
-        built = build_batch(compiler, [one.variant(1)], folder)[1]
+        (built,) = build_candidates(sanitizer.compiler, [one], folder)
     if isinstance(built, BuildFailure):
         return [], f"does not compile for {sanitizer.name}: {built.message}"
     if sanitizer.shared_alone and not has_shared_memory(built, session.target):
@@ -374,9 +372,9 @@ class RaceWatch:
         subject's text that is not known."""
         if one.binary is not None or one.compiler is not None:
             return False
-        variants = [unmodified(self.subject).variant(1), one.variant(2)]
-        read = self.compiler.preprocess(variants)
-        before, after = read[1], read[2]
+        whole = unmodified(self.subject)
+        before = self.compiler.preprocess([whole.variant(1)])[1]
+        after = one.compiled_by(self.compiler).preprocess([one.variant(1)])[1]
         if isinstance(before, Phenotype) and isinstance(after, Phenotype):
             return what(before.text, after.text)
         return True

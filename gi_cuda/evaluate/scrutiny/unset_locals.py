@@ -8,13 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
-from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.evaluate.scrutiny.examined import Examined
 from gi_cuda.subject import Subject
 
@@ -74,7 +73,7 @@ class UnsetLocals:
 
     def _with(self, compiler: Compiler, one: Candidate) -> str:
         """What is wrong with a candidate as a compiler makes it; "" where nothing is."""
-        built = build_batch(compiler, [one.variant(0)], self.folder)[0]
+        (built,) = build_candidates(compiler, [one], self.folder)
         if isinstance(built, BuildFailure):
             return ""
         program = one.program(built, self.cases)

@@ -76,7 +76,7 @@ def _around(code: CudaFile, kernels: Sequence[KernelSource]) -> Iterator[HostCod
         if "\0" in text or not any(_mentions(text, kernel) for kernel in kernels):
             continue
         host = _with_headers(path, code)
-        if _launches(host, kernels):
+        if not _defines(host.code, kernels) and _launches(host, kernels):
             yield host
             return
 
@@ -114,6 +114,12 @@ def _launches(host: HostCode, kernels: Sequence[KernelSource]) -> bool:
     for kernel in kernels:
         counts.setdefault(kernel.definition.name, {0}).add(len(kernel.arguments))
     return any(len(call.arguments) in counts[name] for name, call in launch_calls(host, counts))
+
+
+def _defines(code: CudaFile, kernels: Sequence[KernelSource]) -> bool:
+    """Whether a file has kernels of these names itself, and so launches these."""
+    names = {kernel.definition.name for kernel in kernels}
+    return any(one.kernel and one.name in names for one in code.definitions)
 
 
 def _candidates(source: Path) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.batches.passes import Record, Trial
 from gi_cuda.evaluate.candidates import as_candidate, candidate, unmodified
-from gi_cuda.evaluate.scrutiny import dependence
+from gi_cuda.evaluate.scrutiny import originals
 from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.evaluate.second_opinion import _ASKED, LONGEST, SecondOpinion
@@ -185,18 +186,20 @@ def test_what_never_ends_on_a_processor_is_soon_given_up(
         "part *= gain;", "for (volatile int on = 1; on;) part *= gain;"
     )
     limits, lost = list[float](), list[int]()
-    answers = dependence._answers
+    answers = originals.answers_of
 
-    def watched(pool: Pool[int], requests: Sequence[Any], *how: bool) -> list[Any]:
+    def watched(
+        pool: Pool[int], requests: Sequence[Any], *how: bool, until: float = math.inf
+    ) -> list[Any]:
         limits.extend(one.limit for one in requests)
-        found = answers(pool, requests, *how)
+        found = answers(pool, requests, *how, until=until)
         lost.append(sum(isinstance(one, Lost) for one in found))
         return found
 
     with ExitStack() as opened:
         elsewhere = Elsewhere(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
         assert elsewhere.ask(unmodified(subject)) == Looked()
-        monkeypatch.setattr(dependence, "_answers", watched)
+        monkeypatch.setattr(originals, "answers_of", watched)
         one = as_candidate(subject, text, subject.standard)
         assert elsewhere.ask(one) == Looked(), "that says nothing of a GPU"
     assert limits

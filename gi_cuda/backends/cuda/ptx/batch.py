@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import xxhash
 
@@ -41,6 +41,9 @@ from gi_cuda.backends.protocol.variants import (
     Variant,
 )
 from gi_cuda.errors import UserError
+
+if TYPE_CHECKING:
+    from gi_cuda.subject import Subject
 
 _OURS = re.compile(r"2v0(?=[\dA-Z])")
 _INNER = re.compile(r"N\d+(?:_INTERNAL_|_GLOBAL__N_)\w*\Z")
@@ -116,6 +119,10 @@ class PtxCompiler:
     ) -> list[Sequence[Phenotype]]:
         """None: what is to be assembled is one text, and cheap."""
         return [()] * len(phenotypes)
+
+    def of_subject(self, subject: Subject) -> NvccCompiler:
+        """That of the source."""
+        return self.nvcc.of_subject(subject)
 
     def of_sources(self, front: str | None = None) -> NvccCompiler:
         """nvcc, which made the PTX."""

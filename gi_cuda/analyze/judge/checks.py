@@ -1,0 +1,61 @@
+"""The checks that the referee makes, by the codes of what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from gi_cuda.analyze.judge.records import Check, Outcome, Reason
+
+READS, COMPILES, DEVICE_CODE = "is read", "compiles", "device code alone"
+ANSWERS = "answers on all cases"
+ORDERS = "answers in other orders of threads"
+
+_CHECKS: Mapping[str, frozenset[str]] = {
+    "the oracle tells wrong answers": frozenset({"oracle-blind"}),
+    "other contents of inputs": frozenset({"input-left-out", "other-input", "special-values"}),
+    "other sizes": frozenset({"other-size"}),
+    "other random data": frozenset({"other-data"}),
+    "launches one after the other": frozenset({"state-between-launches", "new-device-state"}),
+    "locals that nothing sets": frozenset({"unset-local"}),
+    "races between threads": frozenset({"race", "races-not-watched"}),
+    "cases reach all of its code": frozenset({"code-not-reached"}),
+}
+"""What speaks against a rewrite that is right on all cases, by the check that finds it."""
+
+NAMES = (READS, COMPILES, DEVICE_CODE, ANSWERS, ORDERS, *_CHECKS)
+"""All checks, in the order in which they are made."""
+
+
+def not_made(after: str, why: str) -> Iterator[Check]:
+    """The checks behind one, which were not made.
+
+    Args:
+        why: in words.
+    """
+    for name in NAMES[NAMES.index(after) + 1 :]:
+        yield Check(name, Outcome.SKIPPED, why)
+
+
+def made(
+    reasons: Collection[Reason], skipped: Mapping[str, str], notes: Sequence[str]
+) -> Iterator[Check]:
+    """The checks of a rewrite that is right on all cases.
+
+    Args:
+        reasons: what they found.
+        skipped: by a code of what a check looks for, why it was not made.
+        notes: which other sizes were tried.
+    """
+    known = frozenset[str]().union(*_CHECKS.values())
+    for name, codes in _CHECKS.items():
+        mine = [one for one in reasons if one.code in codes]
+        why = next((skipped[code] for code in sorted(codes) if code in skipped), "")
+        if mine:
+            yield Check(name, Outcome.FAILED, mine[0].said)
+        elif why:
+            yield Check(name, Outcome.SKIPPED, why)
+        else:
+            yield Check(name, Outcome.PASSED, "; ".join(notes) * ("other-size" in codes))
+    for one in reasons:
+        if one.code not in known:
+            yield Check(one.code, Outcome.FAILED, one.said)

@@ -1,0 +1,95 @@
+"""How far the outputs of a rewrite lie from those of its original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.analyze.judge.records import OutputError
+from gi_cuda.backends.protocol.programs import Program
+from gi_cuda.backends.protocol.requests import Record, Recorded
+from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.spec import Target
+from gi_cuda.spec.oracles.tolerance import Tolerance
+
+
+def output_errors(
+    target: Target,
+    program: Program,
+    reference: Path,
+    pool: Pool[int],
+    folder: Path,
+    limit: float,
+) -> tuple[OutputError, ...]:
+    """Run a program once on each of its cases; return for each output where it lies furthest from
+    the reference's. None where it does not end.
+
+    Args:
+        reference: where the reference's outputs are.
+        folder: for those of the program.
+        limit: seconds after which a launch counts as hung.
+    """
+    answer = pool.one(Record(program, folder, 1, limit))
+    if not isinstance(answer, Recorded):
+        return ()
+    found: dict[str, OutputError] = {}
+    for case in program.cases:
+        for one in _of_case(target, case, folder / f"{case}.npz", reference / f"{case}.npz"):
+            known = found.get(one.output)
+            if known is None or _size(one) > _size(known):
+                found[one.output] = one
+    return tuple(found.values())
+
+
+def _size(one: OutputError) -> tuple[float, float]:
+    return one.of_tolerance or 0.0, one.largest or 0.0
+
+
+def _of_case(target: Target, case: str, mine: Path, theirs: Path) -> Iterator[OutputError]:
+    tolerances = _tolerances(target)
+    with np.load(mine) as got, np.load(theirs) as want:
+        for name in got.files:
+            yield _error(name, case, got[name][0], want[name][0], tolerances.get(name))
+
+
+def _tolerances(target: Target) -> Mapping[str, Tolerance]:
+    """The tolerance of each output that is judged by one."""
+    judged = [one for one in target.buffers if one.role.judged and one.type.small is None]
+    return {
+        buffer.name: check
+        for check in target.oracle.checks
+        if isinstance(check, Tolerance) and not check.members
+        for buffer in judged
+        if not check.buffers or buffer.name in check.buffers
+    }
+
+
+def _error(
+    name: str, case: str, got: NDArray[Any], want: NDArray[Any], tolerance: Tolerance | None
+) -> OutputError:
+    if got.dtype.kind not in "iuf":
+        return OutputError(name, case, None, None)
+    a, b = got.astype(np.float64), want.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        distance = np.abs(a - b)
+        distance[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
+        distance[np.isnan(distance)] = np.inf
+        largest = float(np.max(distance, initial=0.0))
+        if tolerance is None:
+            return OutputError(name, case, largest, None)
+        allowed = tolerance.absolute + tolerance.relative * np.abs(b)
+        share = np.where(distance == 0, 0.0, distance / allowed)
+    return OutputError(name, case, largest, float(np.max(np.nan_to_num(share), initial=0.0)))
+
+
+def seeds_of(target: Target, cases: Sequence[str]) -> dict[str, int]:
+    """The seeds of cases that have one."""
+    return {
+        one.name: one.args["seed"]
+        for one in target.cases
+        if one.name in cases and isinstance(one.args.get("seed"), int)
+    }

@@ -1,0 +1,369 @@
+"""Judging a rewrite: first whether it is right, then how fast it is."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+
+from gi_cuda.analyze.judge.checks import (
+    ANSWERS,
+    COMPILES,
+    DEVICE_CODE,
+    ORDERS,
+    READS,
+    made,
+    not_made,
+)
+from gi_cuda.analyze.judge.errors import output_errors, seeds_of
+from gi_cuda.analyze.judge.records import (
+    Check,
+    Hashes,
+    Judged,
+    Machine,
+    Outcome,
+    OutputError,
+    Reason,
+    Speed,
+)
+from gi_cuda.analyze.rewrites.refusals import Refusal
+from gi_cuda.backends.protocol.programs import Sampling
+from gi_cuda.backends.protocol.requests import Measure
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure
+from gi_cuda.evaluate.baseline import Baseline, in_silence
+from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
+from gi_cuda.evaluate.replicates import (
+    NOT_COMPILED,
+    Repeats,
+    Replicates,
+    final_answers,
+    in_fresh_processes,
+    why_wrong,
+)
+from gi_cuda.evaluate.scrutiny.objections import Objection
+from gi_cuda.results.measurement import Sample
+from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
+from gi_cuda.results.status import EXIT_STATUS, Status
+from gi_cuda.results.verdict import (
+    FEWEST_ROUNDS,
+    JUDGED_FLOOR,
+    MOST_ROUNDS,
+    Verdict,
+    bar_of,
+    verdict_of_rewrite,
+)
+from gi_cuda.runs.tools import Tools
+from gi_cuda.spec import Target, find_case, load_case
+
+GRAVITY = (Status.INCORRECT, Status.INVALID, Status.UNVERIFIED, Status.INCONCLUSIVE)
+"""Verdicts that no speed matters beside, the gravest first."""
+
+REPEATS = Repeats(builds=6, processes=1, pairs=9)
+"""Of one round of measurement."""
+
+PATIENCE = 60.0
+"""Seconds of measuring after which no further round is begun."""
+
+_SPEED = {
+    Verdict.FASTER: Status.FASTER,
+    Verdict.SLOWER: Status.SLOWER,
+    Verdict.SAME: Status.SAME,
+    Verdict.UNCERTAIN: Status.INCONCLUSIVE,
+}
+_PLACE = re.compile(r"^(?:v\d+/)?(?P<where>[^\s:]+:\d+)(?::\d+)?: (?P<said>.*)", re.S)
+_CASE = re.compile(r"^(?:wrong|crashed|hung|refused): (?P<case>[^\s:]+): ")
+_CODES = {
+    "wrong": "wrong-answers",
+    "crashed": "crashes",
+    "hung": "hangs",
+    "refused": "launch-refused",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is judged, besides the target.
+
+    Attributes:
+        original, rewritten: as the user named them.
+        kind: file, folder or diff.
+        candidate: what is compiled and launched; None: it cannot be.
+        refusal: why not.
+        launches: how it is launched, where that is not as the original.
+        guessed: what of the target was assumed.
+        hashes: of all texts.
+        isolation: how kernels are kept from the rest of the machine.
+    """
+
+    original: str
+    rewritten: str
+    kind: str
+    candidate: Candidate | None
+    refusal: Refusal | None = None
+    launches: tuple[str, ...] = ()
+    guessed: tuple[str, ...] = ()
+    hashes: Hashes = field(default_factory=Hashes)
+    isolation: str = ""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is known of a rewrite so far."""
+
+    reasons: list[Reason] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    errors: tuple[OutputError, ...] = ()
+    speed: Speed | None = None
+    status: Status | None = None
+
+
+@dataclass(frozen=True)
+class Referee:
+    """Judges rewrites of a target.
+
+    Attributes:
+        tools: of the target, with one worker.
+        baseline: finds out what is to be known of the original; not asked of what cannot be run.
+        tell: is told what is done next.
+    """
+
+    tools: Tools
+    baseline: Callable[[], Baseline]
+    tell: Callable[[str], None] = in_silence
+
+    def judge(self, entry: Entry) -> Judged:
+        """One verdict."""
+        begun = time.monotonic()
+        found = _Found()
+        if entry.refusal is not None or entry.candidate is None:
+            _refuse(found, entry.refusal)
+        else:
+            found.checks.append(Check(READS, Outcome.PASSED))
+            self._look(found, entry.candidate)
+        return self._record(entry, found, time.monotonic() - begun)
+
+    # -- is it right? --------------------------------------------------------------------------
+
+    def _look(self, found: _Found, one: Candidate) -> None:
+        cases = (*self.tools.train(), *self.tools.held_out())
+        baseline = self.baseline()
+        self.tell("compiling the rewrite")
+        reference = unmodified(self.tools.subject)
+        folder = self.tools.scratch("judged")
+        base, built = build_candidates(self.tools.compiler, [reference, one], folder)
+        assert isinstance(base, Binary), "the reference was compiled before"
+        if isinstance(built, BuildFailure):
+            _fail(found, COMPILES, _of_compiler(built.message))
+            return
+        found.checks.append(Check(COMPILES, Outcome.PASSED))
+        (foreign,) = self.tools.certification.device_code.invalid([one])
+        if foreign is not None:
+            _fail(found, DEVICE_CODE, _of_objections([foreign])[0])
+            return
+        found.checks.append(Check(DEVICE_CODE, Outcome.PASSED))
+        self.tell("running it on all cases")
+        program = one.program(built, cases)
+        limit = baseline.limit
+        sampling = Sampling(limit=limit, schedules=baseline.schedules).untimed()
+        request = Measure(program, reference.program(base, cases), sampling)
+        run, pool = in_fresh_processes(self.tools.pool), self.tools.pool
+        ((_, answer),) = final_answers(run, pool, [(0, request)])
+        if failure := why_wrong(answer):
+            _fail(found, ANSWERS, _of_run(failure))
+            return
+        found.checks.append(Check(ANSWERS, Outcome.PASSED, ", ".join(cases)))
+        found.checks.append(self._orders(baseline))
+        place = self.tools.scratch("judged") / "outputs"
+        found.errors = output_errors(
+            self.tools.subject.target, program, self.tools.reference, pool, place, limit
+        )
+        self.tell("asking for other inputs, sizes and seeds, watching for races")
+        objections = self.tools.certification.findings(one)
+        found.reasons += _of_objections(objections)
+        notes = self.tools.certification.notes
+        found.checks += made(found.reasons, self._skipped(one), notes)
+        found.status = _gravest(found.reasons)
+        if found.status not in (Status.INCORRECT, Status.INVALID):
+            status, found.speed, reason = self.timed(one)
+            found.reasons += [reason] if reason else []
+            found.status = _gravest(found.reasons) or status
+
+    def _orders(self, baseline: Baseline) -> Check:
+        if not baseline.ordered:
+            why = f"the {self.tools.subject.backend} back end chooses the order itself"
+            return Check(ORDERS, Outcome.SKIPPED, why)
+        return Check(ORDERS, Outcome.PASSED)
+
+    def _skipped(self, one: Candidate) -> dict[str, str]:
+        """Why checks were not made, by a code of what they look for."""
+        races = self.tools.certification.races
+        why = "" if races.watched(one) else races.look(one).why
+        return {"race": why or "nobody could look"} if not races.watched(one) else {}
+
+    # -- how fast is it? -----------------------------------------------------------------------
+
+    def timed(self, one: Candidate) -> tuple[Status, Speed | None, Reason | None]:
+        """Time a rewrite that is right beside its original, until its speed is decided or nothing
+        more is to be learnt; return the verdict on its speed, with a reason where there is no
+        speed, or none that decides."""
+        tools, baseline = self.tools, self.baseline()
+        replicates = Replicates(
+            tools.subject,
+            tools.compiler,
+            tools.pool,
+            in_fresh_processes(tools.pool),
+            tools.scratch("timed"),
+            (*tools.train(), *tools.held_out()),
+            baseline.limit,
+            schedules=baseline.schedules,
+            repeats=REPEATS,
+        )
+        begun = time.monotonic()
+        known = set[int]()
+        readings = replicates.rounds([replicates.reference(), one], known)
+        for number, (copy, reading) in enumerate(readings, 1):
+            self.tell(f"timing it beside the original: round {number}")
+            if copy.failure:
+                raise RuntimeError(f"a copy of the reference fails: {copy.failure}")
+            if reading.failure:
+                reason = _of_run(reading.failure)
+                return reason.status, None, reason
+            bar = bar_of(copy.builds)
+            decided = Verdict.UNCERTAIN
+            if bar is not None:
+                decided = verdict_of_rewrite(reading.builds, bar)
+            if number >= FEWEST_ROUNDS and bar == JUDGED_FLOOR:
+                known.add(0)  # the machine is quiet: nothing more is to be learnt of the copy
+            late = number == MOST_ROUNDS or time.monotonic() - begun > PATIENCE
+            if number >= FEWEST_ROUNDS and (late or decided is not Verdict.UNCERTAIN):
+                break
+        speed = self._speed(copy, reading, bar, number)
+        status = _SPEED[decided]
+        return status, speed, _undecided(speed) if status is Status.INCONCLUSIVE else None
+
+    def _speed(self, copy: Reading, reading: Reading, bar: float | None, rounds: int) -> Speed:
+        on = partial(_on, reading.builds)
+        train, held_out = self.tools.train(), self.tools.held_out()
+        timed = dict.fromkeys(one.case for build in reading.builds for one in build)
+        return Speed(
+            speed_up(reading.builds),
+            on(train),
+            on(held_out),
+            {case: on((case,)) for case in timed},
+            speed_up(copy.builds),
+            bar,
+            rounds,
+        )
+
+    # -- the record ----------------------------------------------------------------------------
+
+    def _record(self, entry: Entry, found: _Found, seconds: float) -> Judged:
+        status = found.status
+        assert status is not None
+        target = self.tools.subject.target
+        cases = (*self.tools.train(), *self.tools.held_out())
+        inputs = {case: _input_hash(target, case) for case in cases}
+        order = {one: at for at, one in enumerate(GRAVITY)}
+        backend = self.tools.backend
+        return Judged(
+            status,
+            EXIT_STATUS[status],
+            entry.original,
+            entry.rewritten,
+            entry.kind,
+            target.kernels,
+            tuple(sorted(found.reasons, key=lambda one: order[one.status])),
+            tuple(found.checks),
+            found.errors,
+            found.speed,
+            entry.launches,
+            entry.guessed,
+            seeds_of(target, cases),
+            replace(entry.hashes, inputs=inputs),
+            backend.versions(),
+            Machine(
+                self.tools.subject.backend,
+                backend.device(),
+                platform.platform(),
+                os.cpu_count() or 1,
+                entry.isolation,
+            ),
+            seconds,
+        )
+
+
+def _refuse(found: _Found, refusal: Refusal | None) -> None:
+    assert refusal is not None
+    reason = Reason(refusal.code, refusal.said, refusal.where, status=refusal.status)
+    _fail(found, READS, reason)
+
+
+def _fail(found: _Found, check: str, reason: Reason) -> None:
+    """Enter a check without which no further one is made."""
+    found.reasons.append(reason)
+    found.status = reason.status
+    found.checks.append(Check(check, Outcome.FAILED, reason.said))
+    found.checks += not_made(check, f"it failed before: {reason.code}")
+
+
+def _of_compiler(message: str) -> Reason:
+    place = _PLACE.match(message)
+    where, said = (place["where"], place["said"]) if place else ("", message)
+    return Reason("does-not-compile", said.strip(), where, status=Status.INVALID)
+
+
+def _of_run(failure: str) -> Reason:
+    """What a failure of a run says."""
+    if failure.startswith(NOT_COMPILED):
+        return _of_compiler(failure.partition(": ")[2])
+    kind, _, said = failure.partition(": ")
+    case = _CASE.match(failure)
+    status = Status.INVALID if kind == "refused" else Status.INCORRECT
+    return Reason(_CODES.get(kind, kind), said, case=case["case"] if case else "", status=status)
+
+
+def _of_objections(objections: Sequence[Objection]) -> list[Reason]:
+    """The first objection of each kind."""
+    found: dict[str, Reason] = {}
+    for one in objections:
+        blind = one.code == "oracle-blind"
+        status = Status.UNVERIFIED if blind else Status(one.ruling.value)
+        known = found.get(one.code)
+        if known is None or GRAVITY.index(status) < GRAVITY.index(known.status):
+            found[one.code] = Reason(one.code, one.said, status=status)
+    return list(found.values())
+
+
+def _gravest(reasons: Collection[Reason]) -> Status | None:
+    return min((one.status for one in reasons), key=GRAVITY.index, default=None)
+
+
+def _undecided(speed: Speed) -> Reason:
+    if speed.bar is None:
+        said = f"a copy of the original seems to be {speed.noise} times as fast: too much noise"
+    else:
+        said = (
+            f"speed-up {speed.overall} after {speed.rounds} rounds: neither within nor beyond"
+            f" ± {speed.bar:.0%}"
+        )
+    return Reason("not-decided", said, status=Status.INCONCLUSIVE)
+
+
+def _on(builds: Sequence[Sequence[Sample]], cases: Collection[str]) -> SpeedUp:
+    return speed_up([[one for one in build if one.case in cases] for build in builds])
+
+
+def _input_hash(target: Target, case: str) -> str:
+    data = load_case(target, find_case(target, case))
+    found = sha256()
+    for name, array in sorted(data.buffers.items()):
+        found.update(f"{name} {array.dtype.str} {array.size}\0".encode())
+        found.update(array.tobytes())
+    for name, value in sorted(data.scalars.items()):
+        found.update(f"{name} {value!r}\0".encode())
+    return found.hexdigest()

@@ -1,0 +1,399 @@
+"""How a rewrite is launched, where its host code launches it otherwise than the original's does.
+
+The launches of both sources are read by the same code and compared. Where they are the same, the
+target's launches hold. Where they differ, those of the rewrite are told in the target's names: what
+the original passes for an argument is what the target has for that argument.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from gi_cuda.analyze.rewrites.host_readings import Call, HostReading, origin, period
+from gi_cuda.analyze.rewrites.refusals import refused
+from gi_cuda.grammar.frontends.cuda.file import Argument
+from gi_cuda.init.host.host import is_name
+from gi_cuda.init.host.host_extents import extents_of
+from gi_cuda.init.proposing.geometry import blocks_wait
+from gi_cuda.results.status import Status
+from gi_cuda.spec import KernelStep, Target
+from gi_cuda.spec.expression import ExpressionError, parse
+from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.numbers import NumberType
+from gi_cuda.spec.own_launches import OwnLaunches
+from gi_cuda.spec.target import LaunchSequence, Scalar
+
+_DYNAMIC = re.compile(r"\bextern\s+(?:__align__\s*\([^()]*\)\s*)?__shared__\b[^;\[]*?(\w+)\s*\[")
+
+Geometry: TypeAlias = tuple[tuple[str, ...] | None, tuple[str, ...] | None, str | None]
+"""Grid, block and bytes of shared memory; None for what cannot be told."""
+
+
+@dataclass(frozen=True)
+class LaunchReader:
+    """Tells how a rewrite is launched.
+
+    Attributes:
+        target: the original's.
+        old: the original's host code.
+        new: that of the rewrite.
+    """
+
+    target: Target
+    old: HostReading
+    new: HostReading
+
+    def read(self) -> OwnLaunches | None:
+        """The launches of the rewrite; None where the target's hold.
+
+        Raises:
+            Refused: it cannot be launched, or nobody says how.
+            UserError: its text cannot be read.
+        """
+        calls = self._calls
+        if not calls:
+            self._check_unlaunched()
+            return None
+        if [self._form(self.old, one) for one in self._before] == [
+            self._form(self.new, one) for one in calls
+        ] and all(one.kernel in self._wanted for one in calls):
+            self._check_shared(self.target.launches)
+            return None
+        launches = self._paired(calls) if self._is_paired(calls) else self._anew(calls)
+        self._check_shared(launches)
+        return OwnLaunches(launches, (*self.target.scalars, *self._made.values()))
+
+    # -- which launches there are -------------------------------------------------------------
+
+    @property
+    def _steps(self) -> list[KernelStep]:
+        return [step for sequence in self.target.launches for step in sequence.steps]
+
+    @cached_property
+    def _wanted(self) -> tuple[str, ...]:
+        """The target's kernels, without scope."""
+        return tuple(dict.fromkeys(_bare(step.kernel) for step in self._steps))
+
+    @cached_property
+    def _before(self) -> list[Call]:
+        """The launches of the target's kernels by the original, in the function with the first."""
+        return _of_one_function([one for one in self.old.calls if one.kernel in self._wanted])
+
+    @cached_property
+    def _calls(self) -> list[Call]:
+        """The launches of the rewrite that take the place of the target's."""
+        others = {one.kernel for one in self.old.calls} - {*self._wanted}
+        found = [one for one in self.new.calls if one.kernel not in others]
+        function = self._before[0].function if self._before else ""
+        return [one for one in found if one.function == function] or _of_one_function(found)
+
+    def _check_unlaunched(self) -> None:
+        """Refuse a rewrite whose host code launches nothing, unless it has no host code."""
+        lost = next((name for name in self._wanted if name not in self.new.kernels), None)
+        if lost is not None:
+            raise refused(
+                "no-kernel",
+                f"there is no kernel {lost}, and no launch of another kernel in its place",
+                self.new.path,
+            )
+        if self._before and self._before[0].function in self.new.functions:
+            call = self._before[0]
+            raise refused(
+                "not-launched",
+                f"{call.function}() no longer launches {call.kernel}, as the original does in line"
+                f" {call.place.line}",
+                self.new.path,
+            )
+        self._check_parameters()
+        self._check_shared(self.target.launches)
+
+    def _check_parameters(self) -> None:
+        """Refuse a kernel with other parameters where no launch says what it gets."""
+        for name in self._wanted:
+            if name not in self.old.kernels:
+                continue
+            before, after = (one.parameter_types(name) for one in (self.old, self.new))
+            if before != after:
+                raise refused(
+                    "other-parameters",
+                    f"{name} takes ({', '.join(after)}) in place of ({', '.join(before)}), and no"
+                    " launch says what it gets",
+                    self._where(name),
+                )
+
+    def _check_shared(self, launches: Sequence[LaunchSequence]) -> None:
+        """Refuse dynamic shared memory of which no launch says how much there is."""
+        for step in (step for sequence in launches for step in sequence.steps):
+            if step.shared.text != "0":
+                continue
+            name = _bare(step.kernel)
+            if name not in self.new.kernels:
+                continue
+            texts = "\n".join(self.new.chosen(name).texts)
+            before = name in self.old.kernels and "\n".join(self.old.chosen(name).texts)
+            found = _DYNAMIC.search(texts)
+            if found and not (before and _DYNAMIC.search(before)):
+                raise refused(
+                    "no-shared-size",
+                    f"{name} has dynamic shared memory, `extern __shared__ {found[1]}[]`, and no"
+                    " launch says how many bytes: pass them as the third number in <<<...>>>",
+                    self._where(name),
+                    Status.INCONCLUSIVE,
+                )
+
+    def _where(self, kernel: str) -> str:
+        chosen = self.new.chosen(kernel)
+        return chosen.code.where(chosen.kernel.definition.node)
+
+    # -- the same number of launches: each in the place of another -----------------------------
+
+    def _is_paired(self, calls: Sequence[Call]) -> bool:
+        if self._before:
+            return len(calls) == len(self._before)
+        return {one.kernel for one in calls} == {*self._wanted}
+
+    def _paired(self, calls: Sequence[Call]) -> tuple[LaunchSequence, ...]:
+        seen: dict[str, int] = {}
+
+        def changed(step: KernelStep) -> KernelStep:
+            name = _bare(step.kernel)
+            number = seen.get(name, 0)
+            seen[name] = number + 1
+            if not self._before:
+                mine = [one for one in calls if one.kernel == name]
+                return self._step(mine[min(number, len(mine) - 1)], step, None)
+            places = [at for at, one in enumerate(self._before) if one.kernel == name]
+            if not places:
+                return step
+            at = places[min(number, len(places) - 1)]
+            return self._step(calls[at], step, self._before[at])
+
+        return tuple(
+            replace(one, steps=tuple(map(changed, one.steps))) for one in self.target.launches
+        )
+
+    # -- other launches ------------------------------------------------------------------------
+
+    def _anew(self, calls: Sequence[Call]) -> tuple[LaunchSequence, ...]:
+        calls = calls[: period([one.text for one in calls])]
+        plain = all(
+            one.repeat.text == "1" and not one.swap and one.counter is None
+            for one in self.target.launches
+        )
+        if not plain:
+            raise self._unclear(
+                calls[0], "the target repeats its launches, and the rewrite launches other kernels"
+            )
+        around = {(one.conditional, one.loops) for one in self._before} or {(False, 0)}
+        for one in calls:
+            if (one.conditional, one.loops) not in around:
+                what = "under a condition" if one.conditional else "in a loop"
+                raise self._unclear(one, f"{one.kernel} is launched {what}")
+        return (LaunchSequence(tuple(self._step(one, None, None) for one in calls)),)
+
+    def _unclear(self, call: Call, why: str) -> Exception:
+        return refused(
+            "launch-not-read",
+            f"{why}: how often, and with what, cannot be told from the text",
+            self._at(call),
+            Status.INCONCLUSIVE,
+        )
+
+    def _at(self, call: Call) -> str:
+        return f"{call.host.code.path.parent / call.place.file}:{call.place.line}"
+
+    # -- one launch ----------------------------------------------------------------------------
+
+    def _step(self, call: Call, step: KernelStep | None, before: Call | None) -> KernelStep:
+        """A launch of the rewrite.
+
+        Args:
+            step: the one in whose place it is, if it is in that of one.
+            before: the launch of the original that this is.
+        """
+        arguments = tuple(
+            self._argument(call, at, argument, step, before)
+            for at, argument in enumerate(self.new.chosen(call.kernel).kernel.arguments)
+        )
+        chosen = self.new.chosen(call.kernel)
+        if len(call.launch.arguments) != len(arguments):
+            raise refused(
+                "other-parameters",
+                f"{call.kernel} takes {len(arguments)} arguments, and gets"
+                f" {len(call.launch.arguments)}",
+                self._at(call),
+            )
+        grid, block, shared = self._geometry(self.new, call)
+        same = before is not None and self._geometry(self.old, before) == (grid, block, shared)
+        waits = blocks_wait(chosen.texts)
+        kernel = self.new.instance(call)
+        if step is not None and (same or not (grid and block and shared)):
+            if not same and not self._alike(call, before):
+                raise self._unclear(call, "grid or block are computed by the program")
+            return replace(step, kernel=kernel, args=arguments, cooperative=waits)
+        if not (grid and block and shared):
+            raise self._unclear(call, "grid or block are computed by the program")
+        try:
+            blocks, threads = (tuple(parse(text) for text in some) for some in (grid, block))
+            return KernelStep(kernel, blocks, threads, parse(shared), arguments, waits)
+        except ExpressionError as error:
+            raise self._unclear(call, error.what) from None
+
+    def _alike(self, call: Call, before: Call | None) -> bool:
+        """Whether a launch of which the geometry cannot be told is written as the original's."""
+        if before is None:
+            return not self._before
+        return call.configuration == before.configuration
+
+    def _geometry(self, reading: HostReading, call: Call) -> Geometry:
+        """Grid, block and shared memory in the target's names."""
+        resolver = reading.resolver(call, self._scalars)
+        launch = call.launch
+        grid, block = (
+            resolver.extent(some[0]) if len(some) == 1 else extents_of(resolver, some)
+            for some in (launch.grid, launch.block)
+        )
+        shared = "0" if launch.shared is None else resolver.expression(launch.shared)
+        return _trimmed(grid), _trimmed(block), shared
+
+    def _form(self, reading: HostReading, call: Call) -> tuple[object, ...]:
+        """What is equal where two launches are the same."""
+        resolver = reading.resolver(call, self._scalars)
+        geometry = self._geometry(reading, call)
+        told = all(geometry) or call.configuration
+        passed = tuple(origin(resolver, node) for node in call.launch.arguments)
+        types = reading.parameter_types(call.kernel)
+        templates = tuple(resolver.template_arguments(call.launch.called))
+        return call.kernel, geometry, told, passed, types, templates
+
+    # -- arguments -----------------------------------------------------------------------------
+
+    @cached_property
+    def _given(self) -> dict[str, list[tuple[int, str]]]:
+        """What the original passes, as text: at which place, and what the target has for it."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for step in self._steps:
+            name = _bare(step.kernel)
+            call = next((one for one in self._before if one.kernel == name), None)
+            if call is None:
+                continue
+            resolver = self.old.resolver(call, {})
+            for at, (node, own) in enumerate(zip(call.launch.arguments, step.args, strict=False)):
+                found.setdefault(origin(resolver, node), []).append((at, own))
+        return found
+
+    @cached_property
+    def _scalars(self) -> dict[str, str]:
+        """What the target calls variables of the host code that are passed as whole numbers."""
+        whole = {one.name for one in self.target.scalars if one.dtype.kind in "iu"}
+        found = {
+            text: own
+            for text, places in self._given.items()
+            for _, own in places[:1]
+            if own in whole and re.fullmatch(r"[A-Za-z_][\w.]*", text)
+        }
+        for call in self._before:
+            resolver = self.old.resolver(call, {})
+            for node, text in ((n, origin(resolver, n)) for n in call.launch.arguments):
+                if is_name(node) and text in found:
+                    found.setdefault(call.host.code.of(node).strip(), found[text])
+                for other in resolver.other_names(text) if text in found else ():
+                    found.setdefault(other, found[text])
+        return found
+
+    @cached_property
+    def _made(self) -> dict[tuple[str, str], Scalar]:
+        """Scalars that the rewrite's launches need, by their types and expressions."""
+        return {}
+
+    def _argument(
+        self,
+        call: Call,
+        at: int,
+        argument: Argument,
+        step: KernelStep | None,
+        before: Call | None,
+    ) -> str:
+        """The target's name for what a launch passes.
+
+        Raises:
+            Refused: the original passes no such thing.
+        """
+        if at >= len(call.launch.arguments):
+            return ""
+        node, resolver = call.launch.arguments[at], self.new.resolver(call, self._scalars)
+        text = origin(resolver, node)
+        own = self._known(text, at, argument, step)
+        whole = {one.name: one for one in self.target.scalars if one.dtype.kind in "iu"}
+        if argument.pointers:
+            if own is None or own in {one.name for one in self.target.scalars}:
+                raise self._strange(call, text, argument)
+            return own
+        kind = self._number(argument)
+        if own is not None and (kind is None or self._is(own, kind)):
+            return own
+        expression = own if own in whole else resolver.expression(node)
+        names = set(re.findall(r"[A-Za-z_]\w*", expression or ""))
+        known = expression is not None and names and names <= {*whole}
+        if not known or expression is None or kind is None or kind.kind not in "iu":
+            raise self._strange(call, text, argument)
+        name = f"{argument.name or 'argument'}_{len(self._made) + 1}_of_rewrite"
+        scalar = Scalar(name, kind, parse(expression))
+        return self._made.setdefault((kind.name, expression), scalar).name
+
+    def _known(self, text: str, at: int, argument: Argument, step: KernelStep | None) -> str | None:
+        """The target's name for what the original passes too."""
+        places = self._given.get(text, [])
+        if places:
+            exact = [own for place, own in places if place == at]
+            return exact[0] if exact else places[0][1]
+        if self._before or step is None or step.kernel is None:
+            return None
+        # Nobody says what the original passes: names of parameters tell as much.
+        if argument.name in step.args:
+            return argument.name
+        return step.args[at] if at < len(step.args) else None
+
+    def _number(self, argument: Argument) -> np.dtype[np.generic] | None:
+        """The type of a parameter that is one number; None for others."""
+        element = self.new.types.element(argument.type)
+        if element is None or argument.pointers or element.parts != 1 or element.fields:
+            return None
+        return NumberType(element.type).dtype
+
+    def _is(self, own: str, kind: np.dtype[np.generic]) -> bool:
+        found = next((one for one in self.target.scalars if one.name == own), None)
+        if found is None:
+            return True
+        same = (found.dtype.kind == "f") == (kind.kind == "f")
+        return same and found.dtype.itemsize == kind.itemsize
+
+    def _strange(self, call: Call, text: str, argument: Argument) -> Exception:
+        return refused(
+            "other-parameters",
+            f"{call.kernel} gets `{text}` for its parameter `{argument.name}`, and the original's"
+            " launch passes nothing that this could be computed from",
+            self._at(call),
+        )
+
+
+def _of_one_function(calls: Sequence[Call]) -> list[Call]:
+    return [one for one in calls if one.function == calls[0].function]
+
+
+def _bare(kernel: str) -> str:
+    """A kernel's name without scope and template arguments."""
+    return overload(kernel)[0].partition("<")[0].rpartition("::")[2].strip()
+
+
+def _trimmed(extent: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """A grid or block without last dimensions of one."""
+    while extent and len(extent) > 1 and extent[-1] == "1":
+        extent = extent[:-1]
+    return extent

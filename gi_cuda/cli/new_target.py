@@ -1,0 +1,97 @@
+"""Targets that a verb makes on the way, where the user has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda.backends.compile.code_cache import CodeCache, size_of
+from gi_cuda.capture import CASES, Application, KernelUse, capture, known_kernels
+from gi_cuda.capture import Wish as CaptureWish
+from gi_cuda.capture.uses import chosen
+from gi_cuda.cli.next_steps import command_line
+from gi_cuda.cli.options import cores
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.file import kernels
+from gi_cuda.init import Compilation, files, find_source, read_whole, write_folder
+from gi_cuda.trial import ProposalTrials, Wish
+
+_MOST_MEMORY = "16G"
+
+
+@dataclass(frozen=True, slots=True)
+class NewTarget:
+    """A target to be made.
+
+    Attributes:
+        source: the file with the kernel.
+        kernel: its name; None for the one most worth a target.
+        compilation: how the source is compiled.
+        folder: where the target goes.
+        scratch: for what is needed meanwhile.
+    """
+
+    source: Path
+    kernel: str | None
+    compilation: Compilation
+    folder: Path
+    scratch: Path
+
+    def proposed(self, cache: CodeCache | None, tell: Callable[[str], None]) -> list[str]:
+        """Write a target that is read from the source and tried on the host; return how it was
+        chosen and mended.
+
+        Raises:
+            UserError: none passes.
+        """
+        built = find_source(self.source, self.compilation)
+        trials = ProposalTrials(self.scratch, cores(), cache, tell)
+        wish = Wish(built.source, built.compilation, ())
+        found = wish.tried((self.kernel,) if self.kernel else (), trials)
+        if not found.passes:
+            said = "; ".join(found.tried) or "the original fails on its cases"
+            raise UserError(
+                f"no target can be made: {said}",
+                where=str(self.source),
+                hint=f"make one by hand, and name it with --target:"
+                f" {command_line('init', self.source)}",
+            )
+        write_folder(self.folder, files(found.proposal, self.folder))
+        return [*found.chosen, *found.tried]
+
+    def captured(self, application: Sequence[str], tell: Callable[[str], None]) -> list[str]:
+        """Write a target of what an application launches on a GPU; return what was captured.
+
+        Raises:
+            UserError: the application cannot be run, or does not launch the kernel.
+        """
+        program = Application(tuple(application))
+        uses = known_kernels(program, self.scratch)
+        use = chosen(uses, self.kernel or self._launched(uses))
+        wish = CaptureWish(
+            self.compilation,
+            None,
+            self.source,
+            "best",
+            CASES,
+            size_of(_MOST_MEMORY, "--limit"),
+            2,
+            self.folder,
+        )
+        (found,) = capture(program, [use], wish, self.scratch, tell)
+        write_folder(found.folder, found.files)
+        return [f"captured from {' '.join(application)}"]
+
+    def _launched(self, uses: Sequence[KernelUse]) -> str:
+        """The kernel of the source that takes most time in the application."""
+        names = [one.name for one in kernels(read_whole(self.source, self.compilation))]
+        for use in uses:
+            for name in names:
+                if use.name.is_meant_by(name):
+                    return name
+        raise UserError(
+            "the application launches no kernel of this file",
+            where=str(self.source),
+            hint=f"its kernels: {', '.join(names)}",
+        )

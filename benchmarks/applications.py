@@ -183,6 +183,8 @@ class Walk:
         if not row.gain:
             raise Stopped("evolve: no winner\n" + "\n".join(said.splitlines()[-8:]))
         row.changes = "\n".join(_changes(said))
+        if until == "evolve":
+            return
         adopt = ("patch", "run", "--as-found", "--application", "-o", "faster.patch")
         said = self.step("patch", *GI_CUDA, *adopt, limit=240)
         row.patch = "holds"
@@ -212,7 +214,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of each search")
     parser.add_argument("--make", default="make", help="how they are built")
     parser.add_argument("--unchecked", action="store_true", help="leave out `check`")
-    parser.add_argument("--until", choices=("capture", "check", "patch"), default="patch")
+    parser.add_argument("--until", choices=("capture", "check", "evolve", "patch"), default="patch")
     parser.add_argument("--jobs", type=int, default=1, help="applications at a time")
     parser.add_argument("--gpus", type=int, default=1, help="that these share")
     parser.add_argument("--json", type=Path, help="a file for the rows")

@@ -23,6 +23,10 @@ of that, no other order of 1024 sums of 8192 terms was right in all of them."""
 _MARGIN = 4.0
 """How many times what was seen is allowed."""
 
+_SCALES = 1e3
+"""Where the answers of one launch are so many times as large as those of another, what is allowed
+is allowed by the smaller ones: it would hide all that the other launch wrote."""
+
 _SEEN = 0.5
 """The share of what a launch changes that has to be told from what it got."""
 
@@ -156,8 +160,10 @@ def allowed(
         got: of each launch what would stand there had the kernel passed on what it got.
     """
     accuracy = ACCURACY[kind]
-    largest = max(map(_largest, answers), default=0.0)
-    absolute = accuracy * largest
+    each = [size for size in map(_largest, answers) if size]
+    largest = max(each, default=0.0)
+    scale = min(largest, _SCALES * min(each, default=0.0))
+    absolute = accuracy * scale
     apart = max((_apart(one, other) for one, other in pairs), default=0.0)
     if not apart:
         repeated = (
@@ -169,8 +175,9 @@ def allowed(
         cases = [case for case in cases if any(len(first) for first, _ in case)]
         return _narrow(Allowed(absolute, accuracy, why), NumberType(kind).epsilon, cases)
     why = f"from run to run up to {apart:.1e} apart, where the largest is {largest:.1e}"
-    share = apart / largest if largest else 0.0
-    return Allowed(max(absolute, _MARGIN * apart), max(accuracy, _MARGIN * share), why)
+    shares = (_apart(one, other) / (_largest(one) or 1.0) for one, other in pairs)
+    share = max(accuracy, _MARGIN * max(shares))
+    return Allowed(share * scale, share, why)
 
 
 def _narrow(wide: Allowed, bit: float, cases: Sequence[Sequence[Differing]]) -> Allowed:

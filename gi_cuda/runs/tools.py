@@ -164,7 +164,7 @@ def open_tools(
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     first, *_ = backend.devices
     place = folder / "reference"
-    session = Session(subject.target, subject.backend, names, place, first, isolated)
+    session = Session(subject.target, subject.backend, names, place, first, isolated=isolated)
     uncached = backend.compiler(subject, jobs)
     compiler = keeping(uncached, cache)
     there = backend.processes(workers)

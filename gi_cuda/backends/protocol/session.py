@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 from gi_cuda.spec import Target
@@ -53,6 +53,7 @@ class Session:
     cases: tuple[str, ...]
     reference: Path
     device: DeviceId = DeviceId()
+    _: KW_ONLY
     sample: int = 0
     isolated: bool = False
 

@@ -39,6 +39,8 @@ class Substitute(StrEnum):
     LOWERED = "much smaller numbers, all negative,"
     THOUSANDTH = "a thousandth of it"
     NOT_ZERO = "numbers that are not zero"
+    BETWEEN = "other numbers between its least and its greatest"
+    SIGNED = "other numbers of both signs, up to its largest"
     PERMUTED = "its values in another order"
     REPEATED = "one of its values everywhere"
     INDICES = "any of the indices of its elements"
@@ -123,6 +125,8 @@ _QUICK: Final = frozenset(
         Substitute.THOUSANDFOLD,
         Substitute.THOUSANDTH,
         Substitute.NOT_ZERO,
+        Substitute.BETWEEN,
+        Substitute.SIGNED,
         Substitute.PERMUTED,
     }
 )
@@ -138,6 +142,32 @@ def _permuted(array: NDArray[Any]) -> NDArray[Any]:
     if array.size > _LARGE:
         return np.ascontiguousarray(array[::-1])
     made: NDArray[Any] = np.random.default_rng(_SEED).permutation(array)
+    return made
+
+
+def _between(array: NDArray[Any]) -> NDArray[Any]:
+    """Drawn from the same range; of what is sorted, sorted."""
+    finite = array if array.dtype.kind in "iu" else array[np.isfinite(array)]
+    if not finite.size:
+        return array
+    made = _drawn(array, finite.min(), finite.max())
+    return made if np.any(array[1:] < array[:-1]) else np.sort(made)
+
+
+def _signed(array: NDArray[Any]) -> NDArray[Any]:
+    finite = np.abs(array[np.isfinite(array)])
+    most = finite.max() if finite.size else 1.0
+    return _drawn(array, -most, most)
+
+
+def _drawn(array: NDArray[Any], least: Any, most: Any) -> NDArray[Any]:
+    """As many numbers between two, both among them where they are integers."""
+    rng = np.random.default_rng(_SEED)
+    if array.dtype.kind in "iu":
+        return rng.integers(least, most, array.size, array.dtype, endpoint=True)
+    kind = np.float64 if array.itemsize == 8 else np.float32
+    share = rng.random(array.size, dtype=kind)
+    made: NDArray[Any] = kind(least) * (1 - share) + kind(most) * share
     return made
 
 
@@ -196,6 +226,8 @@ _CONTENTS: Final[dict[Substitute, Callable[[NDArray[Any]], NDArray[Any]]]] = {
     Substitute.LOWERED: _lowered,
     Substitute.THOUSANDTH: lambda array: array / array.dtype.type(1000),
     Substitute.NOT_ZERO: _not_zero,
+    Substitute.BETWEEN: _between,
+    Substitute.SIGNED: _signed,
     Substitute.PERMUTED: _permuted,
     Substitute.REPEATED: _repeated,
     Substitute.INDICES: _indices,

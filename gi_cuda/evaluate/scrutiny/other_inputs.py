@@ -20,6 +20,8 @@ from gi_cuda.spec.other_sizes import (
 
 _REALS: Final = (
     Substitute.ZERO,
+    Substitute.SIGNED,
+    Substitute.BETWEEN,
     Substitute.THOUSANDTH,
     Substitute.NOT_ZERO,
     Substitute.NEGATIVE,
@@ -36,6 +38,7 @@ _REALS: Final = (
 )
 _INTEGERS: Final = (
     Substitute.ZERO,
+    Substitute.BETWEEN,
     Substitute.PERMUTED,
     Substitute.NOT_ZERO,
     Substitute.REPEATED,

@@ -157,7 +157,7 @@ class SmallCases:
     def _session(self, cases: tuple[str, ...]) -> Session:
         reference = self.folder / "reference"
         target, backend = self.subject.target, self.subject.backend
-        return Session(target, backend, cases, reference, self.device, self.sample)
+        return Session(target, backend, cases, reference, self.device, sample=self.sample)
 
 
 def _as_far(small: Sequence[int], large: Sequence[int], enough: int) -> bool:

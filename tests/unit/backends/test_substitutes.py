@@ -15,6 +15,8 @@ OF_REALS = [
     (Substitute.THOUSANDTH, lambda x: np.all(np.abs(x) < 2e-3)),
     (Substitute.THOUSANDFOLD_NEGATIVE, lambda x: np.all(x <= 0) and x.min() < -900),
     (Substitute.LOWERED, lambda x: np.all(x < -998)),
+    (Substitute.BETWEEN, lambda x: 0 <= x.min() < x.max() <= 1 and list(x) != list(REALS)),
+    (Substitute.SIGNED, lambda x: -1 <= x.min() < -0.5 and 0.5 < x.max() <= 1),
     (Substitute.PERMUTED, lambda x: sorted(x) == sorted(REALS) and list(x) != list(REALS)),
     (Substitute.REPEATED, lambda x: len({*x}) == 1 and x[0] in REALS),
     (Substitute.NEGATIVE_ZERO, lambda x: not x.any() and np.all(np.signbit(x))),
@@ -26,6 +28,7 @@ OF_INTEGERS = [
     (Substitute.INDICES, lambda x: x.min() >= 0 and x.max() < 500 and len({*x}) > 100),
     (Substitute.WHOLE_RANGE, lambda x: x.min() < -(2**28) and x.max() > 2**28),
     (Substitute.WHOLE_RANGE, lambda x: np.sum(np.abs(x) < 1000) > 50),
+    (Substitute.BETWEEN, lambda x: {*x} == {-1, 0, 1} and list(x) != list(INTEGERS)),
     (Substitute.NOT_ZERO, lambda x: list(x) == list(INTEGERS)),
 ]
 
@@ -67,6 +70,9 @@ def test_what_is_sorted_stays_sorted() -> None:
     """Begins of rows are, for instance."""
     begins = np.cumsum(np.ones(64, np.int32))
     assert Substitute.PERMUTED.contents(begins) is begins
+    others = Substitute.BETWEEN.contents(begins)
+    assert list(others) == sorted(others)
+    assert list(others) != list(begins)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64])

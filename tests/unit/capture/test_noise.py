@@ -117,3 +117,13 @@ def test_what_changes_from_run_to_run_is_no_other_order() -> None:
     assert in_another_order(first, [{"key": rows(3, 2, 2)}]) == []
     assert in_another_order(first, [first]) == []
     assert in_another_order(first, []) == []
+
+
+def test_what_large_answers_allow_does_not_hide_small_ones() -> None:
+    small, large = np.array([0.5, 2.0]), np.array([1e60, 1.0])
+    found = allowed("float64", [small, large], [])
+    assert found.absolute < 1e-3 * 0.5
+    noisy = allowed("float64", [small, large], [(large, large * (1 + 1e-9))])
+    assert noisy.relative == pytest.approx(4e-9)
+    assert noisy.absolute < 1e-3 * 0.5
+    assert allowed("float64", [small, 50 * small], []).absolute == pytest.approx(1e-10 * 100)

@@ -23,16 +23,11 @@ CONTAINERS = CONDITIONAL_TEXT | {"declaration_list", "linkage_specification"}
 """Nodes of a file that hold declarations."""
 
 _DECLARATOR_ENDS = frozenset({"identifier", "type_identifier", "field_identifier"})
-_ONLY_A_CALL = re.compile(
-    r"(\)\s*\{\s*[A-Za-z_]\w*\s*\((?:[^(){};#]|\([^(){};#]*\))*\))\s(?=\s*\})"
-)
-"""A body that is one macro call without a semicolon, which alone reads like a list of values."""
 
 
 def parse(text: str) -> Node:
     """The root of the syntax tree; node offsets are character offsets into ``text``."""
     plain = _BEYOND_ASCII.sub(lambda m: "x" if m[0].isalnum() else " ", text)
-    plain = _ONLY_A_CALL.sub(r"\1;", plain)
     return Parser(_LANGUAGE).parse(plain.encode("ascii")).root_node
 
 

@@ -26,10 +26,7 @@ def changed(scale: Subject, folder: Path, old: str, new: str) -> Subject:
 
 
 def test_indices_that_are_always_zero(scale: Subject, tmp_path: Path) -> None:
-    assert told(scale, 32, 640) == []
-    assert told(scale, 32, 48) == [
-        "scale reads blockIdx.x, which is 0 in all launches of all cases"
-    ]
+    assert told(scale, 32, 48) == [], "one block along x may be meant"
     group = "cooperative_groups::this_thread_block()"
     grouped = changed(scale, tmp_path, "mine = 0;", f"mine = {group}.thread_index().y;")
     assert told(grouped, 32, 640) == [

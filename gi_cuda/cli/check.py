@@ -39,11 +39,12 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
 from gi_cuda.evaluate.checks.answers import compare_answers, other_answers
 from gi_cuda.evaluate.checks.blindness import blind_spots, look_for_blindness, too_few_cases
-from gi_cuda.evaluate.checks.buffers import partly_defined, partly_written
+from gi_cuda.evaluate.checks.buffers import hardly_changed, partly_defined, partly_written
 from gi_cuda.evaluate.checks.coverage import look_for_unreached, untested
 from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
 from gi_cuda.evaluate.checks.finding import Finding, refuse
 from gi_cuda.evaluate.checks.inputs import layouts_of, never_varied
+from gi_cuda.evaluate.checks.launched import one_sided
 from gi_cuda.evaluate.checks.orders import one_order
 from gi_cuda.evaluate.checks.other_kernels import unseen_kernels
 from gi_cuda.evaluate.checks.target_files import (
@@ -143,6 +144,7 @@ def command(
         *blind,
         *partly_defined(subject.target, baseline.undefined),
         *partly_written(subject.target, baseline.unwritten),
+        *hardly_changed(subject.target, baseline.changed),
         *too_long(subject.target, baseline.seconds),
         *no_tolerance(subject.target),
         *left_to_fill_in(read_files(subject.target)),
@@ -236,6 +238,7 @@ def _blind(
         *untested(subject, unreached),
         *unseen_kernels(subject.source),
         *never_varied(target, given, layouts_of(subject)),
+        *one_sided(subject, given),
         *too_few_cases(target, (tools.train(), tools.held_out())),
     ]
 

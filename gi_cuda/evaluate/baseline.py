@@ -78,6 +78,8 @@ class Baseline:
         unwritten: for each case and output how many of its elements no launch of the reference
             writes, and how many it has.
         undefined: for each case the judged buffers in which it writes nothing but NaN.
+        changed: for each case and judged buffer that the case gives how many of its elements become
+            others, and how many it has.
         on_each: those seconds on each device, in order; of one alone, none.
         recorded: orders of blocks and threads in which its answers were recorded, besides the
             natural one, to see how much they differ.
@@ -95,6 +97,7 @@ class Baseline:
     schedules: Schedules = field(default_factory=dict)
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     undefined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    changed: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     on_each: tuple[float, ...] = ()
     recorded: Schedules = field(default_factory=dict)
     siblings: tuple[str, ...] = ()
@@ -222,6 +225,7 @@ def establish(
         ordered=schedules is not None,
         unwritten=recorded.unwritten,
         undefined=recorded.undefined,
+        changed=recorded.changed,
         on_each=on_each if len(on_each) > 1 else (),
         recorded=orders,
     )
@@ -275,10 +279,18 @@ def try_broken(
     if isinstance(answer, Refused):
         return Caught("refused", None, answer.message)
     if answer.correct:
+        changed = [name for case in train for name, (n, _) in baseline.changed[case].items() if n]
+        small = (
+            f"what the kernel changes in {', '.join(dict.fromkeys(changed))} is less than the"
+            " tolerance: give [oracle] smaller `absolute` and `relative`, or the buffers smaller"
+            " numbers in data.py"
+        )
         raise UserError(
             "a variant with every statement deleted passes the oracle",
             where=place_of_oracle(subject.target),
-            hint="the oracle must look at what the kernel writes: check [oracle], the roles of the"
+            hint=small
+            if changed
+            else "the oracle must look at what the kernel writes: check [oracle], the roles of the"
             " buffers, and whether the kernel changes anything in them with the data of data.py",
         )
     return Caught(answer.survival, answer.penalty, answer.message)

@@ -28,6 +28,7 @@ from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored,
 from gi_cuda.trial.troubles import (
     Alike,
     Beside,
+    Blind,
     Brief,
     Crowded,
     Idle,
@@ -181,9 +182,10 @@ class Attempts:
             built = self._ready[active][1]
             seen = explored(tools, built.reference)
             trouble = next(seen.troubles(patience), None) or confirmed(tools, built)
+            sizes = _tiny(proposal, seen.magnitudes)
             if trouble is not None:
-                return trouble
-            if sizes := _tiny(proposal, seen.magnitudes):
+                return Blind(sizes) if isinstance(trouble, Blind) else trouble
+            if sizes:
                 return Tiny(sizes)
             if seen.seconds < BRIEF:
                 return Brief(seen.seconds, seen.alike)

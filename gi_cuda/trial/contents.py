@@ -117,6 +117,10 @@ def _real_numbers(buffer: ProposedBuffer) -> bool:
     return real and buffer.role in _GIVEN and buffer.fill != _ZEROS
 
 
+def _real_results(buffer: ProposedBuffer) -> bool:
+    return buffer.role == "inout" and _real_numbers(buffer)
+
+
 def _signed_results(buffer: ProposedBuffer) -> bool:
     return buffer.role == "inout" and buffer.element.type.startswith("int")
 
@@ -178,6 +182,9 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
     found = _filled(found, _whole_numbers, Fill(1, 1000), real)
     if found != proposal:
         yield Mend(found, "data from a wider range")
+    found = _filled(proposal, _real_results, _ZEROS, "zeros, beside which small changes show")
+    if found != proposal:
+        yield Mend(found, "results that begin at zero")
     tried = with_scalars(proposal, lambda s: max(int(s.value), 16), real)
     if tried != proposal:
         yield Mend(tried, "larger scalars")

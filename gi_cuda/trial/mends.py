@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gi_cuda.init import Proposal
@@ -55,15 +55,20 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
                 yield from varied(proposal)
         case Crowded():
             yield from apart(proposal)
-        case Blind():
+        case Blind(sizes):
+            if sizes:
+                yield _finer(proposal, sizes)
             yield from telling(proposal)
         case Alike():
             yield from varied(proposal)
         case Tiny(sizes):
-            names = ", ".join(sorted(sizes))
-            yield Mend(measured(proposal, sizes), f"smaller tolerance for {names}")
+            yield _finer(proposal, sizes)
         case Idle(names):
             yield Mend(without(proposal, names), f"{', '.join(sorted(names))} fixed")
+
+
+def _finer(proposal: Proposal, sizes: Mapping[str, float]) -> Mend:
+    return Mend(measured(proposal, sizes), f"smaller tolerance for {', '.join(sorted(sizes))}")
 
 
 def without(proposal: Proposal, parameters: frozenset[str]) -> Proposal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gi_cuda.backends.protocol.requests import Beyond
@@ -198,8 +198,14 @@ class Tiny:
 
 @dataclass(frozen=True, slots=True)
 class Blind:
-    """Nothing shows in the outputs: a variant that does nothing is as right."""
+    """Nothing shows in the outputs: a variant that does nothing is as right.
 
+    Attributes:
+        sizes: how large numbers are that are so small that what the oracle allows is as large, by
+            buffer.
+    """
+
+    sizes: Mapping[str, float] = field(default_factory=dict)
     remedy: ClassVar[str] = (
         "give it data in data.py for which it changes what is there, or buffers that it writes"
         ' the role "output" in target.toml; a kernel that only waits or prints cannot be judged'

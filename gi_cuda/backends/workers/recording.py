@@ -14,7 +14,7 @@ from gi_cuda.backends.protocol.requests import Record, Recorded, TrySchedule
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.outputs import damage_of
-from gi_cuda.backends.workers.written import is_undefined, only_value
+from gi_cuda.backends.workers.written import changes, is_undefined, only_value
 from gi_cuda.spec import Target
 from gi_cuda.spec.oracles import Judgement
 
@@ -29,6 +29,7 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
     damaged: dict[str, tuple[str, ...]] = {}
     left: dict[str, dict[str, tuple[int, int]]] = {}
     undefined: dict[str, tuple[str, ...]] = {}
+    changed: dict[str, dict[str, tuple[int, int]]] = {}
     only: dict[str, str] = {}
     plans = runner.plans(request.reference)
     for case_plan in plans:
@@ -49,13 +50,18 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             left[case_plan.case] = unwritten(runner.target, case_plan, outputs)
             before = runner.cases[case_plan.case].buffers
             only[case_plan.case] = only_value(outputs, before)
+            changed[case_plan.case] = {
+                name: (changes(array, before[name]), array.size)
+                for name, array in outputs.items()
+                if name in before
+            }
             undefined[case_plan.case] = tuple(
                 name for name, array in outputs.items() if is_undefined(array, before.get(name))
             )
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     threads = max(one.threads for one in plans)
-    return Recorded(penalties, reasons, damaged, left, undefined, only, threads)
+    return Recorded(penalties, reasons, damaged, left, undefined, changed, only, threads)
 
 
 def _own_verdict(runner: CaseRunner, case_plan: CasePlan) -> Judgement:

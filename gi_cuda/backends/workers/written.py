@@ -60,6 +60,11 @@ def is_undefined(array: NDArray[Any], before: NDArray[Any] | None) -> bool:
     return some
 
 
+def changes(array: NDArray[Any], before: NDArray[Any]) -> int:
+    """Count the items that became others."""
+    return sum(_written(items, old).size for items, old in _blocks(array, before))
+
+
 def _blocks(
     array: NDArray[Any], before: NDArray[Any] | None
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:

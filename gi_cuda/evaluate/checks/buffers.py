@@ -7,8 +7,14 @@ from collections.abc import Iterator, Mapping
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.spec import Buffer, BufferRole, Target
 
-Unwritten = Mapping[str, Mapping[str, tuple[int, int]]]
-"""For each case and output how many of its elements were not written, and how many it has."""
+Counts = Mapping[str, Mapping[str, tuple[int, int]]]
+"""For each case and buffer how many of its elements something holds of, and how many it has."""
+
+Unwritten = Counts
+"""Of outputs: the elements that were not written."""
+
+_HARDLY = 0.05
+"""A smaller share of a buffer that a kernel changes is too little to judge most variants by."""
 
 
 def written_inputs(target: Target, damaged: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
@@ -92,8 +98,23 @@ def partly_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
         )
 
 
+def hardly_changed(target: Target, changed: Counts) -> Iterator[Finding]:
+    """Buffers in which the reference changes hardly anything on some cases."""
+    for buffer, counts in _of_outputs(target, changed):
+        few = {case: pair for case, pair in counts.items() if pair[0] < _HARDLY * pair[1]}
+        if not few:
+            continue
+        shown = "; ".join(f"on {case} {n} of {size} values" for case, (n, size) in few.items())
+        yield Finding(
+            f"{target.file}:{buffer.line}",
+            f"the reference changes hardly anything in {buffer.name}: {shown}",
+            "do the data let most threads leave at once, or is the launch too small? Give it data"
+            " in data.py like the real ones, so that answers depend on what the kernel computes",
+        )
+
+
 def _of_outputs(
-    target: Target, unwritten: Unwritten
+    target: Target, unwritten: Counts
 ) -> Iterator[tuple[Buffer, dict[str, tuple[int, int]]]]:
     """The outputs that were poisoned, each with its counts by case."""
     for buffer in target.buffers:

@@ -102,7 +102,16 @@ class Resolver:
         called = caller[1].child_by_field_name("function")
         given = list(caller[0].template_arguments(called))
         index = names.index(name)
-        return given[index] if index < len(given) else None
+        return given[index] if index < len(given) else self._deduced(name, *caller)
+
+    def _deduced(self, name: str, caller: Resolver, call: Node) -> str | None:
+        """What arguments say of a template parameter that a call does not write out."""
+        own, theirs = self.locals, caller.locals
+        for parameter, given in passed(self.code, self._function, call).items():
+            stars = theirs.pointers.get(caller.code.of(given))
+            if own.declared.get(parameter) == name and own.pointers.get(parameter) == stars:
+                return caller.declared_type(given)
+        return None
 
     @cached_property
     def _instantiated(self) -> dict[str, str]:

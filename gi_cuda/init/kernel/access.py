@@ -197,7 +197,8 @@ class _Follower:
 def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
     """Whether a name is one side of a comparison in a function, also one that a macro makes.
 
-    What is compared with an item of an array is a threshold, and no bound of anything.
+    What is compared with an item of an array is a threshold, what is equal to a number a mode: no
+    bounds of anything.
     """
     body = function.node.child_by_field_name("body")
     if body is None:
@@ -213,9 +214,11 @@ def _compared_with(code: CudaFile, node: Node, name: str) -> list[Node]:
     if node.type != "binary_expression":
         return []
     left, *_, right = node.children
-    if not any(code.of(one) in _COMPARES for one in node.children[1:-1]):
+    signs = [code.of(one) for one in node.children[1:-1] if code.of(one) in _COMPARES]
+    if not signs:
         return []
-    return [other for one, other in ((left, right), (right, left)) if code.of(one) == name]
+    sides = [other for one, other in ((left, right), (right, left)) if code.of(one) == name]
+    return [o for o in sides if o.type != "number_literal" or signs[0] not in ("==", "!=")]
 
 
 def _is_item(code: CudaFile, body: Node, node: Node, depth: int = 0) -> bool:

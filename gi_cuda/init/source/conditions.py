@@ -7,14 +7,15 @@ preprocessor decides, with all macros that files and options define.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.backends.compile.left_out import stand_ins
 from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
-from gi_cuda.grammar import LineIndex, Source
+from gi_cuda.errors import UserError
+from gi_cuda.grammar import LineIndex, Source, read_source
 from gi_cuda.grammar.frontends.cuda.reading import bare_text
 from gi_cuda.grammar.presence import Directive, Presence, read_presence
 from gi_cuda.init.build.compilation import Compilation, Compiled
@@ -22,6 +23,8 @@ from gi_cuda.init.build.compilation import Compilation, Compiled
 _LIMIT = 60.0
 _PLACE = re.compile(r'#(?: line)? (\d+) "((?:\\.|[^"\\])*)"')
 _MACRO = re.compile(r"^#define (\w+) (.*)$", re.M)
+_NO_MACRO = re.compile(r"defined|true|false|__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
+"""Words of conditions that no build defines."""
 _VISIBLE = re.compile(r"\S")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LINE_OF_CODE = re.compile(r"^[ \t]*(\S)", re.M)
@@ -76,6 +79,47 @@ def _preprocessed(
     main = path.resolve()
     finished = run([*command, "-"], limit=_LIMIT, stdin=f'#line 1 "{main}"\n{text}')
     return finished.stdout if finished.ok else ""
+
+
+def macros_asked(condition: str) -> list[str]:
+    """The macros that a condition asks for and that a build may define."""
+    return [w for w in dict.fromkeys(_WORD.findall(condition)) if not _NO_MACRO.fullmatch(w)]
+
+
+def what_to_define(names: Sequence[str]) -> str:
+    """What to do where a build defines macros that are not known."""
+    return f"say what its build defines ({', '.join(names)}): -D NAME or -D NAME=VALUE"
+
+
+def written(conditions: Sequence[Directive]) -> str:
+    """Directives as a source has them."""
+    return ", ".join(f"#{one.word} {one.rest.strip()}".strip() for one in conditions)
+
+
+def check_defined(names: Collection[str], files: Iterable[Path]) -> None:
+    """Refuse a source that needs a macro which a file defines under a condition that does not hold.
+
+    Args:
+        names: those that a compiler knows nothing of.
+        files: the source and its headers.
+
+    Raises:
+        UserError: one of the names is such a macro.
+    """
+    for file in files:
+        text = read_source(file).text
+        presence = read_presence(text)
+        for macro in presence.macros():
+            conditions = presence.conditions(macro.directive.region)
+            asked = macros_asked(" ".join(one.rest for one in conditions))
+            if macro.name in names and asked:
+                line = text.count("\n", 0, macro.directive.start) + 1
+                raise UserError(
+                    f"{macro.name}, which the kernel needs, is defined only under"
+                    f" {written(conditions)}",
+                    where=f"{file}:{line}",
+                    hint=what_to_define(asked),
+                )
 
 
 def without_dead_code(source: Source, path: Path, compiled: Compiled) -> Source:

@@ -20,7 +20,7 @@ from gi_cuda.evaluate.complaints import is_of_cuda
 from gi_cuda.grammar import ParsedText, Source, read_source
 from gi_cuda.init.build.compilation import Compilation, of_project
 from gi_cuda.init.build.repository import Repository, repository_of
-from gi_cuda.init.source.conditions import compiled_lines
+from gi_cuda.init.source.conditions import check_defined, compiled_lines
 from gi_cuda.init.source.diagnostics import Diagnostics, diagnose
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -154,7 +154,8 @@ def find_headers(
         kernels: names of those that are wanted.
 
     Raises:
-        UserError: one is not there of which the kernel needs something.
+        UserError: one is not there of which the kernel needs something, or a macro that it needs is
+            defined under a condition that does not hold.
     """
     source = program.grammar.source
     text = source.text
@@ -183,6 +184,7 @@ def find_headers(
         return Headers(tuple(own), (), without)
     lost = [name for name in missing if name not in toolkit]
     needed = sorted(name for name in last.undeclared if not is_of_cuda(name))
+    check_defined(needed, (path, *own))
     if lost and needed and not toolkit:
         raise _not_found(path, source, lost, needed)
     return Headers(tuple(own), toolkit, {n: why for n, why in without.items() if n not in toolkit})

@@ -11,13 +11,14 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar import Function, read_source
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, kernels
 from gi_cuda.init.build.compilation import Compilation
-from gi_cuda.init.source.conditions import macros_defined
+from gi_cuda.init.source.conditions import (
+    macros_asked,
+    macros_defined,
+    what_to_define,
+    written,
+)
 from gi_cuda.init.source.headers import Headers
 from gi_cuda.init.source.sources import read_whole
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_NO_MACRO = re.compile(r"defined|true|false|__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
-"""Words of conditions that no build defines."""
 
 _CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif"})
 _CONSTANT = re.compile(r"-?\d+[uUlL]*|0[xX][0-9a-fA-F]+[uUlL]*|true|false")
@@ -58,7 +59,7 @@ def as_headers_have(
         if one.word in _CONDITIONS and any(f.start <= one.start < f.end for f in functions)
     ]
     own = {macro.name for macro in presence.macros()} | given.define.keys()
-    names = [name for one in deciding for name in _macros(one.rest) if name not in own]
+    names = [name for one in deciding for name in macros_asked(one.rest) if name not in own]
     if not names:
         return given
     known = macros_defined(path, read_source(path).text, given, headers.without)
@@ -67,22 +68,13 @@ def as_headers_have(
     return replace(given, define={**given.define, **define}, origins={**given.origins, **why})
 
 
-def _macros(condition: str) -> list[str]:
-    return [w for w in dict.fromkeys(_WORD.findall(condition)) if not _NO_MACRO.fullmatch(w)]
-
-
 def _nothing_compiled(code: CudaFile, kernel: KernelSource) -> UserError:
     at = kernel.definition.node.start_byte
     conditions = [*code.presence.conditions(code.presence.region(at))]
-    texts = [f"#{one.word} {one.rest.strip()}".strip() for one in conditions]
-    names = _macros(" ".join(one.rest for one in conditions))
-    hint = (
-        f"say what its build defines ({', '.join(names)}): -D NAME or -D NAME=VALUE"
-        if names
-        else "take it out from there, or name another file"
-    )
+    names = macros_asked(" ".join(one.rest for one in conditions))
+    hint = what_to_define(names) if names else "take it out from there, or name another file"
     return UserError(
-        f"no kernel of this file is compiled: {kernel.shown} stands under {', '.join(texts)}",
+        f"no kernel of this file is compiled: {kernel.shown} stands under {written(conditions)}",
         where=code.where(kernel.definition.node),
         hint=hint,
     )

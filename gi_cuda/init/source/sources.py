@@ -32,7 +32,7 @@ from gi_cuda.grammar.frontends.cuda.file import (
     source_constants,
 )
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
-from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
+from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end, built_in_indices
 from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.build.repository import repository_of
@@ -84,8 +84,8 @@ class Chosen:
 
     @property
     def body(self) -> str:
-        """The kernel's text."""
-        return self.code.of(self.kernel.definition.node)
+        """The kernel's text; see :func:`built_in_indices`."""
+        return built_in_indices(self.code.of(self.kernel.definition.node))
 
     @property
     def texts(self) -> list[str]:

@@ -42,3 +42,19 @@ def test_there_is_one_for_each_of_all_where_they_are_compared_with_several(tmp_p
     source.write_text(both, "utf-8")
     (launch,) = init(str(source), tmp_path / "target").launches[0].steps
     assert "n * " in launch.grid[0].text
+
+
+def test_indices_of_cooperative_groups_say_the_shape_of_a_block(tmp_path: Path) -> None:
+    source = tmp_path / "shade.cu"
+    source.write_text(
+        "#include <cooperative_groups.h>\n#define SIDE 8\n"
+        "__global__ void shade(const float *in, float *out, int width, int height) {\n"
+        "  auto block = cooperative_groups::this_thread_block();\n"
+        "  int x = block.group_index().x * SIDE + block.thread_index().x;\n"
+        "  int y = block.group_index().y * SIDE + block.thread_index().y;\n"
+        "  if (x < width && y < height) out[y * width + x] = in[y * width + x] * 2;\n}\n",
+        "utf-8",
+    )
+    (launch,) = init(str(source), tmp_path / "target").launches[0].steps
+    assert [one.text for one in launch.block] == ["8", "8"]
+    assert len(launch.grid) == 2

@@ -51,3 +51,15 @@ def test_what_nothing_compiles_is_said(opens: str, hint: str, tmp_path: Path) ->
     assert f"scale stands under {opens}" in message
     assert hint in message
     assert "k.cu:3" in message
+
+
+def test_a_macro_that_the_kernel_lacks_is_found_under_its_condition(tmp_path: Path) -> None:
+    files = {
+        "k.cu": '#include "missing.h"\n#include "guard.h"\n' + KERNEL.replace("2 *", "TWICE *"),
+        "guard.h": "#ifdef USE_GPU\n#define TWICE 2\n#endif\n",
+    }
+    message = refused(tmp_path, str(tree(tmp_path / "p", files)))
+    assert (
+        "guard.h:2: TWICE, which the kernel needs, is defined only under #ifdef USE_GPU" in message
+    )
+    assert "say what its build defines (USE_GPU): -D NAME" in message

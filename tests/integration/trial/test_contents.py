@@ -244,3 +244,17 @@ def test_bytes_are_all_that_there_are_unless_a_table_is_smaller(
     )
     assert outcome.passes, outcome.trouble
     assert f"rng.integers(0, {below}, n, dtype=np.uint8)" in data_py(outcome.proposal)
+
+
+def test_small_changes_show_beside_zeros_with_a_small_tolerance(
+    trial: Callable[[str], Outcome],
+) -> None:
+    outcome = trial(
+        "__global__ void k(float *a, const float *b, int n) {"
+        f"{INDEX} if (i < n) a[i] += 1e-16f * b[i]; }}\n"
+        + host("k<<<(n + 127) / 128, 128>>>(a, b, n);", "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+    changed, _ = outcome.proposal.buffers
+    assert changed.fill == Fill(0, 1)
+    assert changed.allowance(1e-4) < 1e-15

@@ -12,6 +12,7 @@ from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.workers.recording import still_poison
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.buffers import (
+    hardly_changed,
     never_written,
     nowhere_defined,
     partly_defined,
@@ -75,6 +76,13 @@ def test_outputs_that_nobody_writes(scale: Subject) -> None:
     (one,) = texts(partly_written(target, {"train": part, "held-out": {"out": (0, 40)}}))
     assert "a part of the output out: on train 20 of 50 values\n" in one
     assert texts(partly_written(target, {"train": {"out": (0, 50)}})) == []
+
+
+def test_buffers_that_hardly_change(scale: Subject) -> None:
+    changed = {"train": {"out": (2, 50)}, "held-out": {"out": (3, 50)}}
+    (one,) = texts(hardly_changed(scale.target, changed))
+    assert "the reference changes hardly anything in out: on train 2 of 50 values\n" in one
+    assert texts(hardly_changed(scale.target, {"train": {"out": (50, 50)}})) == []
 
 
 def test_answers_that_are_nan(scale: Subject) -> None:

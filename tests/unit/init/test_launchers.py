@@ -202,3 +202,16 @@ def test_a_function_called_twice_does_not_say_how_often(read: Callable[[str], Cu
         "int main() { float *a; step(a); for (int i = 0; i < 9; i++) step(a); }"
     )
     assert launch(read, host).times == 1
+
+
+def test_arguments_say_what_a_template_is_made_with(read: Callable[[str], CudaFile]) -> None:
+    code = read(
+        "typedef __nv_bfloat16 real;\n"
+        "template <typename T> __global__ void k(T *a, const T *b) { }\n"
+        "template <typename T> void wrap(T *a, const T *b) { k<<<1, 64>>>(a, b); }\n"
+        "void run(real *a, const real *b) { wrap(a, b); }"
+    )
+    (kernel,) = kernels(code)
+    host, types = read_host_code(code), read_element_types([code])
+    (use,) = launch_sites(host, kernel, types, KnownNames())
+    assert use.types == {"a": "real", "b": "real"}

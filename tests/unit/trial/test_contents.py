@@ -131,6 +131,15 @@ DATA = {
             ("numbers of few values", {"level.fill": Fill(-1, 2), "rows.value": 1}),
         ],
     ),
+    "results that small changes show in, and a tolerance that is smaller": Row(
+        proposal(N, A, buffer("sum", "inout")),
+        Blind({"sum": 1e-17}),
+        [
+            ("smaller tolerance for sum", {"sum.magnitude": 1e-17}),
+            ("data from a wider range", {"a.fill": Fill(-100, 100), "sum.fill": Fill(-100, 100)}),
+            ("results that begin at zero", {"sum.fill": Fill(0, 1)}),
+        ],
+    ),
     "data on both sides of zero": Row(
         proposal(N, A, INDEX, B),
         Alike(),

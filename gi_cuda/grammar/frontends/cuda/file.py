@@ -226,7 +226,8 @@ def _no_kernel(code: CudaFile) -> UserError:
         what,
         where=f"{code.path if file == code.source.name else code.path.parent / file}:{line}",
         hint="what stands there is no function that could be read: write the kernel out, as in"
-        " __global__ void NAME(...) { ... }, or name the file that defines it",
+        " __global__ void NAME(...) { ... }, with a semicolon behind each macro that stands for"
+        " statements, or name the file that defines it",
     )
 
 

@@ -200,6 +200,25 @@ def _shown(match: re.Match[str]) -> str:
     return token if word in _CONDITIONAL or word == "include" else _blank(token)
 
 
+_INDICES = {
+    "thread_index": "threadIdx",
+    "group_index": "blockIdx",
+    "block_index": "blockIdx",
+    "dim_threads": "blockDim",
+    "group_dim": "blockDim",
+}
+_GROUP_INDEX = re.compile(
+    rf"(?:\w+\s*::\s*)*\w+(?:\s*\(\s*\))?\s*\.\s*({'|'.join(_INDICES)})\s*\(\s*\)"
+)
+"""An index or a size of a cooperative group: ``cg::this_thread_block().thread_index()``."""
+
+
+def built_in_indices(text: str) -> str:
+    """A text with the indices of cooperative groups as the built-in variables that they are:
+    ``block.thread_index().y`` becomes ``threadIdx.y``."""
+    return _GROUP_INDEX.sub(lambda found: _INDICES[found[1]], text)
+
+
 def bare_text(text: str) -> str:
     """A source without comments, directives and literals, every offset kept."""
     return TOKENS.sub(_bare, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gi_cuda.backends.cuda.toolkit import HEADERS
-from gi_cuda.backends.protocol.undefined import undefined
+from gi_cuda.backends.protocol.undefined import UNDEFINED, undefined
 from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.faults import remedy
@@ -64,6 +64,9 @@ def does_not_compile(subject: Subject, message: str) -> UserError:
     known = name in grammar.source.names and line.isdigit()
     said = text.strip() if known else message
     where = f"{source.parent / name}:{line}" if known else str(source)
+    if UNDEFINED in said:
+        what = said.removeprefix("error: ")
+        return UserError(what, where=where, hint=remedy(what, Survival.REFUSED))
     if _TEXTURE_REFERENCES.search(said):
         return UserError(
             "the source does not compile: texture references are gone since CUDA 12",

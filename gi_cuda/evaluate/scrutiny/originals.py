@@ -181,7 +181,7 @@ class Original:
             for name, (some, size) in answer.elements.items()
             if some < FEW * size
         }
-        if len(few) < len(answer.elements):
+        if not few or len(few) < len(answer.elements):
             return []
         shown = ", ".join(
             f"{some} of {size} elements of {name}" for name, (some, size) in few.items()

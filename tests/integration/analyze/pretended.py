@@ -13,6 +13,7 @@ from gi_cuda.backends.protocol.requests import (
     AgreesWith,
     CountLoops,
     DependsOn,
+    KeepsNothing,
     LoopCounts,
     Measure,
     Record,
@@ -21,7 +22,9 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
     SpoilOutputs,
     Spoilt,
+    TellVarying,
     TrySchedule,
+    Varying,
 )
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.protocol.variants import Compiler
@@ -68,8 +71,10 @@ class PretendedPool(Generic[Key]):
                 return None
             case DependsOn():
                 return True
-            case AgreesWith():
+            case AgreesWith() | KeepsNothing():
                 return ""
+            case TellVarying():
+                return Varying({"out": (8, 8)})
             case SpoilOutputs():
                 return Spoilt()
             case CountLoops(program, loops):

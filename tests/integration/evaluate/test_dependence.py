@@ -60,7 +60,10 @@ def test_one_of_two_equal_numbers_that_is_taken_for_the_other_is_told(tools: Too
 
 def test_what_is_right_for_numbers_of_one_sign_alone_is_told(tools: Tools) -> None:
     variant = edited(tools, 7)
-    told = "with its negative in place of the input in it is wrong: held-out: trail[0] is "
+    told = (
+        "with other numbers of both signs, up to its largest in place of the input in it is wrong:"
+        " held-out: trail["
+    )
     assert tools.certification.dependence.objection(variant).startswith(told)
 
 
@@ -198,7 +201,7 @@ def case(seed, n):
     ("before", "after", "told"),
     [
         ("if (threadIdx.x < width)", "if (threadIdx.x < 64)", ""),
-        ("part[threadIdx.x] = in[i];", "part[threadIdx.x] = in[i] + (in[i] < 0);", "its negative"),
+        ("part[threadIdx.x] = in[i];", "part[threadIdx.x] = in[i] + (in[i] < 0);", "of both signs"),
     ],
 )
 def test_a_size_that_the_source_is_not_made_for_tells_nothing_of_others(

@@ -74,7 +74,7 @@ def test_a_patch_of_several_files_can_be_compared(tree: Path, tmp_path: Path) ->
     text = subject.device_text(subject.upstream(genotype))
     macros = subject.upstream_macros(genotype)
     # Lines are those of the files as they are now.
-    plain = replace(patched, text=LINE.sub("#line", patched.text))
+    plain = replace(patched, text=LINE.sub("#line", patched.text), own=None)
     options = subject.options(genotype.configuration)
     assert plain == Candidate(LINE.sub("#line", text), genotype.configuration, macros, options)
 

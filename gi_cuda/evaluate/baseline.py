@@ -279,7 +279,9 @@ def try_broken(
     if isinstance(answer, Refused):
         return Caught("refused", None, answer.message)
     if answer.correct:
-        changed = [name for case in train for name, (n, _) in baseline.changed[case].items() if n]
+        changed = [
+            name for case in train for name, (n, _) in baseline.changed.get(case, {}).items() if n
+        ]
         small = (
             f"what the kernel changes in {', '.join(dict.fromkeys(changed))} is less than the"
             " tolerance: give [oracle] smaller `absolute` and `relative`, or the buffers smaller"

@@ -1,4 +1,4 @@
-"""How often the referee gives the same verdict on the speed of a rewrite again.
+"""Repeat verdicts on the speed of rewrites, and count how often the referee says the same.
 
 A kernel spends its time in a loop of 1000 rounds; rewrites of it go 1000, 990 and 970 rounds, so
 that they are 0, 1 and 3 % faster. Each is judged again and again, each time in a new session.

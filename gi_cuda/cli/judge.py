@@ -170,7 +170,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What the user calls original and rewrite."""
+    """The user's names of the original and the rewrite."""
 
     original: str
     rewritten: str

@@ -82,7 +82,7 @@ class Certification:
 
     @property
     def notes(self) -> list[str]:
-        """What findings are a matter of, for people: known once some were asked for."""
+        """Remarks for people on how the findings were made. Known once findings were asked for."""
         return [self.dependence.note] if self.dependence.note else []
 
     def certified(self, one: Candidate, validation: Validation) -> Validation:
@@ -138,8 +138,8 @@ class Certification:
         return [replace(each, code="other-data") for each in _found(found)]
 
     def _all_of_text(self, one: Candidate) -> list[Objection]:
-        """What is seen in its text: code that is none of a device, and code that no case reaches.
-        Of code that no device runs it is not asked which of it is reached."""
+        """Return the objections to a candidate's text: code that no device can run, and code that
+        no case reaches. If no device can run the text, its coverage is not measured."""
         found = _found(self.device_code.objections([one]))
         if any(each.fails for each in found):
             return found

@@ -131,8 +131,9 @@ def _inside(target: Target, given: Mapping[str, int], name: str, value: int) -> 
 
 
 def _values(given: int, tile: int, most: int, bound: int) -> list[int]:
-    """What one size may be: an odd one, an even one that 4 does not divide, a block's and one more
-    and less, 1, and two that are larger than in any case, one of whole blocks.
+    """Return the values to try for one size: an odd one, an even one that 4 does not divide, a
+    block's size and one more and one less, 1, and two larger than in any case, one of them of whole
+    blocks.
 
     Args:
         given: in the base case.

@@ -9,7 +9,7 @@ from gi_cuda.spec.target import LaunchSequence, Scalar, Target
 
 @dataclass(frozen=True, slots=True)
 class OwnLaunches:
-    """How a rewritten source is launched on the cases of a target.
+    """The launches of a rewritten source on the cases of a target.
 
     Attributes:
         launches: in order.

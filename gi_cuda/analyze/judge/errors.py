@@ -1,4 +1,4 @@
-"""How far the outputs of a rewrite lie from those of its original."""
+"""Largest distances between the outputs of a rewrite and those of its original."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is judged, besides the target.
+    """A rewrite that is to be judged.
 
     Attributes:
         original, rewritten: as the user named them.
@@ -113,7 +113,7 @@ class Entry:
 
 @dataclass(slots=True)
 class _Found:
-    """What is known of a rewrite so far."""
+    """The findings about a rewrite so far."""
 
     reasons: list[Reason] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
@@ -318,7 +318,7 @@ def _of_compiler(message: str) -> Reason:
 
 
 def _of_run(failure: str) -> Reason:
-    """What a failure of a run says."""
+    """Return the reason that a failed run gives."""
     if failure.startswith(NOT_COMPILED):
         return _of_compiler(failure.partition(": ")[2])
     kind, _, said = failure.partition(": ")

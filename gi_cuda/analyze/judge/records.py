@@ -14,7 +14,7 @@ FORMAT = 1
 
 
 class Outcome(StrEnum):
-    """How a check ended."""
+    """The end of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -56,7 +56,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class OutputError:
-    """How far an output lies from the original's.
+    """The largest distance between an output and the original's.
 
     Attributes:
         output: the buffer.
@@ -77,7 +77,7 @@ class OutputError:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast a rewrite is beside its original.
+    """Speedups of a rewrite over its original.
 
     Attributes:
         overall, train, held_out: speed-ups on all cases and on those of each role.

@@ -40,7 +40,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """What a diff changes in one file; the names are those in the diff."""
+    """The changes that a diff makes to one file; the names are those in the diff."""
 
     old: str
     new: str
@@ -163,7 +163,7 @@ def _meant(name: str, files: Mapping[str, str], main: str) -> str | None:
 
 
 def _common(name: str, path: str) -> int:
-    """How many last parts two paths have in common."""
+    """Return the number of last parts that two paths have in common."""
     count = 0
     for a, b in zip(
         reversed(PurePosixPath(name).parts), reversed(PurePosixPath(path).parts), strict=False
@@ -231,5 +231,5 @@ def _found(lines: Sequence[str], hunk: Hunk, moved: int, where: str) -> tuple[in
 
 
 def _context(lines: Sequence[str]) -> int:
-    """How many lines at the begin are context."""
+    """Return the number of context lines at the beginning of a hunk."""
     return next((at for at, line in enumerate(lines) if line[0] != " "), len(lines))

@@ -54,7 +54,7 @@ class Call:
 
     @property
     def configuration(self) -> str:
-        """What stands between ``<<<`` and ``>>>``."""
+        """The text between ``<<<`` and ``>>>``."""
         return self.text.partition("<<<")[2].partition(">>>")[0]
 
 
@@ -141,7 +141,7 @@ class HostReading:
         return tuple(f"{one.type}{star}" for one, star in zip(arguments, stars, strict=True))
 
     def resolver(self, call: Call, scalars: Mapping[str, str]) -> Resolver:
-        """What turns expressions before a launch into expressions of a target.
+        """Return a reader that turns expressions before a launch into expressions of a target.
 
         Args:
             scalars: what the target calls variables of the host code.
@@ -162,7 +162,7 @@ class HostReading:
 
 
 def origin(resolver: Resolver, node: Node) -> str:
-    """What a launch passes, without casts and blanks."""
+    """Return an argument of a launch without casts and blanks."""
     return "".join(resolver.origin(without_casts(node)).split())
 
 

@@ -1,4 +1,4 @@
-"""How a rewrite is launched, where its host code launches it otherwise than the original's does.
+"""The launch of a rewrite, where its host code launches it otherwise than the original's does.
 
 The launches of both sources are read by the same code and compared. Where they are the same, the
 target's launches hold. Where they differ, those of the rewrite are told in the target's names: what
@@ -246,7 +246,7 @@ class LaunchReader:
             raise self._unclear(call, error.what) from None
 
     def _alike(self, call: Call, before: Call | None) -> bool:
-        """Whether a launch of which the geometry cannot be told is written as the original's."""
+        """Tell whether a launch of unknown geometry is written as the original's launch is."""
         if before is None:
             return not self._before
         return call.configuration == before.configuration
@@ -263,7 +263,7 @@ class LaunchReader:
         return _trimmed(grid), _trimmed(block), shared
 
     def _form(self, reading: HostReading, call: Call) -> tuple[object, ...]:
-        """What is equal where two launches are the same."""
+        """Return a value that is equal for two launches that are the same."""
         resolver = reading.resolver(call, self._scalars)
         geometry = self._geometry(reading, call)
         told = all(geometry) or call.configuration
@@ -276,7 +276,8 @@ class LaunchReader:
 
     @cached_property
     def _given(self) -> dict[str, list[tuple[int, str]]]:
-        """What the original passes, as text: at which place, and what the target has for it."""
+        """Map each argument of the original, as text, to its place and to what the target passes
+        there."""
         found: dict[str, list[tuple[int, str]]] = {}
         for step in self._steps:
             name = _bare(step.kernel)
@@ -290,7 +291,8 @@ class LaunchReader:
 
     @cached_property
     def _scalars(self) -> dict[str, str]:
-        """What the target calls variables of the host code that are passed as whole numbers."""
+        """Map variables of the host code that are passed as integers to the target's names for
+        them."""
         whole = {one.name for one in self.target.scalars if one.dtype.kind in "iu"}
         found = {
             text: own

@@ -66,7 +66,7 @@ class Rewrites:
 
     @cached_property
     def _old(self) -> HostReading:
-        """What the original's host code launches."""
+        """The launches in the original's host code."""
         return self._reading(self.subject.target.source, None)
 
     def read(self, word: Path) -> Rewritten:
@@ -142,8 +142,8 @@ class Rewrites:
         return replace(candidate, own=own), notes
 
     def _is_in_place(self, rewrite: Rewrite, own: Subject) -> bool:
-        """Whether a rewrite is a text that can be compiled as the original's variants are: all that
-        it changes is in files that are compiled in place, and it includes the same."""
+        """Tell whether a rewrite can be compiled as a variant of the original: it includes the same
+        files, and changes only files that are compiled in place."""
         before, after = self.subject.grammar.source, own.grammar.source
         folder = (self.tree.root / self.tree.main).parent
         names = {(folder / name).resolve() for name in before.files}
@@ -162,7 +162,7 @@ class Rewrites:
         return rewrite.changes[path] != self.tree.files.get(path)
 
     def _reading(self, source: Path, folder: Path | None) -> HostReading:
-        """What host code launches.
+        """Return the launches in the host code.
 
         Args:
             folder: of the copy that the source is in.
@@ -195,7 +195,7 @@ class Rewrites:
 
 
 def _notes(launches: OwnLaunches | None, first: KernelStep) -> Iterator[str]:
-    """How a rewrite is launched, where that is not as the target says."""
+    """Describe the launch of a rewrite, if it is not the target's."""
     for step in (s for one in launches.launches for s in one.steps) if launches else ():
         grid, block = (", ".join(one.text for one in some) for some in (step.grid, step.block))
         shared = f", {step.shared.text} bytes shared" if step.shared.text != "0" else ""

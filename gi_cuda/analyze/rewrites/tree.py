@@ -79,7 +79,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What a rewrite changes.
+    """The changes that a rewrite makes to the original.
 
     Attributes:
         kind: file, folder or diff, for people.
@@ -127,7 +127,8 @@ def read_rewrite(word: Path, tree: Tree, original: Path | None = None) -> Rewrit
 
 
 def _may_be_source(name: str) -> bool:
-    """Whether a name in a diff may be that of a source: ``k.cu``, ``k.cu.orig``, ``/dev/fd/63``."""
+    """Tell whether a name in a diff may be that of a source: ``k.cu``, ``k.cu.orig``,
+    ``/dev/fd/63``."""
     suffixes = Path(name).suffixes
     return name != "/dev/null" and (not suffixes or not _COPIED.isdisjoint(suffixes))
 

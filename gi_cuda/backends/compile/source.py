@@ -268,7 +268,7 @@ class SourceCompiler(ABC):
 
 
 def _known_of(subject: Subject, without: Sequence[str]) -> dict[str, Any]:
-    """What a compiler knows of a source, by its attributes.
+    """Return the attributes of a compiler that it reads from a source, by name.
 
     Args:
         without: headers that are left out.

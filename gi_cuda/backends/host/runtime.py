@@ -245,8 +245,12 @@ class Runtime:
         self._library.gi_limit(seconds)
 
     def sample(self, threads: int) -> None:
-        """Of each later launch run a sample of its blocks, with about so many threads together; 0:
-        all. Two neighbours in each of equal parts of the grid are in it."""
+        """Run only a sample of the blocks of each later launch. The grid is cut into equal parts,
+        and two neighbouring blocks of each part run.
+
+        Args:
+            threads: about so many threads run together; 0: all blocks run.
+        """
         self._library.gi_sample_blocks(threads)
 
     def take_masks_as_devices(self) -> None:

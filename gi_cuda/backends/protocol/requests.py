@@ -163,7 +163,7 @@ class TellVarying:
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """How much of outputs ever becomes something else.
+    """The share of the outputs that changes with other inputs.
 
     Attributes:
         elements: for each judged buffer how many elements did, and how many are ever written.

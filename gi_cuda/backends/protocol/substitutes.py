@@ -52,7 +52,8 @@ class Substitute(StrEnum):
 
     @property
     def quick(self) -> bool:
-        """Whether it is tried in a quick look: none of them makes a wrong index of a right one."""
+        """Tell whether a quick look tries it. No quick substitute turns a valid index into an
+        invalid one."""
         return self in _QUICK
 
     @property
@@ -67,14 +68,16 @@ class Substitute(StrEnum):
 
     @property
     def scaled(self) -> bool:
-        """Whether answers may be as much smaller, and what is allowed to be off with them."""
+        """Tell whether answers, and with them the tolerance, may become smaller."""
         return self is Substitute.THOUSANDTH
 
     @property
     def special(self) -> bool:
-        """Whether there are values in it with which programs may differ that are right with all
-        others: the larger of a number and NaN is either of them, and an integer may be an index of
-        what the reference happens not to read."""
+        """Tell whether programs may differ with it that are right with all ordinary values.
+
+        Of a number and NaN either may be called the larger one; an integer may be an index of what
+        the reference happens not to read.
+        """
         return self in (
             Substitute.UNDEFINED,
             Substitute.INFINITE,
@@ -84,8 +87,8 @@ class Substitute(StrEnum):
         )
 
     def contents(self, array: NDArray[Any], small: SmallFloat | None = None) -> NDArray[Any]:
-        """What stands in the place of a buffer's contents, of real numbers or of integers; the same
-        contents where it has no meaning for them.
+        """Return the contents that take the place of a buffer's own; the same contents, if the
+        substitute has no meaning for their type.
 
         Args:
             array: as it lies in memory.

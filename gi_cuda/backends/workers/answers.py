@@ -1,4 +1,4 @@
-"""What is told of cases: their inputs, and how the answers are beside those that are known."""
+"""Answers to questions about cases: their inputs, and how their answers compare with known ones."""
 
 from __future__ import annotations
 

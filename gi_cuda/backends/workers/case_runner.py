@@ -180,7 +180,7 @@ class CaseRunner:
             save(folder / f"{case}{_PREPARED}", self.target.oracle.reference(runs))
 
     def made(self, case: Case) -> CaseData:
-        """What a case holds, which may be none of the target's; made once.
+        """Return the data of a case, which need not be one of the target's. The data is made once.
 
         Raises:
             UserError: the data module fails, or the contents are not as declared.

@@ -1,5 +1,5 @@
-"""What programs answer when they are launched again and again, and their variables keep what
-launches leave in them, as in an application."""
+"""Repeated launches of a program whose variables keep their values between launches, as in an
+application."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _runs(runner: CaseRunner, request: KeepsNothing, cases: Sequence[Changed]) -
 def _cases(
     runner: CaseRunner, program: Program, request: KeepsNothing, given: CasePlan
 ) -> list[Changed]:
-    """What a program is launched on: the case as it is, and in every second launch with something
-    else, in turn."""
+    """Yield the cases to launch a program on: the case as it is, and in every second launch one
+    with other inputs."""
     plain = Changed(given, given, {}, runner.cases[given.case])
     others = [one for pair in request.others if (one := changed(runner, program, pair, given))]
     return [

@@ -45,7 +45,7 @@ class Changed:
 
 
 def smallest(runner: CaseRunner, program: Program, reference: Program) -> tuple[CasePlan, CasePlan]:
-    """How a program and the reference run the case that has least data."""
+    """Return how a program and the reference run the case with the least data."""
     mine, theirs = runner.plans(program), runner.plans(reference)
     at = min(range(len(theirs)), key=lambda case: sum(theirs[case].sizes.values()))
     return mine[at], theirs[at]
@@ -103,7 +103,7 @@ def substituted(
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a program answered on a case.
+    """The answers of a program on a case.
 
     Attributes:
         seconds: that it took.

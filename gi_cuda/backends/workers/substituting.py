@@ -89,7 +89,7 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
 
 
 def tell_varying(runner: CaseRunner, request: TellVarying) -> Varying:
-    """How many elements of outputs become other ones with something else, on the smallest case."""
+    """Count the output elements that change with other inputs, on the smallest case."""
     plan, _ = smallest(runner, request.reference, request.reference)
     given = answers_of(runner, request.reference, plan, request.limit).outputs
     changed_at = {name: np.zeros(array.size, np.bool_) for name, array in given.items()}
@@ -168,7 +168,8 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | 
 
 
 def _scale(given: Answers, found: Answers) -> float:
-    """How much smaller answers are than with what the case gives; at most 1."""
+    """Return the size of the answers as a share of their size with the case's own inputs, at most
+    1."""
     parts = [1.0]
     for name, array in found.outputs.items():
         if array.dtype.kind == "f" and (size := _size(given.outputs[name])):
@@ -205,7 +206,7 @@ def _why_overflown(found: Answers, right: Answers) -> str:
 
 
 def _is_lost(runner: CaseRunner, case: Changed, given: Answers, found: Answers) -> bool:
-    """Whether answers are no numbers that were, or a larger part of them was never written."""
+    """Tell whether answers became NaN or infinite, or whether more of them were never written."""
     alike = case.plan.sizes == case.given.sizes
     for name, array in found.outputs.items():
         if array.dtype.kind == "f":
@@ -266,7 +267,8 @@ def why_wrong(
     runs: Sequence[Answers],
     scale: float = 1.0,
 ) -> str:
-    """What is wrong with answers beside those of the reference's runs; "" where nothing is.
+    """Say what is wrong with answers, judged by those of the reference's runs; "" if nothing is
+    wrong.
 
     Args:
         scale: how many times smaller than the case's own answers they are, and what is allowed.

@@ -88,14 +88,15 @@ class Dependence:
     _looks: dict[tuple[bool, Part], Look] = field(default_factory=dict, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
-        """What a quick look has against a candidate, in words; "" where nothing is."""
+        """Return the objection of a quick look to a candidate, in words; "" if there is none."""
         (found,) = self.objections([one])
         return found.said if found else ""
 
     def objections(
         self, some: Sequence[Candidate], thorough: bool = False
     ) -> list[Objection | None]:
-        """What fails each of several, which are compiled in one batch; None where nothing does.
+        """Return the first failing objection to each of several candidates; None if there is none.
+        All are compiled in one batch.
 
         Args:
             thorough: whether it is looked at what a quick look leaves out, instead of the rest.
@@ -201,7 +202,8 @@ class Dependence:
     def _tried(
         self, asked: Mapping[str, Sequence[Substitute | OtherSize]], until: float = math.inf
     ) -> dict[Substituted, bool]:
-        """What was tried in the place of which inputs, and whether it tells something.
+        """Try substitutes for inputs on the reference. Return for each whether its answers can be
+        compared.
 
         Args:
             until: on the monotonic clock, when nothing more is begun.
@@ -285,6 +287,6 @@ class Dependence:
         return [one.name for one in cases if self.subject.backend in one.backends]
 
     def _built(self, one: Candidate, folder: Path) -> Program | None:
-        """What to run; None: it does not compile."""
+        """Return the program of a candidate; None if it does not compile."""
         (built,) = build_candidates(self.compiler, [one], folder)
         return None if isinstance(built, BuildFailure) else one.program(built, self.cases)

@@ -32,7 +32,7 @@ class ForGpus:
     jobs: int
 
     def refusals(self, some: Sequence[Candidate]) -> list[str]:
-        """What the compiler says of each candidate that it does not take; "" of the others."""
+        """Return the compiler's message for each candidate that it refuses; "" for the others."""
         if self._ready is None:
             return [""] * len(some)
         subject, compiler = self._ready

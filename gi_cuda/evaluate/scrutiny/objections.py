@@ -50,7 +50,7 @@ class Objection:
 
     @property
     def fails(self) -> bool:
-        """Whether a candidate is refused for it; else it is only told."""
+        """Tell whether a candidate is refused for it. Other objections are only shown."""
         return self.ruling is not Ruling.UNVERIFIED or self.code == NOTHING_VARIES
 
 

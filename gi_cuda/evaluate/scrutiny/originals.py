@@ -29,7 +29,7 @@ from gi_cuda.spec.other_sizes import OtherSize
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long launches are waited for that do not end.
+    """Limits for launches that do not end.
 
     Attributes:
         limit: seconds after which one with something else counts as hung.
@@ -101,7 +101,7 @@ class Original:
     patience: Patience
 
     def told(self, program: Program, thorough: bool, part: Part) -> list[Told]:
-        """What is wrong with a program's answers where something is in the place of an input.
+        """Return the faults in a program's answers with substitutes for inputs.
 
         Args:
             thorough: as :meth:`.Dependence.objections` has it.
@@ -115,7 +115,8 @@ class Original:
         return [*found, *self._hardly_varying] if part is Only.ALL else found
 
     def _left_out(self, program: Program, part: Part) -> list[Told]:
-        """Which input a program's answers do not change with where the original's do."""
+        """Return the inputs that a program's answers do not depend on, although the original's
+        do."""
         pairs = [one for one in self.decisive.items() if part in (Only.ALL, one)]
         asked = _depending(program, pairs, self.patience)
         answers = answers_of(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
@@ -131,7 +132,7 @@ class Original:
         ]
 
     def _wrong(self, program: Program, thorough: bool, part: Part) -> list[Told]:
-        """What is wrong with a program's answers; nothing is known where a launch does not end."""
+        """Return the faults in a program's answers. A launch that does not end tells nothing."""
         if self.program is None:
             return []
         pairs = [one for one, fit in self.fit(thorough).items() if fit and part in (Only.ALL, one)]
@@ -146,7 +147,7 @@ class Original:
         ]
 
     def _keeping(self, program: Program, without: Collection[Substituted | None]) -> list[Told]:
-        """What is wrong with a program's answers in launches one after the other.
+        """Return the faults that show only in repeated launches.
 
         Args:
             without: what it is wrong with already.
@@ -167,7 +168,7 @@ class Original:
 
     @cached_property
     def _hardly_varying(self) -> list[Told]:
-        """That outputs hardly change, whatever is in the place of inputs."""
+        """The finding that outputs hardly change with any other input, if they do not."""
         every = {**self.fit(False), **self.fit(True)}
         others = tuple(one for one, fit in every.items() if fit and _ordinary(one[1]))
         if self.program is None or not others:
@@ -209,19 +210,19 @@ class Original:
 
 
 def _ordinary(one: Substitute | OtherSize) -> bool:
-    """Whether answers are compared as with what the case gives."""
+    """Tell whether answers are compared as they are for the inputs of the case itself."""
     return isinstance(one, Substitute) and not (one.to_overflow or one.special)
 
 
 def _why(answer: object) -> str:
-    """What an answer to :class:`AgreesWith` says is wrong; a program that crashes is."""
+    """Return the fault that an answer to :class:`AgreesWith` tells. A crash is a fault."""
     if isinstance(answer, Lost) and answer.survival is Survival.CRASHED:
         return answer.message
     return answer if isinstance(answer, str) else ""
 
 
 def _told(pair: Substituted, wrong: str) -> Told:
-    """That a program is wrong with something in the place of an input."""
+    """Return the finding that a program is wrong with a substitute for an input."""
     name, other = pair
     if isinstance(other, OtherSize):
         return Told(f"with {other} it is wrong: {wrong}", pair, "other-size")
@@ -255,8 +256,8 @@ def answers_of(
     *,
     until: float = math.inf,
 ) -> list[object]:
-    """What workers that are there answer, in order: as :class:`DependsOn` and :class:`AgreesWith`
-    say, or that a launch does not end.
+    """Return the answers of workers to requests, in order: those that the requests define, or
+    :class:`.Lost` for a launch that does not end.
 
     Args:
         in_one_turn: whether one worker is to answer all of them at once.

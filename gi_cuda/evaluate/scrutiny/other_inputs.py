@@ -56,7 +56,8 @@ tried first, and 0 late, with which a kernel may divide."""
 
 
 def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute, ...]]:
-    """What may be something else, and what that may be, in the order in which to try.
+    """Return the inputs that substitutes may replace, each with its substitutes in the order to
+    try.
 
     These are buffers in plain memory that the case gives and that hold no addresses, and scalars
     that are passed to a kernel.
@@ -87,7 +88,7 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
 
 
 def _contents(kind: str) -> tuple[Substitute, ...]:
-    """What may be in the place of a buffer's contents.
+    """Return the substitutes for a buffer's contents.
 
     Args:
         kind: numpy's name of its type, or its first letter.

@@ -89,7 +89,7 @@ class SmallCases:
 
     @property
     def partial(self) -> bool:
-        """Whether there are launches of which not all blocks run."""
+        """Tell whether some launches run only a part of their blocks."""
         return bool(self.sample and self._recorded and self._recorded[1].threads > self.sample)
 
     @cached_property

@@ -72,7 +72,7 @@ class UnsetLocals:
         return next(filter(None, (self._with(by, one) for by in self.compiler.other_locals())), "")
 
     def _with(self, compiler: Compiler, one: Candidate) -> str:
-        """What is wrong with a candidate as a compiler makes it; "" where nothing is."""
+        """Say what is wrong with a candidate that a given compiler made; "" if nothing is wrong."""
         (built,) = build_candidates(compiler, [one], self.folder)
         if isinstance(built, BuildFailure):
             return ""

@@ -105,7 +105,7 @@ class Resolver:
         return given[index] if index < len(given) else self._deduced(name, *caller)
 
     def _deduced(self, name: str, caller: Resolver, call: Node) -> str | None:
-        """What arguments say of a template parameter that a call does not write out."""
+        """Deduce a template argument that a call leaves out from the arguments that it passes."""
         own, theirs = self.locals, caller.locals
         for parameter, given in passed(self.code, self._function, call).items():
             stars = theirs.pointers.get(caller.code.of(given))

@@ -117,7 +117,7 @@ def _launches(host: HostCode, kernels: Sequence[KernelSource]) -> bool:
 
 
 def _defines(code: CudaFile, kernels: Sequence[KernelSource]) -> bool:
-    """Whether a file has kernels of these names itself, and so launches these."""
+    """Tell whether a file defines kernels of these names, which its launches then mean."""
     names = {kernel.definition.name for kernel in kernels}
     return any(one.kernel and one.name in names for one in code.definitions)
 

@@ -87,7 +87,7 @@ def macros_asked(condition: str) -> list[str]:
 
 
 def what_to_define(names: Sequence[str]) -> str:
-    """What to do where a build defines macros that are not known."""
+    """Return a hint how to define the macros of a build."""
     return f"say what its build defines ({', '.join(names)}): -D NAME or -D NAME=VALUE"
 
 

@@ -174,7 +174,7 @@ def _has_nan(array: Array) -> bool:
 
 
 def _strange(outputs: Outputs, reference: Reference, first: int = 0) -> Judgement:
-    """What counts as wrong even if all checks accept it: NaN where the reference has none.
+    """Judge NaN where the reference has none as wrong, even if all checks accept it.
 
     Args:
         first: index of the first values.

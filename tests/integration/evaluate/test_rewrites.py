@@ -127,7 +127,7 @@ def test_a_local_that_a_loop_carries_is_found_by_another_value_in_it(tools: Tool
 
 
 def run(tools: Tools, body: str) -> Measurement | Lost:
-    """What becomes of the reference with something more at its begin, in the first thread."""
+    """Run the reference with a statement added at its beginning, for the first thread alone."""
     one = rewritten(tools, f"    if (at == 0) {{ {body} }}\n")
     (built,) = build_candidates(tools.compiler, [one], tools.scratch("rewritten"))
     assert not isinstance(built, BuildFailure), built.message

@@ -1,4 +1,4 @@
-"""What stands in the place of contents keeps their type and length, and is the same everywhere."""
+"""Substitutes for contents keep type and length, and are the same in each process."""
 
 from __future__ import annotations
 

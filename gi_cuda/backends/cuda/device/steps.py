@@ -79,7 +79,7 @@ class Look:
         return [*(self.answers or ()), *self.signs, *(zone.check for zone in self.zones)]
 
     def wanted(self, places: Sequence[Region], failing: Mapping[int, int]) -> Sequence[Region]:
-        """What is to be read of answers that are not as expected.
+        """Return the memory to read of answers that are not as expected.
 
         Args:
             places: where they are kept.

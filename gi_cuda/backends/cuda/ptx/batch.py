@@ -121,7 +121,7 @@ class PtxCompiler:
         return [()] * len(phenotypes)
 
     def of_subject(self, subject: Subject) -> NvccCompiler:
-        """That of the source."""
+        """Return the compiler for a subject, as the source's compiler makes it."""
         return self.nvcc.of_subject(subject)
 
     def of_sources(self, front: str | None = None) -> NvccCompiler:

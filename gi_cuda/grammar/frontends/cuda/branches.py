@@ -62,7 +62,7 @@ def count_branches(text: str) -> BranchText:
 
 @dataclass(slots=True)
 class _Reading:
-    """What was found in a text.
+    """The branches that were found in a text.
 
     Attributes:
         code: the text as the parser is shown it.

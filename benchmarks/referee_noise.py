@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from benchmarks.elementwise import elementwise_target
 from gi_cuda.analyze.judge.judging import Referee
 from gi_cuda.analyze.rewrites.rewritten import Rewrites
 from gi_cuda.backends import cores
@@ -33,42 +34,13 @@ __global__ void rounds(const float *in, float *out, int n)
     out[i] = x > 1e9f ? x : in[i];
 }
 """
-TARGET = """\
-[target]
-name = "rounds"
-source = "rounds.cu"
-kernels = ["rounds"]
-data = "data.py"
-[[buffer]]
-name = "in"
-type = "float32"
-size = "n"
-role = "input"
-[[buffer]]
-name = "out"
-type = "float32"
-size = "n"
-role = "output"
-[[scalar]]
-name = "n"
-type = "int32"
-[[launch]]
-kernel = "rounds"
-grid = ["(n + 63) / 64"]
-block = ["64"]
-args = ["in", "out", "n"]
-[[oracle]]
-kind = "tolerance"
-absolute = 1e-4
-[[case]]
-name = "train"
-role = "train"
-args = { n = 512 }
-[[case]]
-name = "held-out"
-role = "held-out"
-args = { n = 768 }
-"""
+TARGET = elementwise_target(
+    "rounds",
+    block=64,
+    train="n = 512",
+    held_out="n = 768",
+    oracle='kind = "tolerance"\nabsolute = 1e-4',
+)
 DATA = """\
 import numpy as np
 

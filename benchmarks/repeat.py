@@ -17,7 +17,10 @@ from rich.table import Table
 from gi_cuda.analyze.finalists import finalists
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+)
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.candidates import candidate

@@ -20,7 +20,12 @@ from typing import Final
 from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record, Recorded, Refused
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+    Recorded,
+    Refused,
+)
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.protocol.programs import Sampling
-from gi_cuda.backends.protocol.requests import Record, Recorded
+from gi_cuda.backends.protocol.requests import (
+    Record,
+    Recorded,
+)
 from gi_cuda.backends.protocol.variants import Binary, Phenotype
 from gi_cuda.evaluate.batches.batch import Batch
 from gi_cuda.evaluate.batches.passes import Trial

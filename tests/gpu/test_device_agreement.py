@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Record, Rehearse
+from gi_cuda.backends.protocol.requests import (
+    Record,
+    Rehearse,
+)
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.tools import open_tools

@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record, Rehearse, SharedMeasurement
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+    Rehearse,
+    SharedMeasurement,
+)
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import compile_reference, establish
 from gi_cuda.results.measurement import Measurement, Survival

@@ -6,7 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record, Rehearse
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+    Rehearse,
+)
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.tools import open_tools

@@ -12,7 +12,10 @@ import pytest
 
 from gi_cuda.backends.cuda.choice import VISIBLE
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+)
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.table import ALL
 from gi_cuda.backends.workers.device_workers import Crew

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+)
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival

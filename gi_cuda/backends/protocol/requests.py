@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gi_cuda.backends.protocol.input_requests import (
+    AgreesWith,
+    DependsOn,
+    InOneTurn,
+    KeepsNothing,
+    TellVarying,
+)
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
-from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.spec import Given
-from gi_cuda.spec.other_sizes import OtherSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,92 +97,6 @@ class LeaveOut:
     launches: str = ""
     contents: str = ""
     input: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DependsOn:
-    """Run a program with an input, and with something else in its place; the answer is whether its
-    answers are other bits then, on some case.
-
-    Attributes:
-        input: a buffer, or a scalar, of which kernels get another value; as much is launched as
-            with its own.
-        substitute: what stands in its place.
-    """
-
-    program: Program
-    input: str
-    substitute: Substitute
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
-class AgreesWith:
-    """Run the reference and a program with something else in the place of an input; the answer is
-    why the program's answers are wrong beside the reference's, on the smallest case: "" where they
-    are not, None where the reference's are not even acceptable beside its own.
-
-    Attributes:
-        input, substitute: as :class:`DependsOn` has them; or a case of another size, which is made
-            and planned anew, and the words for that.
-    """
-
-    program: Program
-    reference: Program
-    input: str
-    substitute: Substitute | OtherSize
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
-class KeepsNothing:
-    """Launch a program several times on data that changes, and let its variables keep what launches
-    leave in them; launch the reference in the same way. The answer is as that to
-    :class:`AgreesWith`.
-
-    Attributes:
-        others: what stands in the place of inputs, in turn, in every second launch.
-        launches: how often.
-    """
-
-    program: Program
-    reference: Program
-    others: tuple[Substituted, ...]
-    launches: int
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
-class TellVarying:
-    """Run the reference with something else in the place of inputs, one after the other. The answer
-    is a :class:`Varying`.
-
-    Attributes:
-        others: what stands in their place.
-    """
-
-    reference: Program
-    others: tuple[Substituted, ...]
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
-class Varying:
-    """The share of the outputs that changes with other inputs.
-
-    Attributes:
-        elements: for each judged buffer how many elements did, and how many are ever written.
-    """
-
-    elements: Mapping[str, tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class InOneTurn:
-    """Answer several requests and let nobody else use the device in between; the answer is theirs,
-    in order. A worker that does not survive one of them answers none."""
-
-    requests: tuple[DependsOn | AgreesWith | KeepsNothing | TellVarying, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gi_cuda.backends.protocol.input_requests import KeepsNothing
 from gi_cuda.backends.protocol.programs import CasePlan, Program
-from gi_cuda.backends.protocol.requests import KeepsNothing
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.other_cases import (
     AT_LEAST,

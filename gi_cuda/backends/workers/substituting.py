@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gi_cuda.backends.protocol.input_requests import (
+    AgreesWith,
+    DependsOn,
+    TellVarying,
+    Varying,
+)
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, TellVarying, Varying
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.backends.workers.case_runner import CaseRunner

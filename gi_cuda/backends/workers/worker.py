@@ -18,17 +18,20 @@ from gi_cuda.backends.protocol.device import (
     LaunchRefused,
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
+from gi_cuda.backends.protocol.input_requests import (
+    AgreesWith,
+    DependsOn,
+    InOneTurn,
+    KeepsNothing,
+    TellVarying,
+)
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.request_parts import parts_of
 from gi_cuda.backends.protocol.requests import (
-    AgreesWith,
     CompareAnswers,
     CountLoops,
-    DependsOn,
     Explore,
     GetReady,
-    InOneTurn,
-    KeepsNothing,
     LeaveOut,
     Measure,
     Record,
@@ -37,7 +40,6 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
     SpoilOutputs,
     TellInputs,
-    TellVarying,
     TrySchedule,
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session

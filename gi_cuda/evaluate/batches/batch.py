@@ -16,7 +16,10 @@ from typing import TypeAlias
 
 from gi_cuda.backends.bell import Bell
 from gi_cuda.backends.protocol.programs import Sampling
-from gi_cuda.backends.protocol.requests import Measure, Refused
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Refused,
+)
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost, Task, Wants
 from gi_cuda.backends.workers.tasks import Unanswered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.spec import Buffer, BufferRole, Target
@@ -85,11 +85,7 @@ def partly_defined(target: Target, undefined: Mapping[str, tuple[str, ...]]) -> 
 
 def partly_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
     """Outputs of which the reference leaves something unwritten."""
-    for buffer, counts in _of_outputs(target, unwritten):
-        left = {case: pair for case, pair in counts.items() if pair[0]}
-        if not left:
-            continue
-        shown = "; ".join(f"on {case} {n} of {size} values" for case, (n, size) in left.items())
+    for buffer, shown in _shown(target, unwritten, lambda number, _: number > 0):
         yield Finding(
             f"{target.file}:{buffer.line}",
             f"the reference never writes a part of the output {buffer.name}: {shown}",
@@ -100,17 +96,27 @@ def partly_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
 
 def hardly_changed(target: Target, changed: Counts) -> Iterator[Finding]:
     """Buffers in which the reference changes hardly anything on some cases."""
-    for buffer, counts in _of_outputs(target, changed):
-        few = {case: pair for case, pair in counts.items() if pair[0] < _HARDLY * pair[1]}
-        if not few:
-            continue
-        shown = "; ".join(f"on {case} {n} of {size} values" for case, (n, size) in few.items())
+    for buffer, shown in _shown(target, changed, lambda number, size: number < _HARDLY * size):
         yield Finding(
             f"{target.file}:{buffer.line}",
             f"the reference changes hardly anything in {buffer.name}: {shown}",
             "do the data let most threads leave at once, or is the launch too small? Give it data"
             " in data.py like the real ones, so that answers depend on what the kernel computes",
         )
+
+
+def _shown(
+    target: Target, counts: Counts, told: Callable[[int, int], bool]
+) -> Iterator[tuple[Buffer, str]]:
+    """Yield each buffer that has cases to tell of, and a list of these in words.
+
+    Args:
+        told: whether a case is told, by its number of values and the size of the buffer.
+    """
+    for buffer, of_cases in _of_outputs(target, counts):
+        some = [(case, *pair) for case, pair in of_cases.items() if told(*pair)]
+        if some:
+            yield buffer, "; ".join(f"on {case} {n} of {size} values" for case, n, size in some)
 
 
 def _of_outputs(

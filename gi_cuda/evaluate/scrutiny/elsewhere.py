@@ -19,8 +19,8 @@ from typing import Final
 
 from gi_cuda.backends import cores
 from gi_cuda.backends.leash import everything
+from gi_cuda.backends.protocol.input_requests import AgreesWith
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import AgreesWith
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.substitutes import Substituted
 from gi_cuda.backends.protocol.variants import Compiler

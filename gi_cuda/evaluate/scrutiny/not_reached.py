@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from gi_cuda.backends.compile.preprocess import key
-from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
+from gi_cuda.backends.protocol.requests import (
+    CountLoops,
+    LoopCounts,
+)
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, unmodified

@@ -11,8 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
-from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import (
+from gi_cuda.backends.protocol.input_requests import (
     AgreesWith,
     DependsOn,
     InOneTurn,
@@ -20,6 +19,7 @@ from gi_cuda.backends.protocol.requests import (
     TellVarying,
     Varying,
 )
+from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.scrutiny.objections import NOTHING_VARIES, Ruling

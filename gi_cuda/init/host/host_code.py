@@ -28,7 +28,7 @@ from gi_cuda.init.host.host_extents import DEPTH, LISTS, extent_of, named_extent
 from gi_cuda.init.host.initialized import member_in_list
 from gi_cuda.init.host.instantiated import instantiated
 from gi_cuda.init.kernel.count_names import is_count_name
-from gi_cuda.init.kernel.sizes import bare, bracketed
+from gi_cuda.init.kernel.sizes import bare, bracketed, operand_of_sizeof
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
 
@@ -398,7 +398,7 @@ class Resolver:
         return text if text is None or node.type in _WHOLE else bracketed(text)
 
     def _size(self, node: Node) -> str | None:
-        name, pointed = _operand_of_sizeof(self.code.of(node))
+        name, pointed = operand_of_sizeof(self.code.of(node))
         element = self._types.element(self._type(self.locals.declared.get(name, name)))
         if element is None or "*" in name:
             return None
@@ -414,13 +414,3 @@ def _real(text: str) -> float | None:
 def _is_zero(text: str) -> bool:
     """Whether a number is set only later: none of a launch's numbers is 0."""
     return bare(text) == "0"
-
-
-def _operand_of_sizeof(text: str) -> tuple[str, bool]:
-    """Return the type or variable of ``sizeof(float)`` or ``sizeof a``, and whether it is meant or
-    what it points to, as in ``sizeof(*a)`` and ``sizeof(a[0])``."""
-    inner = text.partition("sizeof")[2].strip()
-    while inner.startswith("(") and inner.endswith(")"):
-        inner = inner[1:-1].strip()
-    pointed = re.fullmatch(r"\*\s*(\w+)|(\w+)\s*\[\s*\w+\s*\]", inner)
-    return (pointed[1] or pointed[2], True) if pointed else (inner, False)

@@ -359,3 +359,13 @@ def constants(code: CudaFile, texts: Sequence[str]) -> dict[str, int]:
         if re.search(rf"\*\s*{name}\b|\b{name}\s*\*", text):
             return {name: value * value}
     return found
+
+
+def operand_of_sizeof(text: str) -> tuple[str, bool]:
+    """Return the type or variable of ``sizeof(float)`` or ``sizeof a``, and whether it is meant or
+    what it points to, as in ``sizeof(*a)`` and ``sizeof(a[0])``."""
+    inner = text.partition("sizeof")[2].strip()
+    while inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1].strip()
+    pointed = re.fullmatch(r"\*\s*(\w+)|(\w+)\s*\[\s*\w+\s*\]", inner)
+    return (pointed[1] or pointed[2], True) if pointed else (inner, False)

@@ -240,8 +240,6 @@ def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) 
 def _values(name: str, value: int) -> tuple[tuple[int, ...], str | None]:
     """Values worth trying around a default, and what the name says it is."""
     power = value > 0 and value & (value - 1) == 0
-    if value == 1 and (_TILE.fullmatch(name) or _THREADS.fullmatch(name)):
-        return (1, 2, 4, 8), "size of a tile"
     if value in (0, 1):
         speed = _SPEED.fullmatch(name) and not _NOT_SPEED.fullmatch(name)
         return (0, 1), "switches code" if speed else None

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from gi_cuda.backends.protocol.backend import Processes
-from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import (
+from gi_cuda.backends.protocol.input_requests import (
     AgreesWith,
-    CountLoops,
     DependsOn,
     KeepsNothing,
+    TellVarying,
+    Varying,
+)
+from gi_cuda.backends.protocol.programs import Program, Sampling
+from gi_cuda.backends.protocol.requests import (
+    CountLoops,
     LoopCounts,
     Measure,
     Record,
@@ -22,9 +26,7 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
     SpoilOutputs,
     Spoilt,
-    TellVarying,
     TrySchedule,
-    Varying,
 )
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.protocol.variants import Compiler

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import Inputs, TellInputs
+from gi_cuda.backends.protocol.requests import (
+    Inputs,
+    TellInputs,
+)
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool, Task, Wants

@@ -23,7 +23,10 @@ from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.host.library import find_compiler
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import Record, Recorded
+from gi_cuda.backends.protocol.requests import (
+    Record,
+    Recorded,
+)
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,

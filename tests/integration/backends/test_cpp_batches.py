@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import Record, Recorded
+from gi_cuda.backends.protocol.requests import (
+    Record,
+    Recorded,
+)
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Phenotype, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.runs.tools import Tools, open_tools

@@ -21,7 +21,10 @@ from gi_cuda.backends.cuda.device.memory import Memory
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling, Siblings
-from gi_cuda.backends.protocol.requests import Rehearse, SharedMeasurement
+from gi_cuda.backends.protocol.requests import (
+    Rehearse,
+    SharedMeasurement,
+)
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.measuring import measure_together

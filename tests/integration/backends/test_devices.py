@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+)
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Lost, Pool, Task

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record, Recorded
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+    Recorded,
+)
 from gi_cuda.evaluate.baseline import compile_reference, establish, try_broken
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.tools import Tools, open_tools

@@ -15,7 +15,13 @@ from gi_cuda.backends.host.device import HostDevice
 from gi_cuda.backends.protocol.device import LaunchRefused, Loaded, TimedRun, Verified
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling, Siblings
-from gi_cuda.backends.protocol.requests import Measure, Record, Refused, Rehearse, SharedMeasurement
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+    Refused,
+    Rehearse,
+    SharedMeasurement,
+)
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.measuring import measure, measure_together

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.elementwise import elementwise_target
 from gi_cuda.cli.mcp_tools import Commands, Mistake
 
 KERNEL = """\
@@ -20,41 +21,7 @@ __global__ void twice(const float *in, float *out, int n)
         out[i] = 2.0f * in[i];
 }
 """
-TARGET = """\
-[target]
-name = "twice"
-source = "twice.cu"
-kernels = ["twice"]
-data = "data.py"
-[[buffer]]
-name = "in"
-type = "float32"
-size = "n"
-role = "input"
-[[buffer]]
-name = "out"
-type = "float32"
-size = "n"
-role = "output"
-[[scalar]]
-name = "n"
-type = "int32"
-[[launch]]
-kernel = "twice"
-grid = ["(n + 63) / 64"]
-block = ["64"]
-args = ["in", "out", "n"]
-[[oracle]]
-kind = "exact"
-[[case]]
-name = "train"
-role = "train"
-args = { n = 100 }
-[[case]]
-name = "held-out"
-role = "held-out"
-args = { n = 200 }
-"""
+TARGET = elementwise_target("twice", block=64, train="n = 100", held_out="n = 200")
 DATA = """\
 import numpy as np
 

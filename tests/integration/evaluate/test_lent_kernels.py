@@ -16,7 +16,10 @@ from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import Measure, Record
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Record,
+)
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.evaluate.batches.parts import FIRST, Parts
 from gi_cuda.evaluate.candidates import candidate, unmodified

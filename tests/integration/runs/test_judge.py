@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from benchmarks.elementwise import elementwise_target
 from gi_cuda.analyze.judge.judging import Entry, Referee
 from gi_cuda.analyze.judge.records import Judged, Outcome
 from gi_cuda.analyze.rewrites.refusals import Refused
@@ -47,43 +48,13 @@ int main()
     return 0;
 }
 """
-TARGET = """\
-[target]
-name = "smooth"
-source = "smooth.cu"
-kernels = ["smooth"]
-data = "data.py"
-[[buffer]]
-name = "in"
-type = "float32"
-size = "n"
-role = "input"
-[[buffer]]
-name = "out"
-type = "float32"
-size = "n"
-role = "output"
-[[scalar]]
-name = "n"
-type = "int32"
-[[launch]]
-kernel = "smooth"
-grid = ["(n + 127) / 128"]
-block = ["128"]
-args = ["in", "out", "n"]
-[[oracle]]
-kind = "tolerance"
-absolute = 1e-5
-relative = 1e-5
-[[case]]
-name = "train"
-role = "train"
-args = { seed = 1, n = 1000 }
-[[case]]
-name = "held-out"
-role = "held-out"
-args = { seed = 2, n = 1500 }
-"""
+TARGET = elementwise_target(
+    "smooth",
+    block=128,
+    train="seed = 1, n = 1000",
+    held_out="seed = 2, n = 1500",
+    oracle='kind = "tolerance"\nabsolute = 1e-5\nrelative = 1e-5',
+)
 DATA = """\
 import numpy as np
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, Beyond, Explore, Explored
+from gi_cuda.backends.protocol.requests import (
+    DYNAMIC_SHARED,
+    Beyond,
+    Explore,
+    Explored,
+)
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.runs.tools import open_tools

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
-from gi_cuda.backends.cuda.ptx.batch import PtxCompiler, join, kernels_in, own_functions
+from gi_cuda.backends.cuda.ptx.batch import PtxCompiler, kernels_in, own_functions
+from gi_cuda.backends.cuda.ptx.joining import join
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 
 TEXT = """\

@@ -8,7 +8,12 @@ from itertools import count
 from pathlib import Path
 
 from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
-from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Refused,
+    Rehearse,
+    SharedMeasurement,
+)
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.workers.pool import Lost, Task, Wants
 from gi_cuda.evaluate.batches.scheduler import PATIENCE, MeasurementScheduler

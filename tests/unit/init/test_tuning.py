@@ -28,7 +28,6 @@ def guarded(name: str, value: str) -> str:
         ("BLOCK_SIZE", "256", (64, 128, 256, 512, 1024)),
         ("THREADS_PER_BLOCK", "96", (32, 64, 96, 128, 256)),
         ("TILE", "16", (8, 16, 32)),
-        ("tile_size", "1", (1, 2, 4, 8)),
         ("UNROLL_FACTOR", "(4)", (2, 4, 8)),
         ("ITEMS_PER_THREAD", "3", (2, 3, 4)),
         ("USE_SHARED", "1", (0, 1)),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.backends.protocol.device import POISON
-from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, Beyond
+from gi_cuda.backends.protocol.requests import (
+    DYNAMIC_SHARED,
+    Beyond,
+)
 from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.mends import mends

@@ -19,7 +19,8 @@ from gi_cuda.backends.cuda.compile.texts import pointed_at
 from gi_cuda.backends.cuda.imports.interface import Interface
 from gi_cuda.backends.cuda.imports.llvm import ptx_of_ir
 from gi_cuda.backends.cuda.imports.signature import Signature, difference, in_cubin, in_ptx, spelled
-from gi_cuda.backends.cuda.ptx.batch import assemble, messages
+from gi_cuda.backends.cuda.ptx.batch import assemble
+from gi_cuda.backends.cuda.ptx.joining import messages
 from gi_cuda.errors import UserError
 from gi_cuda.spec.kernel_names import identifier, listed
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 import tempfile
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import xxhash
 
@@ -29,7 +28,7 @@ from gi_cuda.backends.cuda.compile.nvcc import CONFINED, NvccCompiler
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, compile_to_ptx
 from gi_cuda.backends.cuda.compile.stages import find_stages
 from gi_cuda.backends.cuda.compile.texts import brought_home, pointed_at, shard_text
-from gi_cuda.backends.cuda.ptx.module import blocks, named_by
+from gi_cuda.backends.cuda.ptx.joining import join
 from gi_cuda.backends.cuda.ptx.names import SymbolNames, pair
 from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
@@ -55,10 +54,6 @@ _DEBUGGING = (
 )
 """What nvcc adds for people. Patterns that begin with so much text take a tenth of the time."""
 _DEBUG_NAMES = "\t.section\t.debug_str"
-_HEAD = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*", re.M)
-_MESSAGE = re.compile(
-    r"^ptxas [^\n]*?, line (?P<line>\d+); (?:fatal|error)\s*:\s*(?P<said>[^\n]*)", re.M
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +184,6 @@ def assemble(compiler: NvccCompiler, options: Sequence[str], source: Path, cubin
     words = (*words, *(f"-Xptxas={word}" for word in compiler.way.words))
     command = [compiler.nvcc, *words, "-w", "-cubin", "-o", str(cubin), str(source)]
     return run(command, limit=COMPILE_LIMIT)
-
-
-def messages(stderr: str) -> Iterator[tuple[int, str]]:
-    """ptxas's errors with the lines of the text that they are about."""
-    for found in _MESSAGE.finditer(stderr):
-        yield int(found["line"]), found["said"]
 
 
 def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
@@ -349,64 +338,3 @@ def _ours(text: str) -> Iterator[int]:
         start = found.start()
         if text[start - 1 : start] == "N" or _INNER.search(text, max(0, start - 300), start):
             yield start
-
-
-class _Piece(NamedTuple):
-    """A stretch of a variant's text in a module: its owner, and its first lines there and here."""
-
-    ident: int
-    line: int
-    own_line: int
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedPtx:
-    """Several variants as one PTX text.
-
-    Attributes:
-        text: the module.
-        pieces: in order, what its lines belong to.
-    """
-
-    text: str
-    pieces: tuple[_Piece, ...]
-
-    def messages(self, stderr: str, file_name: str) -> Iterator[str]:
-        """ptxas's messages as messages about variants' texts."""
-        lines = [piece.line for piece in self.pieces]
-        for line, message in messages(stderr):
-            at = bisect_right(lines, line) - 1
-            if at >= 0:
-                piece = self.pieces[at]
-                here = line - piece.line + piece.own_line
-                yield f"v{piece.ident}/{file_name}({here}): error: {message}\n"
-
-
-def join(shard: Sequence[Phenotype]) -> JoinedPtx:
-    """Put variants into one module."""
-    parts = {p.ident: list(_parts(p.text, p.ident)) for p in shard}
-    texts = ["".join(f"{line}\n" for line in _HEAD.findall(shard[0].text))]
-    # Of two modules of one source, one may use more of a header than the other.
-    shared = [text for some in parts.values() for text, ours, _ in some if not ours]
-    texts += [f"{text}\n" for text in dict.fromkeys(shared)]
-    line = 1 + sum(text.count("\n") for text in texts)
-    pieces = []
-    for phenotype in shard:
-        for text, ours, at in parts[phenotype.ident]:
-            if ours:
-                pieces.append(_Piece(phenotype.ident, line, at))
-                texts.append(f"{text}\n")
-                line += text.count("\n") + 1
-    return JoinedPtx("".join(texts), tuple(pieces))
-
-
-def _parts(text: str, ident: int) -> Iterator[tuple[str, bool, int]]:
-    """The functions and variables of a module: text, whether it is the variant's, first line."""
-    named = named_by(ident)
-    at = line = 0
-    for begin, end in blocks(text):
-        line += text.count("\n", at, begin.start())
-        part = text[begin.start() : end]
-        yield part, named.search(part) is not None, line + 1
-        line += text.count("\n", begin.start(), end)
-        at = end

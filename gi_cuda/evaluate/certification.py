@@ -17,7 +17,13 @@ from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
 from gi_cuda.evaluate.scrutiny.dependence import Dependence
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
 from gi_cuda.evaluate.scrutiny.not_reached import NotReached
-from gi_cuda.evaluate.scrutiny.objections import Objection, Remembered, Ruling, objections_of
+from gi_cuda.evaluate.scrutiny.objections import (
+    ORACLE_BLIND,
+    Objection,
+    Remembered,
+    Ruling,
+    objections_of,
+)
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.results.evaluation import Validation
@@ -119,7 +125,7 @@ class Certification:
     def _by_workers(self, some: Sequence[Candidate]) -> list[Objection | None]:
         """That of the checks which run them in the workers that they share, one after the other."""
         if self.blind.objection:
-            return objections_of(self._blind, some, quick=True)
+            return self._all_blind(some)
         depends = self.dependence.objections(some)
         left = [one for one, found in zip(some, depends, strict=True) if found is None]
         unset = iter(objections_of(self.unset_locals.objections, left, quick=True))
@@ -128,7 +134,7 @@ class Certification:
     def _all_by_workers(self, one: Candidate) -> list[Objection]:
         """All that the checks have against a candidate which run it in the workers they share."""
         if self.blind.objection:
-            return _found(objections_of(self._blind, [one], quick=True, code="oracle-blind"))
+            return _found(self._all_blind([one]))
         look = self.unset_locals.objections
         unset = objections_of(look, [one], quick=True, code="unset-local")
         return [*self.dependence.findings([one])[0], *_found(unset), *self._all_of_text(one)]
@@ -153,6 +159,11 @@ class Certification:
         if self.races.seen(one):
             return [replace(found, code="race")]
         return [replace(found, code="races-not-watched", ruling=Ruling.UNVERIFIED)]
+
+    def _all_blind(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """The objection to all candidates where the oracle accepts anything."""
+        code, ruling = ORACLE_BLIND, Ruling.UNVERIFIED
+        return objections_of(self._blind, some, quick=True, code=code, ruling=ruling)
 
     def _blind(self, some: Sequence[Candidate]) -> list[str]:
         return [self.blind.objection] * len(some)

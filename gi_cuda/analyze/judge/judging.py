@@ -202,8 +202,9 @@ class Referee:
     def _skipped(self, one: Candidate) -> dict[str, str]:
         """Why checks were not made, by a code of what they look for."""
         races = self.tools.certification.races
-        why = "" if races.watched(one) else races.look(one).why
-        return {"race": why or "nobody could look"} if not races.watched(one) else {}
+        if races.watched(one):
+            return {}
+        return {"race": races.look(one).why or "nobody could look"}
 
     # -- how fast is it? -----------------------------------------------------------------------
 
@@ -331,8 +332,7 @@ def _of_objections(objections: Sequence[Objection]) -> list[Reason]:
     """The first objection of each kind."""
     found: dict[str, Reason] = {}
     for one in objections:
-        blind = one.code == "oracle-blind"
-        status = Status.UNVERIFIED if blind else Status(one.ruling.value)
+        status = Status(one.ruling.value)
         known = found.get(one.code)
         if known is None or GRAVITY.index(status) < GRAVITY.index(known.status):
             found[one.code] = Reason(one.code, one.said, status=status)

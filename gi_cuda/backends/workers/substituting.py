@@ -56,7 +56,7 @@ def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
         runner.device.make_room(one.given)
         before = answers_of(runner, request.program, one.given, request.limit)
         limit = min(request.limit, AT_LEAST + LONGER * before.seconds)
-        same = Right(before.outputs, None)
+        same = Right(before.outputs, _equal(runner))
         if answers_of(runner, request.program, one.plan, limit, one.contents, same).outputs:
             return True
     return False
@@ -103,7 +103,7 @@ def tell_varying(runner: CaseRunner, request: TellVarying) -> Varying:
         if (one := changed(runner, request.reference, pair, plan)) and one.plan.sizes == plan.sizes:
             found = answers_of(runner, request.reference, one.plan, limit, one.contents).outputs
             for name, array in found.items():
-                changed_at[name] |= _bits(array) != _bits(given[name])
+                changed_at[name] |= _differs(array.reshape(-1), given[name].reshape(-1))
     left = unwritten(runner.target, plan, given)
     return Varying(
         {
@@ -113,8 +113,11 @@ def tell_varying(runner: CaseRunner, request: TellVarying) -> Varying:
     )
 
 
-def _bits(array: NDArray[Any]) -> NDArray[Any]:
-    found: NDArray[Any] = np.ascontiguousarray(array).reshape(-1).view(f"u{array.itemsize}")
+def _differs(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which values are not equal. Zeros of both signs are equal, and so is NaN to NaN."""
+    found: NDArray[np.bool_] = one != other
+    if one.dtype.kind == "f":
+        found &= ~(np.isnan(one) & np.isnan(other))
     return found
 
 
@@ -122,6 +125,14 @@ def near(runner: CaseRunner) -> Rules | None:
     """Rules for answers beside the reference's with something else; None where the oracle has to
     be asked."""
     return runner.target.oracle.wider(_WIDER).rules(runner.types)
+
+
+def _equal(runner: CaseRunner) -> Rules:
+    """Return rules that accept equal numbers. Zeros of both signs are equal."""
+    return {
+        name: (ValueRule(Allowed.NEAR if kind.real else Allowed.UNDEFINED, kind),)
+        for name, kind in runner.types.items()
+    }
 
 
 def _finite(runner: CaseRunner) -> Rules:

@@ -29,6 +29,9 @@ class Ruling(StrEnum):
 NOTHING_VARIES = "nothing-varies"
 """Code of an objection to all candidates: no input has any effect on what is judged."""
 
+ORACLE_BLIND = "oracle-blind"
+"""Code of an objection to all candidates: the oracle accepts anything."""
+
 
 @dataclass(frozen=True, slots=True)
 class Objection:
@@ -50,8 +53,12 @@ class Objection:
 
     @property
     def fails(self) -> bool:
-        """Tell whether a candidate is refused for it. Other objections are only shown."""
-        return self.ruling is not Ruling.UNVERIFIED or self.code == NOTHING_VARIES
+        """Tell whether a candidate is refused as a winner. Other objections are only shown.
+
+        Where nothing tells right from wrong, no candidate is shown to be wrong, and none may win.
+        """
+        blind = self.code in (NOTHING_VARIES, ORACLE_BLIND)
+        return blind or self.ruling is not Ruling.UNVERIFIED
 
 
 def objections_of(

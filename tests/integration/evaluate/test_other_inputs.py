@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.scrutiny.objections import NOTHING_VARIES, Objection, Ruling
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 
@@ -315,3 +316,42 @@ def test_answers_of_which_hardly_any_change_verify_nothing(tmp_path: Path) -> No
     target = OF_COVER.replace("n / 16", "(n + 15) / 16").replace("cover", "mark")
     found, _ = codes(tmp_path, MARK, target, DATA_OF_COVER, {"as it is": ()})
     assert found["as it is"] == {"few-distinct-outputs unverified"}
+
+
+SCALED = """
+__global__ void scaled(const float *in, const float *by, float *out, int n) {
+    int i = blockIdx.x * 16 + threadIdx.x;
+    if (i < n)
+        out[i] = in[i] * by[i];
+}
+"""
+
+OF_SCALED = TARGET.format(
+    kernel="scaled",
+    declared=BUFFER.format("in", "float32", "n", "input")
+    + BUFFER.format("by", "float32", "n", "input")
+    + BUFFER.format("out", "float32", "n", "output")
+    + SCALAR.format("n", "int32"),
+    grid="(n + 15) / 16",
+    block="16",
+    args='"in", "by", "out", "n"',
+    oracle=NEAR,
+    train="n = 64",
+    held_out="n = 48",
+)
+
+ZEROS = """
+import numpy as np
+
+
+def case(seed, n):
+    return {"in": np.zeros(n, np.float32), "by": np.zeros(n, np.float32), "n": n}
+"""
+
+
+def test_nothing_wins_where_no_input_has_any_effect(tmp_path: Path) -> None:
+    """As in a program that never fills its data."""
+    edits = {"left out": ("in[i] * by[i]", "0.0f")}
+    found, _ = codes(tmp_path, SCALED, OF_SCALED, ZEROS, edits)
+    assert found["left out"] == {"nothing-varies unverified"}
+    assert Objection("", lambda some: [], False, NOTHING_VARIES, Ruling.UNVERIFIED).fails

@@ -100,7 +100,7 @@ class Certification:
         for look in (self._thorough, self._racing):
             if not said and (found := look.of([one])[0]):
                 said = found.said
-        if said:
+        if said := said or self.races.on_all_blocks(one):
             return replace(validation, correct=False, message=said, overall=None, cases=None)
         return replace(validation, watched=self.races.watched(one))
 
@@ -155,7 +155,8 @@ class Certification:
         """Races that were seen; or that nobody could look for them, where that matters."""
         (found,) = self._racing.of([one])
         if found is None:
-            return []
+            seen = self.races.on_all_blocks(one)
+            return _found(objections_of(lambda _: [seen], [one], quick=False, code="race"))
         if self.races.seen(one):
             return [replace(found, code="race")]
         return [replace(found, code="races-not-watched", ruling=Ruling.UNVERIFIED)]

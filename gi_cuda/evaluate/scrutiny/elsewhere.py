@@ -46,11 +46,14 @@ _ASKED: Final = 4
 
 
 SAMPLES: Final = (1 << 17, 1 << 13)
-"""Threads of a launch that run at most, where they are enough to see what threads do to each other;
-fewer, where that takes longer than :data:`SOON`."""
+"""Threads of a launch that run during a search. The second number is taken if the first one takes
+longer than :data:`SOON`."""
 
 SOON: Final = 3.0
 """Seconds in which the reference has to be compiled, and to run three times."""
+
+ALL: Final = 20.0
+"""Seconds that a launch of all blocks may take, if more than a sample is looked at."""
 
 _FIRST: Final = 2
 """So many things are tried on a processor in the place of each input."""
@@ -193,7 +196,7 @@ class Elsewhere:
         try:
             cases = subject.cases(self.role)
             compiler = open_backend(name).compiler(subject, self.jobs)
-            small = self._soon_run(subject, cases, compiler)
+            small = self._sampled_cases(subject, cases, compiler)
         except UserError as error:
             return None, error.what
         session, reference = small.session, small.reference
@@ -205,9 +208,32 @@ class Elsewhere:
         asking = Asking(subject, compiler, session, place, workers, _FIRST, self.opened)
         return _There(session, reference, watch, asking, small.partial), ""
 
-    def _soon_run(self, subject: Subject, cases: tuple[str, ...], compiler: Compiler) -> SmallCases:
-        """The cases, of whose launches no more blocks run than can in no time; where the reference
-        needs all of its blocks, all of them."""
+    def look_at_all_blocks(self, one: Candidate) -> Looked:
+        """Return the races of a candidate among all blocks, if :meth:`look` sees only a sample and
+        the reference runs all blocks in :data:`ALL` seconds a launch."""
+        there, why = self._there
+        if there is None or not there.partial:
+            return Looked(why=why)
+        with self._turn:
+            watch = self._on_all_blocks
+        return Looked(why="too slow") if watch is None else watch.look(there.candidate(one))
+
+    @cached_property
+    def _on_all_blocks(self) -> RaceWatch | None:
+        there, _ = self._opened
+        if there is None:
+            return None
+        watch, folder = there.watch, self.folder / "all"
+        whole = SmallCases(watch.subject, watch.cases, (), watch.compiler, folder, limit=ALL)
+        if whole.session is None:
+            return None
+        return replace(watch, session=whole.session, folder=folder / "watched", limit=ALL)
+
+    def _sampled_cases(
+        self, subject: Subject, cases: tuple[str, ...], compiler: Compiler
+    ) -> SmallCases:
+        """Return the cases with a sample of the blocks of each launch that runs in :data:`SOON`
+        seconds; with all blocks, if the reference does not run on a sample."""
         found = None
         for threads in SAMPLES:
             begun, folder = time.monotonic(), self.folder / str(threads)

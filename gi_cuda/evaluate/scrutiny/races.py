@@ -146,6 +146,9 @@ class Looks(Protocol):
     def look(self, one: Candidate) -> Looked:
         """What is seen of a candidate."""
 
+    def look_at_all_blocks(self, one: Candidate) -> Looked:
+        """What is seen of a candidate in blocks that :meth:`look` leaves out."""
+
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates."""
 
@@ -236,6 +239,12 @@ class RaceWatch:
         if mine.seen or self.beside is None or one.key is None:
             return mine.seen
         return self.beside.look(one).seen
+
+    def on_all_blocks(self, one: Candidate) -> str:
+        """Return the races of a candidate that only more blocks show than a search looks at."""
+        if self.beside is None or one.key is None:
+            return ""
+        return self.beside.look_at_all_blocks(one).seen
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates, here and by who looks as well."""

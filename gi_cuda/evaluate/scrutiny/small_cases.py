@@ -68,6 +68,7 @@ class SmallCases:
         device: that all runs on.
         opened: closes the worker that counts what is reached.
         sample: of a launch only so many threads run, see :class:`.Session`; 0: all.
+        limit: seconds that a launch of the reference may take.
     """
 
     subject: Subject
@@ -78,6 +79,7 @@ class SmallCases:
     device: DeviceId = field(default_factory=DeviceId)
     opened: ExitStack = field(default_factory=ExitStack)
     sample: int = 0
+    limit: float = _LIMIT
     _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
     _known: dict[Hashable, bool] = field(default_factory=dict, repr=False, compare=False)
 
@@ -109,7 +111,7 @@ class SmallCases:
             return None
         program, runs = whole.program(binary, self.names), max(2, self.subject.target.oracle.runs)
         with suppress(UserError), Pool[int](session, Crew(1)) as pool:
-            answer = pool.one(Record(program, session.reference, runs, _LIMIT, {}))
+            answer = pool.one(Record(program, session.reference, runs, self.limit, {}))
             if isinstance(answer, Recorded) and not any(answer.penalties.values()):
                 return program, answer
         return None

@@ -157,6 +157,14 @@ def test_a_few_blocks_of_a_large_launch_show_a_race(
         # It is launched as the reference, so that answers of a sample are those of the same items.
         assert elsewhere.ask(clean) == Looked()
 
+        # Blocks 2 and 3 are never in a sample of eight.
+        end, hidden = "        out[i] = mine;\n", "    if (blockIdx.x / 2 == 1) out[0] = i;\n"
+        assert clean.text.count(end) == 1
+        rare = replace(clean, text=clean.text.replace(end, end + hidden))
+        assert elsewhere.look(rare) == Looked()
+        assert "race of threads of" in elsewhere.look_at_all_blocks(rare).seen
+        assert elsewhere.look_at_all_blocks(clean) == Looked()
+
 
 @broad
 @pytest.mark.usefixtures("toolkit")

@@ -12,7 +12,6 @@ from functools import cached_property, partial
 
 from gi_cuda.backends.job_threads import at_once, both
 from gi_cuda.evaluate.candidates import Candidate
-from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
 from gi_cuda.evaluate.scrutiny.dependence import Dependence
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
@@ -35,9 +34,9 @@ class Certification:
 
     Attributes:
         blind: whether the oracle tells right from wrong at all.
-        dependence: whether a candidate leaves out an input, or takes another one for it.
+        dependence: whether a candidate leaves out an input, takes another one for it, or is wrong
+            with other inputs, sizes or random numbers.
         unset_locals: whether it reads what nothing sets.
-        other_data: whether it is wrong on other random numbers.
         races: whether it lets threads race.
         device_code: whether it runs what no device has, or writes new variables.
         not_reached: whether it has code that no case reaches; only a verdict of somebody else's
@@ -47,7 +46,6 @@ class Certification:
     blind: BlindOracle
     dependence: Dependence
     unset_locals: UnsetLocals
-    other_data: OtherData
     races: RaceWatch
     device_code: DeviceCode
     not_reached: NotReached
@@ -83,7 +81,7 @@ class Certification:
 
     def findings(self, one: Candidate) -> list[Objection]:
         """All objections to a candidate, also those that leave it unverified and do not fail it."""
-        looks = [self._all_by_workers, self._all_by_seeds, self._all_races]
+        looks = [self._all_by_workers, self._all_races]
         return [found for some in at_once([partial(look, one) for look in looks]) for found in some]
 
     @property
@@ -118,7 +116,7 @@ class Certification:
         return Remembered(self.races.objections)
 
     def _quick_objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        looks = (self._by_workers, self._other_data, self.device_code.invalid)
+        looks = (self._by_workers, self.device_code.invalid)
         found = at_once([partial(look, some) for look in looks])
         return [next(filter(None, each), None) for each in zip(*found, strict=True)]
 
@@ -138,10 +136,6 @@ class Certification:
         look = self.unset_locals.objections
         unset = objections_of(look, [one], quick=True, code="unset-local")
         return [*self.dependence.findings([one])[0], *_found(unset), *self._all_of_text(one)]
-
-    def _all_by_seeds(self, one: Candidate) -> list[Objection]:
-        found = self._other_data([one])
-        return [replace(each, code="other-data") for each in _found(found)]
 
     def _all_of_text(self, one: Candidate) -> list[Objection]:
         """Return the objections to a candidate's text: code that no device can run, and code that
@@ -168,9 +162,6 @@ class Certification:
 
     def _blind(self, some: Sequence[Candidate]) -> list[str]:
         return [self.blind.objection] * len(some)
-
-    def _other_data(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        return objections_of(self.other_data.objections, some, quick=False)
 
 
 def _found(some: Sequence[Objection | None]) -> list[Objection]:

@@ -48,14 +48,16 @@ class Gap(NamedTuple):
 
     Attributes:
         words: how it is said, with a place for what it is of.
-        text: of the condition or label, white space made one.
+        text: of the condition, label or function's head, white space made one.
         file, line: where that begins.
+        behind: the code that does not run therefore, white space made one.
     """
 
     words: str
     text: str
     file: str
     line: int
+    behind: str = ""
 
     def __str__(self) -> str:
         return self.words.format(f"{self.file}:{self.line} ({self.text})")
@@ -67,19 +69,23 @@ class Fork:
 
     Attributes:
         text, file, line: as of :class:`Gap`.
-        first: number of the count of a condition that is true, or of a label that is reached.
-        second: number of the count of the other way.
-        known: number of the count of a condition whose value the compiler knew; None of a label.
+        first: number of the count of a condition that is true, or of a label or function that is
+            reached.
+        second: number of the count of the other way; None of a function.
+        known: number of the count of a condition whose value the compiler knew; None of a label
+            and of a function.
         both: whether the second way has to be taken as well.
+        behind: the code that runs on the first way alone, and that on the second way alone.
     """
 
     text: str
     file: str
     line: int
     first: int
-    second: int
+    second: int | None
     known: int | None
     both: bool
+    behind: tuple[str, str] = ("", "")
 
     def gap(self, most: Sequence[int]) -> Gap | None:
         """The way that was not taken; None where each was, or the place was not reached.
@@ -89,13 +95,15 @@ class Fork:
         """
         if self.known is not None and most[self.known]:
             return None
-        if most[self.second] and not most[self.first]:
+        second = self.second is None or most[self.second]
+        if second and not most[self.first]:
             words = "no case reaches {}" if self.known is None else "no case makes {} true"
-        elif self.both and most[self.first] and not most[self.second]:
+        elif self.both and most[self.first] and not second:
             words = "no case makes {} false"
         else:
             return None
-        return Gap(words, self.text, self.file, self.line)
+        behind = self.behind[0] if second else self.behind[1]
+        return Gap(words, self.text, self.file, self.line, behind)
 
 
 @dataclass(frozen=True, slots=True)

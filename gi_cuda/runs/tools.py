@@ -25,7 +25,6 @@ from gi_cuda.evaluate.batches.passes import Equipment
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.certification import Certification
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
-from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.rendering import Renderers
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
@@ -169,19 +168,18 @@ def open_tools(
     compiler = keeping(uncached, cache)
     there = backend.processes(workers)
     crew = Crew(there.crew, backend.depth, there.extra, there.reserve, there.alike)
+    small = small_cases(subject.target, subject.backend)
     knowing = _knowing(session, siblings)
+    knowing = replace(knowing, cases=(*knowing.cases, *small))
     with Pool[int](knowing, crew, backend.devices, server) as pool, ExitStack() as opened:
         try:
             watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
-            names = small_cases(subject.target, subject.backend)
-            small = SmallCases(subject, names, watched, uncached, place, first, opened)
+            substitutes = SmallCases(subject, small, watched, uncached, place, first, opened)
             beside = _elsewhere(subject, folder / "build" / "elsewhere", jobs)
-            races = RaceWatch(subject, session, uncached, place, watched, small, beside)
+            races = RaceWatch(subject, session, uncached, place, watched, substitutes, beside)
             place = folder / "build" / "inputs"
             unsettled = beside.unsettled if beside else nobody_knows
-            inputs = Dependence(subject, compiler, pool, place, watched, unsettled)
-            place = folder / "build" / "other-data"
-            other = OtherData(subject, compiler, session, place, _alone, opened)
+            inputs = Dependence(subject, compiler, pool, place, small or watched, unsettled)
             place = folder / "build" / "locals"
             examined = Examined(subject, compiler)
             unset = UnsetLocals(subject, compiler, pool, place, session.cases, examined)
@@ -190,8 +188,8 @@ def open_tools(
                 examined, ForGpus(subject, folder / "build" / "for-gpus", jobs)
             )
             place = folder / "build" / "branches"
-            reach = NotReached(subject, uncached, place, ((pool, session.cases),))
-            checks = Certification(blind, inputs, unset, other, races, device_code, reach)
+            reach = NotReached(subject, uncached, place, pool, session.cases, inputs)
+            checks = Certification(blind, inputs, unset, races, device_code, reach)
             watcher = asking = None
             if beside is not None and cores() >= second_opinion.FEWEST:
                 place, role = folder / "build" / "second", CaseRole.TRAIN

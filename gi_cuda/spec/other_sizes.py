@@ -1,9 +1,10 @@
-"""Cases of other sizes than a target's own: few, small ones first, each planned anew.
+"""Cases of other sizes and seeds than a target's own: few, small ones first, each planned anew.
 
 A variant may be right for the sizes of all cases alone: odd ones, multiples of a block, at most so
-large. A size is an integer that a case gives to the data module, other than its seed. Each size is
-varied alone, and all together, beside the smallest case; those that the target's ``domain`` leaves
-out are not made.
+large; and by chance for their random numbers, where answers are yes or no, or of few values. A size
+is an integer that a case gives to the data module, other than its seed. Each size is varied alone,
+and all together, beside the smallest case; those that the target's ``domain`` leaves out are not
+made.
 """
 
 from __future__ import annotations
@@ -14,15 +15,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from gi_cuda.spec.cases import reseeded
 from gi_cuda.spec.expression import Expression, ExpressionError, parse
 from gi_cuda.spec.target import Case, Target, Value, defaults
 
 MOST: Final = 32
 """Cases that are derived at most."""
 
+SEEDS: Final = 8
+"""Other seeds: with so many, what is wrong for one in five is seen."""
+
 LARGER: Final = 4
 """Times as much data as the largest case has that a derived one may have, by the product of its
 sizes."""
+
+OWN: Final = 1 << 23
+"""The largest product of sizes that the source has for a program of its own, if that is larger."""
 
 _NEAR: Final = 1025
 """Sizes among which one inside the domain is looked for: as many as a block has threads, and one
@@ -33,15 +41,17 @@ _SEEN: Final = 2050
 
 
 @dataclass(frozen=True, slots=True)
-class OtherSize:
+class OtherCase:
     """A derived case.
 
     Attributes:
-        words: the sizes that are other ones, as ``rows = 1``.
+        words: the sizes that are other ones, as ``rows = 1``; or that random numbers are.
+        reseeded: whether these alone are.
     """
 
     case: Case = field(hash=False)
     words: str
+    reseeded: bool = False
 
     def __str__(self) -> str:
         return self.words
@@ -66,7 +76,7 @@ def outside_domain(target: Target, values: Mapping[str, int]) -> str:
 
 def other_sizes(
     target: Target, cases: Sequence[Case], own: Mapping[str, Sequence[int]]
-) -> list[OtherSize]:
+) -> list[OtherCase]:
     """Derived cases, the smallest first; none where the cases have no sizes.
 
     Args:
@@ -74,22 +84,82 @@ def other_sizes(
         own: sizes that the source has for a program of its own, by name.
     """
     largest = max(cases, key=_volume)
-    alike = [one for one in target.cases if sizes_of(one).keys() == sizes_of(largest).keys()]
+    alike = _alike(target, largest)
     base = min(alike, key=_volume)
     given = sizes_of(base)
     if not given:
         return []
     bound = LARGER * _volume(largest)
     known = [sizes_of(one) for one in alike]
-    found: dict[tuple[int, ...], OtherSize] = {}
-    for changed in _changes(target, given, known, own, bound):
+    found: dict[tuple[int, ...], OtherCase] = {}
+    mine = [{name: value} for name in given for value in own.get(name, ())]
+    for changed in (*_changes(target, given, known, bound), *mine):
         sizes = {**given, **changed}
-        fits = math.prod(sizes.values()) <= bound and sizes not in known
+        most = OWN if changed in mine else bound
+        fits = math.prod(sizes.values()) <= most and sizes not in known
         if fits and not outside_domain(target, sizes) and len(found) < MOST:
-            words = ", ".join(f"{name} = {value}" for name, value in changed.items())
-            case = replace(base, name=f"{base.name}, {words}", args={**base.args, **changed})
-            found.setdefault(tuple(sizes.values()), OtherSize(case, words))
+            found.setdefault(tuple(sizes.values()), _derived(base, changed))
     return sorted(found.values(), key=lambda one: _volume(one.case))
+
+
+def sizes_near(target: Target, cases: Sequence[Case], numbers: Iterable[int]) -> list[OtherCase]:
+    """Derived cases in which a size is one of some numbers, or one more; the other sizes are as
+    small as can be where that is a lot of data.
+
+    Args:
+        cases: as :func:`other_sizes` has them.
+    """
+    base = min(_alike(target, max(cases, key=_volume)), key=_volume)
+    given = sizes_of(base)
+    least = {name: _inside(target, given, name, 1) for name in given}
+    found = []
+    for value in (value for number in numbers for value in (number + 1, number)):
+        for name in given:
+            for others in (given, least):
+                sizes = {**others, name: value}
+                if math.prod(sizes.values()) <= OWN:
+                    changed = {one: sizes[one] for one in sizes if sizes[one] != given[one]}
+                    if not outside_domain(target, sizes):
+                        found.append(_derived(base, changed))
+                    break
+    return found[:MOST]
+
+
+_INTEGER = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?:\s*<<\s*(\d+))?(?![\w.])")
+
+
+def numbers_in(text: str) -> set[int]:
+    """The integers that a source has, shifted ones as well."""
+    return {
+        int(number, 0 if number[:2] in ("0x", "0X") else 10) << int(shift or 0)
+        for number, shift in _INTEGER.findall(text)
+        if len(number) < 12 and len(shift) < 3
+    }
+
+
+def _alike(target: Target, case: Case) -> list[Case]:
+    """The cases of a target that have the same sizes as one of them, with whatever values."""
+    return [one for one in target.cases if sizes_of(one).keys() == sizes_of(case).keys()]
+
+
+def _derived(base: Case, changed: Mapping[str, int]) -> OtherCase:
+    words = ", ".join(f"{name} = {value}" for name, value in changed.items())
+    case = replace(base, name=f"{base.name}, {words}", args={**base.args, **changed})
+    return OtherCase(case, words)
+
+
+def other_seeds(target: Target, names: Sequence[str]) -> list[OtherCase]:
+    """Return the smallest case of a target with :data:`SEEDS` other seeds, and each of some cases
+    with one; none where cases have no seeds.
+
+    Args:
+        names: of the latter cases.
+    """
+    smallest = min(target.cases, key=_volume).name
+    some = reseeded(target, [smallest], SEEDS)
+    others = reseeded(target, [one for one in names if one != smallest], 1)
+    words = "other random numbers in its inputs (case {})"
+    return [OtherCase(one, words.format(one.name), reseeded=True) for one in (*some, *others)]
 
 
 def _volume(case: Case) -> int:
@@ -100,7 +170,6 @@ def _changes(
     target: Target,
     given: Mapping[str, int],
     known: Sequence[Mapping[str, int]],
-    own: Mapping[str, Sequence[int]],
     bound: int,
 ) -> Iterator[dict[str, int]]:
     """Sizes in place of those given, in the order in which they tell most."""
@@ -120,7 +189,6 @@ def _changes(
         if len(changed) > 1:
             yield changed
     yield from (one for one in far if len(one) > 1)
-    yield from ({name: value} for name in given for value in own.get(name, ()))
 
 
 def _inside(target: Target, given: Mapping[str, int], name: str, value: int) -> int:

@@ -15,7 +15,7 @@ from gi_cuda.evaluate.baseline import check_against_source
 from gi_cuda.evaluate.checks.effects import inert, read_effects
 from gi_cuda.evaluate.checks.values import TriedValue
 from gi_cuda.init import Proposal, files, write_folder
-from gi_cuda.init.proposing.buffers import accuracy, smooth
+from gi_cuda.init.proposing.buffers import smooth
 from gi_cuda.init.proposing.cases import held_out_on_device
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import load_target
@@ -201,9 +201,8 @@ def _active(proposal: Proposal) -> frozenset[str]:
 def _tiny(proposal: Proposal, magnitudes: Mapping[str, float]) -> dict[str, float]:
     """How large buffers' numbers are where what the oracle allows is not much less."""
     real = smooth(proposal.buffers)
-    usual = accuracy([one.element.type for one in real])
     known = [(one, magnitudes[one.name]) for one in real if one.name in magnitudes]
-    return {one.name: size for one, size in known if one.allowance(usual) > TELLING * size}
+    return {one.name: size for one, size in known if one.allowance > TELLING * size}
 
 
 def _idle(tools: Tools) -> frozenset[str]:

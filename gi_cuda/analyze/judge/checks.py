@@ -15,7 +15,9 @@ _CHECKS: Mapping[str, frozenset[str]] = {
     "the oracle tells wrong answers": frozenset(
         {ORACLE_BLIND, NOTHING_VARIES, "few-distinct-outputs"}
     ),
-    "other contents of inputs": frozenset({"input-left-out", "other-input", "special-values"}),
+    "other contents of inputs": frozenset(
+        {"input-left-out", "other-input", "special-values", "hangs"}
+    ),
     "other sizes": frozenset({"other-size"}),
     "other random data": frozenset({"other-data"}),
     "launches one after the other": frozenset({"state-between-launches", "new-device-state"}),

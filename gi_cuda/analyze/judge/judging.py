@@ -66,6 +66,10 @@ GRAVITY = (Status.INCORRECT, Status.INVALID, Status.UNVERIFIED, Status.INCONCLUS
 REPEATS = Repeats(builds=6, processes=1, pairs=9)
 """Of one round of measurement."""
 
+LIMIT = 10.0
+"""Seconds that a launch may take at least: a rewrite may be slow where it is emulated, as shuffles
+are, and right."""
+
 PATIENCE = 60.0
 """Seconds of measuring after which no further round is begun."""
 
@@ -168,7 +172,7 @@ class Referee:
         found.checks.append(Check(DEVICE_CODE, Outcome.PASSED))
         self.tell("running it on all cases")
         program = one.program(built, cases)
-        limit = baseline.limit
+        limit = max(baseline.limit, LIMIT)
         sampling = Sampling(limit=limit, schedules=baseline.schedules).untimed()
         request = Measure(program, reference.program(base, cases), sampling)
         run, pool = in_fresh_processes(self.tools.pool), self.tools.pool
@@ -220,7 +224,7 @@ class Referee:
             in_fresh_processes(tools.pool),
             tools.scratch("timed"),
             (*tools.train(), *tools.held_out()),
-            baseline.limit,
+            max(baseline.limit, LIMIT),
             schedules=baseline.schedules,
             repeats=REPEATS,
         )

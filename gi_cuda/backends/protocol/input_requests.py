@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
-from gi_cuda.spec.other_sizes import OtherSize
+from gi_cuda.backends.protocol.substitutes import Other, Substitute, Substituted
+
+
+class Effect(Enum):
+    """The effect of something else in the place of an input on answers."""
+
+    NONE = 0
+    SMALL = 1
+    """Other bits, on some case."""
+
+    TOLD = 2
+    """On the smallest case, so large that :class:`AgreesWith` refuses a program without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DependsOn:
-    """Run a program with an input, and with something else in its place; the answer is whether its
-    answers are other bits then, on some case.
+    """Run a program with an input, and with something else in its place; the answer is an
+    :class:`Effect`.
 
     Attributes:
         input: a buffer, or a scalar, of which kernels get another value; as much is launched as
@@ -41,7 +52,7 @@ class AgreesWith:
     program: Program
     reference: Program
     input: str
-    substitute: Substitute | OtherSize
+    substitute: Other
     limit: float
 
 

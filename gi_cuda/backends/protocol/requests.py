@@ -15,6 +15,7 @@ from gi_cuda.backends.protocol.input_requests import (
 )
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
+from gi_cuda.backends.protocol.substitutes import Substituted
 from gi_cuda.spec import Given
 
 
@@ -141,11 +142,17 @@ class Spoilt:
 
 @dataclass(frozen=True, slots=True)
 class CountLoops:
-    """Run an instrumented reference and report the most iterations of each loop."""
+    """Run an instrumented program and report the most iterations of each loop.
+
+    Attributes:
+        other: what stands in the place of an input, on the smallest case; None: all cases are run
+            as they are.
+    """
 
     program: Program
     loops: int
     limit: float
+    other: Substituted | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.spec.numbers import SmallFloat
-from gi_cuda.spec.other_sizes import OtherSize
+from gi_cuda.spec.other_sizes import OtherCase
 
 _SEED: Final = 59
 """Of random numbers, so that each process has the same."""
@@ -27,6 +28,7 @@ class Substitute(StrEnum):
 
     ZERO = "zeros"
     ONE = "1"
+    MINUS_ONE = "-1"
     TWO = "2"
     HALF = "half of it"
     NEGATIVE = "its negative"
@@ -106,6 +108,7 @@ class Substitute(StrEnum):
         made = {
             Substitute.ZERO: 0,
             Substitute.ONE: 1,
+            Substitute.MINUS_ONE: -1,
             Substitute.TWO: 2,
             Substitute.HALF: given // 2,
             Substitute.MORE: given * 1.25,
@@ -119,6 +122,7 @@ _QUICK: Final = frozenset(
     {
         Substitute.ZERO,
         Substitute.ONE,
+        Substitute.MINUS_ONE,
         Substitute.TWO,
         Substitute.HALF,
         Substitute.NEGATIVE,
@@ -134,8 +138,28 @@ _QUICK: Final = frozenset(
     }
 )
 
-Substituted: TypeAlias = tuple[str, Substitute | OtherSize]
-"""An input, and what stands in its place; or sizes, and a case that has them."""
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Several substitutes at once: what one input does may show only with another one's.
+
+    Attributes:
+        parts: inputs, each with its substitute.
+        case: that gives the other inputs; None: the smallest.
+    """
+
+    parts: tuple[tuple[str, Substitute], ...]
+    case: OtherCase | None = None
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{other} in place of the input {name}" for name, other in self.parts)
+        return f"{said}, {self.case}" if self.case else said
+
+
+Other: TypeAlias = Substitute | OtherCase | Joint
+
+Substituted: TypeAlias = tuple[str, Other]
+"""An input, and what stands in its place; or words for a case, or for several inputs, and these."""
 
 
 def _permuted(array: NDArray[Any]) -> NDArray[Any]:

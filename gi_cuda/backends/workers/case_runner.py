@@ -135,6 +135,7 @@ class CaseRunner:
         self._kept: OrderedDict[tuple[str, bytes], Outputs] = OrderedDict()
         self._histories: dict[str, _CaseHistory] = {}
         self.expected: dict[object, Any] = {}  # see :func:`.substituting.agrees_with`
+        self.contents: dict[object, NDArray[Any]] = {}  # see :func:`.other_cases.substituted`
 
     def stored(self, case: str, draw: int = 0) -> Reference:
         """What a case's outputs in one draw are judged against: the reference's recorded runs."""

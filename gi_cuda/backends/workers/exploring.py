@@ -11,6 +11,7 @@ from gi_cuda.backends.protocol.requests import (
     LoopCounts,
 )
 from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.other_cases import changed, launched, smallest
 from gi_cuda.backends.workers.recording import still_poison
 from gi_cuda.backends.workers.written import is_undefined, magnitudes, only_value
 
@@ -54,12 +55,20 @@ def explore(runner: CaseRunner, request: Explore) -> Explored:
 
 
 def count_loops(runner: CaseRunner, request: CountLoops) -> LoopCounts:
-    """Run an instrumented variant over its cases; the most iterations of each loop."""
-    loaded = runner.device.load(request.program.binary)
+    """Run an instrumented variant over its cases, or the smallest with something else; the most
+    iterations of each loop."""
+    program, limit = request.program, request.limit
+    loaded = runner.device.load(program.binary)
     with runner.device.turn(), runner.device.counting(loaded, request.loops) as counts:
-        for case_plan in runner.plans(request.program):
-            runner.device.prepare(case_plan)
-            runner.device.run(loaded, case_plan, request.limit)
+        if request.other is None:
+            for case_plan in runner.plans(program):
+                runner.device.prepare(case_plan)
+                runner.device.run(loaded, case_plan, limit)
+        else:
+            mine, _ = smallest(runner, program, program)
+            if one := changed(runner, program, request.other, mine):
+                runner.device.make_room(one.given)
+                launched(runner, loaded, one.plan, limit, one.contents)
         return LoopCounts(tuple(counts()))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -14,13 +14,17 @@ from gi_cuda.backends.protocol.device import Loaded
 from gi_cuda.backends.protocol.programs import CasePlan, Program
 from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
 from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.room import memory
 from gi_cuda.errors import UserError
 from gi_cuda.spec import CaseData, plan
 from gi_cuda.spec.oracles import Outputs, Rules
-from gi_cuda.spec.other_sizes import OtherSize, outside_domain, sizes_of
+from gi_cuda.spec.other_sizes import OtherCase, outside_domain, sizes_of
 
 AT_LEAST, LONGER = 0.5, 20
 """Seconds that a launch with something else may take, and how many times what it takes without."""
+
+_KEPT, _SHARE = 64 * 2**20, 64
+"""Bytes that are remembered at least, and the part of all memory that they may take."""
 
 _ROOM = 64 * 2**20
 """Bytes that a case of another size may need; more only where it is a quarter of what the largest
@@ -44,6 +48,11 @@ class Changed:
     data: CaseData
 
 
+def most_kept() -> int:
+    """Return the bytes of contents, or of answers with them, that a worker remembers."""
+    return max(_KEPT, memory() // _SHARE)
+
+
 def smallest(runner: CaseRunner, program: Program, reference: Program) -> tuple[CasePlan, CasePlan]:
     """Return how a program and the reference run the case with the least data."""
     mine, theirs = runner.plans(program), runner.plans(reference)
@@ -56,13 +65,18 @@ def changed(
 ) -> Changed | None:
     """A case of a program with something else; None where there is no case of that size."""
     name, other = pair
-    if isinstance(other, OtherSize):
+    if isinstance(other, OtherCase):
         return _of_other_size(runner, program, other, given)
-    return substituted(runner, program, name, other, given)
+    if isinstance(other, Substitute):
+        return substituted(runner, program, [(name, other)], given)
+    if other.case is None:
+        return substituted(runner, program, other.parts, given)
+    one = _of_other_size(runner, program, other.case, given)
+    return one and replace(substituted(runner, program, other.parts, one.plan), given=given)
 
 
 def _of_other_size(
-    runner: CaseRunner, program: Program, other: OtherSize, given: CasePlan
+    runner: CaseRunner, program: Program, other: OtherCase, given: CasePlan
 ) -> Changed | None:
     """A case of another size beside one of a program. None where the data module has none, it is
     outside the target's domain, or it needs far more memory than the others."""
@@ -85,20 +99,39 @@ def _bytes(runner: CaseRunner, case_plan: CasePlan) -> int:
 
 
 def substituted(
-    runner: CaseRunner, program: Program, name: str, substitute: Substitute, given: CasePlan
+    runner: CaseRunner,
+    program: Program,
+    pairs: Sequence[tuple[str, Substitute]],
+    given: CasePlan,
 ) -> Changed:
-    """A case of a program with something else in the place of an input."""
+    """A case of a program with something else in the place of inputs."""
     data = runner.cases[given.case]
-    if name in data.buffers:
-        small = next(one.type.small for one in runner.target.buffers if one.name == name)
-        contents = {name: substitute.contents(data.buffers[name], small)}
-        return Changed(given, given, contents, replace(data, buffers={**data.buffers, **contents}))
-    changes = {name: substitute.of}
-    launches = plan(program.launched(runner.target), program.configuration, data.scalars, changes)
+    contents = {
+        name: _contents(runner, given.case, name, other)
+        for name, other in pairs
+        if name in data.buffers
+    }
+    changes = {name: other.of for name, other in pairs if name not in data.buffers}
     scalars = dict(data.scalars)
-    if name in scalars:
-        scalars[name] = substitute.of(scalars[name])
-    return Changed(given, replace(given, launches=launches), {}, replace(data, scalars=scalars))
+    case_plan = given
+    if changes:
+        launches = plan(program.launched(runner.target), program.configuration, scalars, changes)
+        case_plan = replace(given, launches=launches)
+        scalars |= {name: of(scalars[name]) for name, of in changes.items() if name in scalars}
+    data = replace(data, buffers={**data.buffers, **contents}, scalars=scalars)
+    return Changed(given, case_plan, contents, data)
+
+
+def _contents(runner: CaseRunner, case: str, name: str, other: Substitute) -> NDArray[Any]:
+    """The contents of a buffer of a case with a substitute; remembered, as they take long to make
+    and many variants are asked about them."""
+    key = case, name, other
+    if key not in runner.contents:
+        if sum(one.nbytes for one in runner.contents.values()) > most_kept():
+            runner.contents.clear()
+        small = next(one.type.small for one in runner.target.buffers if one.name == name)
+        runner.contents[key] = other.contents(runner.cases[case].buffers[name], small)
+    return runner.contents[key]
 
 
 @dataclass(frozen=True, slots=True)

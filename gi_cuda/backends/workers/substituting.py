@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from gi_cuda.backends.protocol.input_requests import (
     AgreesWith,
     DependsOn,
+    Effect,
     TellVarying,
     Varying,
 )
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.schedules import Schedule
-from gi_cuda.backends.protocol.substitutes import Substitute
+from gi_cuda.backends.protocol.substitutes import Other, Substitute
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.other_cases import (
     AT_LEAST,
@@ -28,38 +29,48 @@ from gi_cuda.backends.workers.other_cases import (
     Right,
     answers_of,
     changed,
+    most_kept,
     smallest,
     substituted,
 )
 from gi_cuda.backends.workers.recording import unwritten
-from gi_cuda.backends.workers.room import memory
 from gi_cuda.spec.oracles import Allowed, Outputs, Rules, ValueRule
-from gi_cuda.spec.other_sizes import OtherSize
+from gi_cuda.spec.other_sizes import OtherCase
 
 _WIDER = 10.0
 """How many times its tolerance an oracle allows with something else. The tolerance was chosen for
 the case's own numbers; a long sum of which a few terms are most depends more on the order of
 additions."""
 
+_LITTLE_WIDER = 2.0
+"""The same with another size: there may be more additions."""
+
+_TELLING = 2 * _WIDER
+"""How many times its tolerance the effect of an input exceeds, if a program without it is refused
+with :data:`_WIDER` allowed."""
+
 _LEAST_SCALE = 1e-3
 """Of a tolerance that is so much smaller as answers are, where an input is made a thousandth."""
 
-_KEPT, _SHARE = 64 * 2**20, 64
-"""Bytes of the reference's answers that are remembered at least, and the part of all memory that
-they may take."""
 
-
-def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
-    """Whether a program's answers are other ones with something else in the place of an input."""
-    for given in runner.plans(request.program):
-        one = substituted(runner, request.program, request.input, request.substitute, given)
+def depends_on(runner: CaseRunner, request: DependsOn) -> Effect:
+    """Return the effect on a program's answers of something else in the place of an input."""
+    program, other = request.program, request.substitute
+    least, _ = smallest(runner, program, program)
+    for given in runner.plans(program):
+        one = substituted(runner, program, [(request.input, other)], given)
         runner.device.make_room(one.given)
-        before = answers_of(runner, request.program, one.given, request.limit)
+        before = answers_of(runner, program, one.given, request.limit)
         limit = min(request.limit, AT_LEAST + LONGER * before.seconds)
         same = Right(before.outputs, _equal(runner))
-        if answers_of(runner, request.program, one.plan, limit, one.contents, same).outputs:
-            return True
-    return False
+        found = answers_of(runner, program, one.plan, limit, one.contents, same)
+        if found.outputs:
+            compared = given.case == least.case and not (
+                other.to_overflow or other.special or other.scaled
+            )
+            told = compared and why_wrong(runner, one, found, [before], width=_TELLING)
+            return Effect.TOLD if told else Effect.SMALL
+    return Effect.NONE
 
 
 def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
@@ -80,7 +91,8 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     if expected is None:
         return None
     overflow = isinstance(request.substitute, Substitute) and request.substitute.to_overflow
-    rules = _finite(runner) if overflow else near(runner) if expected.scale == 1 else None
+    width = _width(request.substitute)
+    rules = _finite(runner) if overflow else near(runner, width) if expected.scale == 1 else None
     known = Right(expected.runs[0].outputs, rules)
     found = answers_of(runner, request.program, one.plan, expected.limit, one.contents, known)
     if isinstance(request.substitute, Substitute) and request.substitute.special:
@@ -88,8 +100,8 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     if overflow:
         wrong = _why_overflown(found, expected.runs[0])
     else:
-        wrong = why_wrong(runner, right, found, expected.runs, expected.scale)
-    named = "" if isinstance(request.substitute, OtherSize) else f"{one.plan.case}: "
+        wrong = why_wrong(runner, right, found, expected.runs, expected.scale, width)
+    named = "" if isinstance(request.substitute, OtherCase) else f"{one.plan.case}: "
     return f"{named}{wrong}" if wrong else ""
 
 
@@ -121,10 +133,17 @@ def _differs(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
     return found
 
 
-def near(runner: CaseRunner) -> Rules | None:
+def _width(other: Other) -> float:
+    """Return how many times its tolerance an oracle allows."""
+    if isinstance(other, OtherCase):
+        return 1.0 if other.reseeded else _LITTLE_WIDER
+    return _WIDER
+
+
+def near(runner: CaseRunner, width: float = _WIDER) -> Rules | None:
     """Rules for answers beside the reference's with something else; None where the oracle has to
     be asked."""
-    return runner.target.oracle.wider(_WIDER).rules(runner.types)
+    return runner.target.oracle.wider(width).rules(runner.types)
 
 
 def _equal(runner: CaseRunner) -> Rules:
@@ -152,7 +171,7 @@ def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expect
     if key not in runner.expected:
         known = [run for one in runner.expected.values() if one for run in one.runs]
         size = sum(array.nbytes for run in known for array in run.outputs.values())
-        if size > max(_KEPT, memory() // _SHARE):
+        if size > most_kept():
             runner.expected.clear()
         runner.expected[key] = _fit(runner, request, right)
     found: Expected | None = runner.expected[key]
@@ -167,15 +186,16 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | 
         answers_of(runner, request.reference, right.plan, limit, right.contents)
         for _ in range(runner.target.oracle.runs)
     ]
-    other = isinstance(request.substitute, OtherSize)
+    several = not isinstance(request.substitute, Substitute)
     scaled = isinstance(request.substitute, Substitute) and request.substitute.scaled
     scale = _scale(given, runs[0]) if scaled else 1.0
-    known = Right(runs[0].outputs, near(runner) if scale == 1 else None)
+    width = _width(request.substitute)
+    known = Right(runs[0].outputs, near(runner, width) if scale == 1 else None)
     again = answers_of(runner, request.reference, right.plan, limit, right.contents, known)
-    if why_wrong(runner, right, again, runs, scale) or _unjudged(runner, right, runs):
+    if why_wrong(runner, right, again, runs, scale, width) or _unjudged(runner, right, runs):
         return None
     whole = {one.name for one in runner.target.scalars if one.dtype.kind != "f"}
-    if other or request.input in whole:
+    if several or request.input in whole:
         if _is_lost(runner, right, given, runs[0]):
             return None  # a source that is made for some sizes reads what nothing has set
         if _is_ordered(runner, request.reference, right, given, runs):
@@ -282,18 +302,20 @@ def why_wrong(
     found: Answers,
     runs: Sequence[Answers],
     scale: float = 1.0,
+    width: float = _WIDER,
 ) -> str:
     """Say what is wrong with answers, judged by those of the reference's runs; "" if nothing is
     wrong.
 
     Args:
         scale: how many times smaller than the case's own answers they are, and what is allowed.
+        width: how many times its tolerance the oracle allows.
     """
     if found.damaged:
         return f"wrote where it must not: {', '.join(found.damaged)}"
     if not found.outputs:
         return ""
-    oracle = runner.target.oracle.wider(_WIDER)
+    oracle = runner.target.oracle.wider(width)
     scaled = [_times(1 / scale, run.outputs) for run in (found, *runs)]
     verdict = oracle.judge(case.data.values, scaled[0], oracle.reference(scaled[1:]))
     return "" if verdict.acceptable else verdict.reason or "its answers are not acceptable"

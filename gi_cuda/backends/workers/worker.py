@@ -55,7 +55,7 @@ from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
 from gi_cuda.backends.workers.substituting import agrees_with, depends_on, tell_varying
 from gi_cuda.errors import NoRoom, UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, Target, find_case, load_case
-from gi_cuda.spec.other_sizes import OtherSize
+from gi_cuda.spec.other_sizes import OtherCase
 from gi_cuda.spec.own_code import check_code
 
 _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
@@ -186,7 +186,7 @@ def serve(context: WorkerContext, connection: Connection, slot: WorkerSlot) -> N
 
 def _answer_isolated(runner: CaseRunner, words: int, request: object) -> object:
     if not isinstance(request, _OF_REFERENCE):
-        for other in parts_of(request, OtherSize):  # while its data can still be read
+        for other in parts_of(request, OtherCase):  # while its data can still be read
             with suppress(UserError):
                 runner.made(other.case)
         runner.isolate(parts_of(request, Program))

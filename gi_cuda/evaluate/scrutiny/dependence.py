@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
+from gi_cuda.backends.protocol.substitutes import Other, Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
@@ -34,14 +34,19 @@ from gi_cuda.evaluate.scrutiny.originals import (
     Told,
     agreeing,
     answers_of,
+    ordinary,
 )
-from gi_cuda.evaluate.scrutiny.other_inputs import derived_sizes, inputs
+from gi_cuda.evaluate.scrutiny.other_inputs import derived_sizes, inputs, joint_inputs
 from gi_cuda.spec import Configuration
-from gi_cuda.spec.other_sizes import OtherSize
+from gi_cuda.spec.other_sizes import OtherCase, numbers_in, other_seeds, sizes_near
 from gi_cuda.subject import Subject
 
 QUICK_SIZES: Final = 3
 """Cases of other sizes in a quick look."""
+
+
+NUMBERS: Final = 4
+"""Numbers of a candidate's text that are tried as sizes, the largest ones."""
 
 
 def all_unsettled(some: Sequence[Substituted]) -> frozenset[str]:
@@ -116,7 +121,34 @@ class Dependence:
             for thorough in (False, True)
             for found in [self._found(some, thorough)]
         ]
-        return [[*quick, *thorough] for quick, thorough in zip(*looks, strict=True)]
+        near = [[self._objection(told, False) for told in self._near(one)] for one in some]
+        every = zip(*looks, near, strict=True)
+        return [[found for some in each for found in some] for each in every]
+
+    def _near(self, one: Candidate) -> list[Told]:
+        """Return the faults of a candidate in cases whose sizes are near numbers that its text has,
+        and the reference's has not: it may be right up to these, or for others alone."""
+        numbers = numbers_in(one.text) - numbers_in(self.subject.reference)
+        cases = [case for case in self.subject.target.cases if case.name in self._known_cases]
+        sizes = sizes_near(self.subject.target, cases, sorted(numbers - {0, 1})[-NUMBERS:])
+        (built,) = build_candidates(self.compiler, [one], self.folder / "variant")
+        if not sizes or isinstance(built, BuildFailure):
+            return []
+        fit = self._tried({size.words: [size] for size in sizes}, time.monotonic() + SECONDS)
+        program, pairs = one.program(built, self.cases), [pair for pair, yes in fit.items() if yes]
+        return self._held_against(one).wrong(program, pairs, time.monotonic() + SECONDS)
+
+    def compared(self) -> list[Substituted]:
+        """Substitutes for inputs with which answers are held against those of the reference, as for
+        the inputs of a case."""
+        self._prepare([self.subject.standard])
+        every = {**self._fit_quickly, **self._fit_thoroughly}
+        return [pair for pair, fit in every.items() if fit and ordinary(pair[1])]
+
+    def agrees(self, one: Candidate, pair: Substituted) -> bool:
+        """Tell whether a candidate answers as the reference does with a substitute for an input."""
+        thorough = pair in self._fit_thoroughly
+        return self._said(thorough, pair, [one]) == [""]
 
     @property
     def note(self) -> str:
@@ -146,8 +178,6 @@ class Dependence:
     def _found(
         self, some: Sequence[Candidate], thorough: bool, part: Part = Only.ALL
     ) -> list[list[Told]]:
-        if not self._inputs and not thorough:
-            return [[] for _ in some]
         built = build_candidates(self.compiler, some, self.folder / "variant")
         self._prepare([self.subject.standard, *map(self._own, some)])
         return [
@@ -191,16 +221,19 @@ class Dependence:
     def _fit_quickly(self) -> dict[Substituted, bool]:
         quick = {name: [one for one in some if one.quick] for name, some in self._inputs.items()}
         asked = {name: some[: self.each] for name, some in quick.items()}
-        return self._tried({**asked, **{one.words: [one] for one in self._quick_sizes}})
+        return self._tried({**asked, **{one.words: [one] for one in self._quick_cases}})
 
     @cached_property
     def _fit_thoroughly(self) -> dict[Substituted, bool]:
-        sizes = {one.words: [one] for one in self._sizes if one not in self._quick_sizes}
+        sizes = {one.words: [one] for one in self._sizes if one not in self._quick_cases}
         rest = {name: [one for one in some if not one.quick] for name, some in self._inputs.items()}
-        return self._tried({**sizes, **rest}, time.monotonic() + SECONDS)
+        joint = joint_inputs(self.subject.target, self._sizes)
+        several = {str(one): [one] for one in joint}
+        asked: dict[str, Sequence[Other]] = {**sizes, **rest, **several}
+        return self._tried(asked, time.monotonic() + SECONDS)
 
     def _tried(
-        self, asked: Mapping[str, Sequence[Substitute | OtherSize]], until: float = math.inf
+        self, asked: Mapping[str, Sequence[Other]], until: float = math.inf
     ) -> dict[Substituted, bool]:
         """Try substitutes for inputs on the reference. Return for each whether its answers can be
         compared.
@@ -225,7 +258,7 @@ class Dependence:
     def _compared(
         self,
         program: Program,
-        asked: Mapping[str, Sequence[Substitute | OtherSize]],
+        asked: Mapping[str, Sequence[Other]],
         until: float,
     ) -> dict[Substituted, bool]:
         """What may be in the place of which inputs, and whether the reference answers the same
@@ -245,18 +278,18 @@ class Dependence:
                 lost = isinstance(answer, Lost)
                 if lost:
                     del left[pair[0]]
-                if answer is not NOT_ASKED and (not lost or isinstance(pair[1], OtherSize)):
+                if answer is not NOT_ASKED and not (lost and isinstance(pair[1], Substitute)):
                     found[pair] = answer == ""
         return found
 
-    def _unsettled(self, asked: Mapping[str, Sequence[Substitute | OtherSize]]) -> frozenset[str]:
+    def _unsettled(self, asked: Mapping[str, Sequence[Other]]) -> frozenset[str]:
         """The sizes of which some make the reference's answers a matter of the order of threads."""
         return self.elsewhere(
             [
                 (name, one)
                 for name, some in asked.items()
                 for one in some
-                if name in self._whole or isinstance(one, OtherSize)
+                if name in self._whole or not isinstance(one, Substitute)
             ]
         )
 
@@ -271,14 +304,15 @@ class Dependence:
         return inputs(self.subject.target, planned=bool(self._sizes))
 
     @cached_property
-    def _sizes(self) -> list[OtherSize]:
+    def _sizes(self) -> list[OtherCase]:
         """Cases of other sizes."""
         return derived_sizes(self.subject.target, self._known_cases, self.subject.reference)
 
-    @property
-    def _quick_sizes(self) -> list[OtherSize]:
-        """A few of them, small and large ones."""
-        return self._sizes[1 :: max(1, len(self._sizes) // QUICK_SIZES)][:QUICK_SIZES]
+    @cached_property
+    def _quick_cases(self) -> list[OtherCase]:
+        """A few of them, small and large ones, and all of other seeds."""
+        some = self._sizes[1 :: max(1, len(self._sizes) // QUICK_SIZES)][:QUICK_SIZES]
+        return [*some, *other_seeds(self.subject.target, self._known_cases)]
 
     @cached_property
     def _known_cases(self) -> list[str]:

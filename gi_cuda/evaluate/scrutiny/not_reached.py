@@ -1,8 +1,9 @@
 """Code of a candidate that no case reaches: whatever it does there, its answers are right.
 
 A rewrite may hold a path for large sizes, or for what a buffer holds before a launch. Its
-preprocessed text runs with a count for each outcome of each condition. What the original has in the
-same words, and no case reaches there either, is the original's.
+preprocessed text runs with a count for each outcome of each condition, and for each function: on
+the cases, and then with substitutes for inputs, as long as some new code was not reached. Code that
+no case reaches in the original either is the original's, if it has the same words there.
 """
 
 from __future__ import annotations
@@ -15,15 +16,14 @@ from pathlib import Path
 from typing import Final
 
 from gi_cuda.backends.compile.preprocess import key
-from gi_cuda.backends.protocol.requests import (
-    CountLoops,
-    LoopCounts,
-)
-from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
+from gi_cuda.backends.protocol.substitutes import Substituted
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.scrutiny.dependence import Dependence
 from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling, objections_of
-from gi_cuda.grammar.branch_text import Gap, lines_of
+from gi_cuda.grammar.branch_text import BranchText, Gap, lines_of
 from gi_cuda.subject import Subject
 
 _LIMIT: Final = 120.0
@@ -36,6 +36,31 @@ _MOST: Final = 3
 """Most places that an objection names."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Counts of a text.
+
+    Attributes:
+        binary: that counts; None where nothing is counted.
+        apart: gaps that need no counts.
+        most: the counts.
+    """
+
+    text: BranchText
+    binary: Binary | None
+    apart: tuple[Gap, ...] = ()
+    most: tuple[int, ...] = ()
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """The ways that were not taken."""
+        return [*self.apart, *self.text.gaps(self.most)]
+
+    def and_of(self, most: Sequence[int]) -> _Counted:
+        """Return the same with the counts of another run."""
+        return replace(self, most=tuple(map(max, self.most, most)))
+
+
 @dataclass(frozen=True)
 class NotReached:
     """Looks for code of candidates that no case reaches.
@@ -43,13 +68,17 @@ class NotReached:
     Attributes:
         compiler: the back end's.
         folder: for binaries.
-        workers: pools with names of cases that they know; what one of them reaches is reached.
+        pool: workers of a session that has the cases.
+        cases: their names.
+        dependence: tells what a candidate answers with substitutes for inputs.
     """
 
     subject: Subject
     compiler: Compiler
     folder: Path
-    workers: tuple[tuple[Pool[int], tuple[str, ...]], ...]
+    pool: Pool[int]
+    cases: tuple[str, ...]
+    dependence: Dependence
 
     def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
         """The objection to each of several candidates; None where cases reach all of it, or all
@@ -62,45 +91,78 @@ class NotReached:
         return [self._said(one) for one in some]
 
     def _said(self, one: Candidate) -> str:
-        found = self.gaps(one)
-        if isinstance(found, str):
-            return f"which of its code the cases reach cannot be told: {found}"
-        new = [gap for gap in found if (gap.words, gap.text) not in self._known]
-        more = f"; and {len(new) - _MOST} more" if len(new) > _MOST else ""
-        return "; ".join(map(str, new[:_MOST])) + more
+        counted = self._counted(one)
+        if isinstance(counted, str):
+            return f"which of its code the cases reach cannot be told: {counted}"
+        new = self._new(counted)
+        if any(gap.words != _ELSEWHERE for gap in new):
+            new = self._new(self._with_substitutes(one, counted))
+        shown = list({(gap.file, gap.line): gap for gap in reversed(new)}.values())[::-1]
+        more = f"; and {len(shown) - _MOST} more" if len(shown) > _MOST else ""
+        return "; ".join(map(str, shown[:_MOST])) + more
+
+    def _new(self, counted: _Counted) -> list[Gap]:
+        """Return the gaps that the reference does not have as well."""
+        return [gap for gap in counted.gaps if (gap.words, gap.text, gap.behind) not in self._known]
 
     @cached_property
-    def _known(self) -> frozenset[tuple[str, str]]:
-        found = self.gaps(unmodified(self.subject))
-        return frozenset(() if isinstance(found, str) else (gap[:2] for gap in found))
+    def _known(self) -> frozenset[tuple[str, str, str]]:
+        counted = self._counted(unmodified(self.subject))
+        gaps = [] if isinstance(counted, str) else counted.gaps
+        return frozenset((gap.words, gap.text, gap.behind) for gap in gaps)
 
-    def gaps(self, one: Candidate) -> list[Gap] | str:
-        """The ways that no case takes in a candidate, the first of each line; in words, why that
-        is not known. None of what a compiler made, or others."""
+    def _with_substitutes(self, one: Candidate, counted: _Counted) -> _Counted:
+        """Return the counts with those of substitutes for inputs that reach something new, and with
+        which the candidate answers as the reference does."""
+        for pair in self.dependence.compared():
+            new = self._new(counted)
+            if not new:
+                break
+            more = self._counts(one, counted, pair)
+            if isinstance(more, str):
+                continue
+            better = counted.and_of(more)
+            if self._new(better) != new and self.dependence.agrees(one, pair):
+                counted = better
+        return counted
+
+    def _counted(self, one: Candidate) -> _Counted | str:
+        """Return the counts of a candidate on all cases; in words, why they are not known. None of
+        a candidate that a compiler made, or others."""
+        nothing = BranchText("", (), 0)
         count = self.subject.front_end.branches
         if one.binary is not None or one.compiler is not None or count is None:
-            return []
+            return _Counted(nothing, None)
         compiler = one.compiled_by(self.compiler)
         phenotype = compiler.preprocess([one.variant(0)])[0]
         if isinstance(phenotype, BuildFailure):
             return phenotype.message
-        apart = list(self._for_others(one, phenotype.text))
-        counted = count(phenotype.text)
-        if not counted.counts:
-            return apart
-        text = replace(phenotype, text=counted.text, key=key(counted.text, phenotype.options))
-        (binary,) = compiler.compile([text], self.folder)
+        apart = tuple(self._for_others(one, phenotype.text))
+        text = count(phenotype.text)
+        if not text.counts:
+            return _Counted(nothing, None, apart)
+        made = replace(phenotype, text=text.text, key=key(text.text, phenotype.options))
+        (binary,) = compiler.compile([made], self.folder)
         if isinstance(binary, BuildFailure):
             return f"with counts in it, it does not compile: {binary.message}"
-        most = [0] * counted.counts
-        for pool, cases in self.workers:
-            answer = pool.one(CountLoops(one.program(binary, cases), len(most), _LIMIT))
-            if not isinstance(answer, LoopCounts):
-                return f"with counts in it, it fails: {answer.message}"
-            most = list(map(max, most, answer.most))
-        gaps = list(counted.gaps(most))
-        first = {(gap.file, gap.line): gap for gap in reversed(gaps)}
-        return [*apart, *(gap for gap in gaps if first[gap.file, gap.line] is gap)]
+        counted = _Counted(text, binary, apart, (0,) * text.counts)
+        most = self._counts(one, counted)
+        return (
+            f"with counts in it, it fails: {most}"
+            if isinstance(most, str)
+            else counted.and_of(most)
+        )
+
+    def _counts(
+        self, one: Candidate, counted: _Counted, other: Substituted | None = None
+    ) -> tuple[int, ...] | str:
+        """Return the counts of a run on all cases, or on the smallest with a substitute; in words,
+        why it fails."""
+        assert counted.binary is not None
+        cases = self.cases if other is None else self.dependence.cases
+        program = one.program(counted.binary, cases)
+        answer = self.pool.one(CountLoops(program, counted.text.counts, _LIMIT, other))
+        return answer.most if isinstance(answer, LoopCounts) else answer.message
 
     def _for_others(self, one: Candidate, text: str) -> Iterator[Gap]:
         """Lines that a preprocessor leaves out here, and not for another device; looked for where

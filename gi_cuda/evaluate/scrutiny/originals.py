@@ -14,17 +14,18 @@ from typing import Any, Final, TypeAlias
 from gi_cuda.backends.protocol.input_requests import (
     AgreesWith,
     DependsOn,
+    Effect,
     InOneTurn,
     KeepsNothing,
     TellVarying,
     Varying,
 )
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
+from gi_cuda.backends.protocol.substitutes import Joint, Other, Substitute, Substituted
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.scrutiny.objections import NOTHING_VARIES, Ruling
 from gi_cuda.results.measurement import Survival
-from gi_cuda.spec.other_sizes import OtherSize
+from gi_cuda.spec.other_sizes import OtherCase
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +108,25 @@ class Original:
             thorough: as :meth:`.Dependence.objections` has it.
             part: what is looked at.
         """
+        fit = self.fit(thorough)
+        pairs = [one for one, yes in fit.items() if yes and part in (Only.ALL, one)]
         if not thorough:
-            return self._left_out(program, part) or self._wrong(program, False, part)
-        found = self._wrong(program, True, part)
+            return self._left_out(program, part) or self.wrong(program, pairs)
+        found = self.wrong(program, pairs, time.monotonic() + 2 * SECONDS)
         if part in (Only.ALL, Only.STATE):
             found += self._keeping(program, [told.shown for told in found])
         return [*found, *self._hardly_varying] if part is Only.ALL else found
 
     def _left_out(self, program: Program, part: Part) -> list[Told]:
         """Return the inputs that a program's answers do not depend on, although the original's
-        do."""
-        pairs = [one for one in self.decisive.items() if part in (Only.ALL, one)]
+        do. Inputs with so large an effect that other answers are refused are not asked about."""
+        compared = self.fit(False)
+        pairs = [
+            (name, other)
+            for name, (other, effect) in self._effects.items()
+            if part in (Only.ALL, (name, other))
+            and not (effect is Effect.TOLD and compared.get((name, other)))
+        ]
         asked = _depending(program, pairs, self.patience)
         answers = answers_of(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
         return [
@@ -128,22 +137,27 @@ class Original:
                 "input-left-out",
             )
             for pair, answer in zip(pairs, answers, strict=True)
-            if answer is False
+            if answer is Effect.NONE
         ]
 
-    def _wrong(self, program: Program, thorough: bool, part: Part) -> list[Told]:
-        """Return the faults in a program's answers. A launch that does not end tells nothing."""
+    def wrong(
+        self, program: Program, pairs: Sequence[Substituted], until: float = math.inf
+    ) -> list[Told]:
+        """Return the faults in a program's answers with substitutes for inputs.
+
+        Args:
+            pairs: these.
+            until: on the monotonic clock, when nothing more is begun.
+        """
         if self.program is None:
             return []
-        pairs = [one for one, fit in self.fit(thorough).items() if fit and part in (Only.ALL, one)]
         asked = agreeing(program, self.program, pairs, self.patience)
-        until = time.monotonic() + 2 * SECONDS if thorough else math.inf
         given = self.pool, asked, self.patience.in_one_turn, self.patience.goes_on
         answers = answers_of(*given, until=until)
         return [
-            _told(pair, wrong)
+            _told(pair, *why)
             for pair, answer in zip(pairs, answers, strict=True)
-            if (wrong := _why(answer))
+            if (why := _why(answer))
         ]
 
     def _keeping(self, program: Program, without: Collection[Substituted | None]) -> list[Told]:
@@ -155,22 +169,22 @@ class Original:
         if self.program is None:
             return []
         known = [one for one, fit in self.fit(True).items() if fit and one not in without]
-        sizes = [one for one in known if isinstance(one[1], OtherSize)]
+        sizes = [one for one in known if isinstance(one[1], OtherCase) and not one[1].reseeded]
         quick = self.fit(False)
-        other = [one for one in self.decisive.items() if quick.get(one) and _ordinary(one[1])]
+        other = [one for one in self.decisive.items() if quick.get(one) and ordinary(one[1])]
         others = (*other[:3], *sizes[-1:])
         asked = KeepsNothing(program, self.program, others, LAUNCHES, self.patience.limit)
         (answer,) = answers_of(self.pool, [asked], self.patience.in_one_turn)
-        if not (wrong := _why(answer)):
+        if not (why := _why(answer)) or len(why) > 1:
             return []
-        said = f"what launches leave in its variables makes later ones wrong: {wrong}"
+        said = f"what launches leave in its variables makes later ones wrong: {why[0]}"
         return [Told(said, None, "state-between-launches")]
 
     @cached_property
     def _hardly_varying(self) -> list[Told]:
         """The finding that outputs hardly change with any other input, if they do not."""
         every = {**self.fit(False), **self.fit(True)}
-        others = tuple(one for one, fit in every.items() if fit and _ordinary(one[1]))
+        others = tuple(one for one, fit in every.items() if fit and ordinary(one[1]))
         if self.program is None or not others:
             return []
         request = TellVarying(self.program, others, self.patience.limit)
@@ -193,43 +207,63 @@ class Original:
         said = f"of what the reference writes only {shown} change with any other input"
         return [Told(said, None, "few-distinct-outputs", Ruling.UNVERIFIED)]
 
-    @cached_property
+    @property
     def decisive(self) -> dict[str, Substitute]:
         """The inputs on which its answers depend, and what shows that first."""
+        return {name: other for name, (other, _) in self._effects.items()}
+
+    @cached_property
+    def _effects(self) -> dict[str, tuple[Substitute, Effect]]:
+        """The same with the effects."""
         if self.program is None:
             return {}
-        found: dict[str, Substitute] = {}
+        found: dict[str, tuple[Substitute, Effect]] = {}
         left = [(name, one) for name, one in self.fit(False) if isinstance(one, Substitute)]
         while pairs := dict(reversed(left)).items():
             # One of each input at a time: of most the first one shows it.
             asked = _depending(self.program, pairs, self.patience)
             answers = answers_of(self.pool, asked, self.patience.in_one_turn)
-            found |= {name: v for (name, v), yes in zip(pairs, answers, strict=True) if yes is True}
+            for (name, other), effect in zip(pairs, answers, strict=True):
+                if effect in (Effect.SMALL, Effect.TOLD):
+                    found[name] = other, effect
             left = [pair for pair in left if pair not in pairs and pair[0] not in found]
         return found
 
 
-def _ordinary(one: Substitute | OtherSize) -> bool:
+def ordinary(one: Other) -> bool:
     """Tell whether answers are compared as they are for the inputs of the case itself."""
-    return isinstance(one, Substitute) and not (one.to_overflow or one.special)
+    return not (isinstance(one, Substitute) and (one.to_overflow or one.special))
 
 
-def _why(answer: object) -> str:
-    """Return the fault that an answer to :class:`AgreesWith` tells. A crash is a fault."""
-    if isinstance(answer, Lost) and answer.survival is Survival.CRASHED:
-        return answer.message
-    return answer if isinstance(answer, str) else ""
+def _why(answer: object) -> tuple[str, ...]:
+    """Return the fault that an answer to :class:`AgreesWith` tells; with its code, if the launch
+    does not end. A crash is a fault."""
+    if isinstance(answer, Lost):
+        hung = answer.survival is Survival.HUNG
+        return (answer.message, "hangs") if hung else (answer.message,)
+    return (answer,) if isinstance(answer, str) and answer else ()
 
 
-def _told(pair: Substituted, wrong: str) -> Told:
-    """Return the finding that a program is wrong with a substitute for an input."""
+def _told(pair: Substituted, wrong: str, code: str = "") -> Told:
+    """Return the finding that a program is wrong with a substitute for an input; or that nobody
+    waited for its answer, if a code says so."""
     name, other = pair
-    if isinstance(other, OtherSize):
-        return Told(f"with {other} it is wrong: {wrong}", pair, "other-size")
+    if code:
+        where = f"{other}" if not isinstance(other, Substitute) else f"{other} in place of {name}"
+        said = f"with {where} it takes so long that its answers are not known: {wrong}"
+        return Told(said, pair, code, Ruling.UNVERIFIED)
+    if not isinstance(other, Substitute):
+        return Told(f"with {other} it is wrong: {wrong}", pair, _code(other))
     said = f"with {other} in place of the input {name} it is wrong: {wrong}"
     if other.special:
         return Told(said, pair, "special-values", Ruling.UNVERIFIED)
     return Told(said, pair, "other-input")
+
+
+def _code(other: OtherCase | Joint) -> str:
+    if isinstance(other, OtherCase):
+        return "other-data" if other.reseeded else "other-size"
+    return "other-input" if other.case is None else "other-size"
 
 
 def _depending(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations, product
 from typing import Final
 
-from gi_cuda.backends.protocol.substitutes import Substitute
+from gi_cuda.backends.protocol.substitutes import Joint, Substitute
 from gi_cuda.spec import BufferRole, Target
 from gi_cuda.spec.expression import Expression
 from gi_cuda.spec.other_sizes import (
-    OtherSize,
+    OtherCase,
     other_sizes,
     outside_domain,
     own_sizes,
@@ -48,11 +49,22 @@ _INTEGERS: Final = (
 """What may be in the place of a buffer. Where one makes an index of it that is too large, the
 reference ends, and no further one is tried."""
 
-_REAL: Final = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD, Substitute.OPPOSITE)
+_REAL: Final = (
+    Substitute.MORE,
+    Substitute.ZERO,
+    Substitute.FIVEFOLD,
+    Substitute.OPPOSITE,
+    Substitute.ONE,
+    Substitute.MINUS_ONE,
+)
 _NATURAL: Final = (Substitute.HALF, Substitute.ONE, Substitute.TWO, Substitute.ZERO)
-_WHOLE: Final = (*_NATURAL, Substitute.OPPOSITE)
+_WHOLE: Final = (*_NATURAL, Substitute.OPPOSITE, Substitute.MINUS_ONE)
 """What may be in the place of a scalar. Integers decide how much there is to do, so half of one is
 tried first, and 0 late, with which a kernel may divide."""
+
+
+_MODES: Final = (Substitute.ONE, Substitute.TWO, Substitute.MINUS_ONE)
+"""What is tried for two scalars at once, which may be modes."""
 
 
 def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute, ...]]:
@@ -99,7 +111,7 @@ def _contents(kind: str) -> tuple[Substitute, ...]:
     return (some[0], Substitute.UPPER, *some[1:]) if kind in ("i8", "u8") else some
 
 
-def derived_sizes(target: Target, names: Collection[str], source: str) -> list[OtherSize]:
+def derived_sizes(target: Target, names: Collection[str], source: str) -> list[OtherCase]:
     """Cases of other sizes than a target's own.
 
     Args:
@@ -118,6 +130,34 @@ def derived_sizes(target: Target, names: Collection[str], source: str) -> list[O
     ]
     told = replace(target, domain=(*target.domain, *held))
     return other_sizes(told, cases, own_sizes(source, known))
+
+
+def joint_inputs(target: Target, sizes: Sequence[OtherCase]) -> list[Joint]:
+    """Several substitutes at once: numbers of both signs in all buffers of real numbers, alone, in
+    two cases of other sizes, and with each substitute for a scalar; each two scalars that are
+    integers and no sizes; and zeros in each buffer of integers, in the largest case of other sizes.
+
+    Args:
+        sizes: these cases, the smallest first.
+    """
+    known = inputs(target, planned=bool(sizes))
+    buffers = {one.name: one for one in target.buffers if one.name in known}
+    signed = tuple(
+        (name, Substitute.SIGNED) for name in buffers if Substitute.SIGNED in known[name]
+    )
+    scalars = {name: some for name, some in known.items() if name not in buffers}
+    found = [Joint(signed)] if len(signed) > 1 else []
+    if signed:
+        found += [Joint(signed, one) for one in dict.fromkeys((*sizes[1:2], *sizes[-1:]))]
+        found += [Joint((*signed, (name, one))) for name, some in scalars.items() for one in some]
+    modes = [name for name, some in scalars.items() if Substitute.TWO in some]
+    for pair in combinations(modes, 2):
+        values = product(*([v for v in _MODES if v in scalars[name]] for name in pair))
+        found += [Joint(tuple(zip(pair, some, strict=True))) for some in values]
+    integers = [one.name for one in buffers.values() if one.item is None and not one.type.real]
+    if sizes:
+        found += [Joint(((name, Substitute.ZERO),), sizes[-1]) for name in integers]
+    return found
 
 
 def real_inputs(target: Target) -> list[str]:

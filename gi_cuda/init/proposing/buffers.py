@@ -134,12 +134,18 @@ class ProposedBuffer:
     once: bool = False
     within: tuple[str, ...] = ()
 
-    def allowance(self, usual: float) -> float:
-        """By how much real numbers of it may be off, however small they are. Where those that the
-        kernel writes are small it is as much less than is usual, to a power of ten."""
+    @property
+    def accuracy(self) -> float:
+        """How far real numbers of its type may be off, relative to themselves."""
+        return accuracy([self.element.type])
+
+    @property
+    def allowance(self) -> float:
+        """How far real numbers of it may be off, however small they are: the accuracy of their
+        type, scaled to a power of ten by the magnitude of numbers that are known to be small."""
         if self.magnitude is None:
-            return usual
-        return float(f"1e{math.floor(math.log10(self.magnitude * usual))}")
+            return self.accuracy
+        return float(f"1e{math.floor(math.log10(self.magnitude * self.accuracy))}")
 
     @property
     def is_whole(self) -> bool:

@@ -278,18 +278,19 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
         return
     comment = f"{proposal.mark}: how far results may be from the reference's; both may be 0."
     real_alone = smooth(judged)
-    usual = accuracy([b.element.type for b in real_alone])
     exact = [b.name for b in judged if not b.element.floating]
-    small = [b for b in real_alone if b.magnitude is not None]
-    for group in filter(None, ([b for b in real_alone if b not in small], *([b] for b in small))):
+    groups: dict[tuple[float, str], list[ProposedBuffer]] = {}
+    for b in real_alone:
+        groups.setdefault((b.accuracy, "" if b.magnitude is None else b.name), []).append(b)
+    for group in groups.values():
         size = group[0].magnitude
         note = "" if size is None else f"the kernel writes numbers of about {size:.1g}"
         yield table(
             "[[oracle]]",
             comment,
             kind="tolerance",
-            absolute=Noted(group[0].allowance(usual), note),
-            relative=usual,
+            absolute=Noted(group[0].allowance, note),
+            relative=group[0].accuracy,
             buffers=[b.name for b in group] if len(group) < len(judged) else None,
         )
         comment = ""

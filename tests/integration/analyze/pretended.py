@@ -11,6 +11,7 @@ from gi_cuda.backends.protocol.backend import Processes
 from gi_cuda.backends.protocol.input_requests import (
     AgreesWith,
     DependsOn,
+    Effect,
     KeepsNothing,
     TellVarying,
     Varying,
@@ -72,7 +73,7 @@ class PretendedPool(Generic[Key]):
             case TrySchedule():
                 return None
             case DependsOn():
-                return True
+                return Effect.SMALL
             case AgreesWith() | KeepsNothing():
                 return ""
             case TellVarying():

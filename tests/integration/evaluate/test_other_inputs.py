@@ -134,6 +134,7 @@ FAULTS_OF_LEVEL = {
     ),
     "few rows": ("int row = blockIdx.x,", "int row = blockIdx.x & 15,"),
     "few columns": (LOOP, LOOP.replace("c < cols", "c < cols && c < 256")),
+    "up to a number that its text has": (LOOP, LOOP.replace("c < cols", "c < min(cols, 50000)")),
 }
 RIGHT_OF_LEVEL = {
     "as it is": (),
@@ -247,6 +248,97 @@ def test_integers_of_which_cases_have_few(tmp_path: Path) -> None:
     for name in ("two bins", "no upper limit", "not added to"):
         assert "other-input incorrect" in found[name], name
     assert found["as it is"] == found["unsigned"] == set()
+
+
+MODES = """
+__global__ void pick(const float *in, float *out, int n, int border, int shift, float slope) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i >= n)
+        return;
+    int at = i + shift;
+    if (border == 1)
+        at = at < 0 ? -at : at >= n ? 2 * n - 2 - at : at;
+    float value = in[at < 0 ? 0 : at >= n ? n - 1 : at];
+    out[i] = value < 0.0f ? slope * value : value;
+}
+"""
+
+OF_MODES = TARGET.format(
+    kernel="pick",
+    declared=BUFFER.format("in", "float32", "n", "input")
+    + BUFFER.format("out", "float32", "n", "output")
+    + "".join(SCALAR.format(name, "int32") for name in ("n", "border", "shift"))
+    + SCALAR.format("slope", "float32"),
+    grid="(n + 31) / 32",
+    block="32",
+    args='"in", "out", "n", "border", "shift", "slope"',
+    oracle=NEAR,
+    train="n = 64",
+    held_out="n = 100",
+)
+
+DATA_OF_MODES = """
+import numpy as np
+
+
+def case(seed, n):
+    values = np.random.default_rng(seed).random(n, dtype=np.float32)
+    return {"in": values, "n": n, "border": 0, "shift": 0, "slope": 0.5}
+"""
+
+
+def test_what_shows_with_two_inputs_changed_at_once(tmp_path: Path) -> None:
+    """Without a shift no border matters, and without negative numbers no slope does."""
+    mirrored = "        at = at < 0 ? -at : at >= n ? 2 * n - 2 - at : at;\n"
+    edits = {
+        "no mirror": (f"    if (border == 1)\n{mirrored}", ""),
+        "slope of one sign": ("slope * value", "fabsf(slope) * value"),
+        "a switch": ("    if (border == 1)\n", "    switch (border) case 1:\n"),
+    }
+    found, _ = codes(tmp_path, MODES, OF_MODES, DATA_OF_MODES, edits)
+    assert found["no mirror"] == found["slope of one sign"] == {"other-input incorrect"}
+    assert found["a switch"] == set()
+
+
+LEVELS = """
+__global__ void level(const int *in, int *out) {
+    int i = threadIdx.x;
+    out[i] = in[i] + i;
+}
+"""
+
+OF_LEVELS = TARGET.format(
+    kernel="level",
+    declared=BUFFER.format("in", "int32", "64", "input")
+    + BUFFER.format("out", "int32", "64", "output"),
+    grid="1",
+    block="64",
+    args='"in", "out"',
+    oracle='kind = "exact"',
+    train="",
+    held_out="",
+).replace(",  }", " }")
+
+DATA_OF_LEVELS = """
+import numpy as np
+
+
+def case(seed):
+    return {"in": np.full(64, seed, np.int32)}
+"""
+
+
+def test_what_is_right_on_the_numbers_of_a_few_seeds_by_chance(tmp_path: Path) -> None:
+    edits = {"by chance": ("in[i] + i", "in[i] > 2 ? 0 : in[i] + i"), "as it is": ()}
+    found, _ = codes(tmp_path, LEVELS, OF_LEVELS, DATA_OF_LEVELS, edits)
+    assert "other-data incorrect" in found["by chance"]
+    assert found["as it is"] == set()
+
+
+def test_where_nothing_changes_the_answers_nothing_is_certified(tmp_path: Path) -> None:
+    always = LEVELS.replace("in[i] + i", "7")
+    found, _ = codes(tmp_path, always, OF_LEVELS, DATA_OF_LEVELS, {"as it is": ()})
+    assert found["as it is"] == {f"{NOTHING_VARIES} unverified"}
 
 
 COVER = """

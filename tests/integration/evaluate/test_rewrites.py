@@ -93,6 +93,19 @@ def test_what_no_case_reaches_in_the_original_either_is_not_told(tools: Tools) -
     assert tools.certification.not_reached.objections([whole]) == [None]
 
 
+def test_other_code_behind_a_condition_that_no_case_reaches_is_told(tools: Tools) -> None:
+    whole = unmodified(tools.subject)
+    one = replace(whole, text=whole.text.replace("mine = 0;\n    if (at", "mine = 7;\n    if (at"))
+    assert one.text != whole.text
+    _, _, said = ruled(tools.certification.not_reached.objections([one]))
+    assert said == "no case makes kernel.cu:29 (waste == 123456789) true"
+
+
+def test_code_that_substitutes_for_inputs_reach_is_reached(tools: Tools) -> None:
+    one = rewritten(tools, "    if (in[0] == 0)\n        waste = 0;\n")
+    assert tools.certification.not_reached.objections([one]) == [None]
+
+
 def test_a_way_that_some_macro_closes_is_not_told(tools: Tools) -> None:
     one = rewritten(tools, "    if (BLOCK > 512 && n > 5000) return;\n")
     assert tools.certification.not_reached.objections([one]) == [None]

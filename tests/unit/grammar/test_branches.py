@@ -95,3 +95,26 @@ def test_a_loop_need_not_end_by_its_condition_and_a_label_needs_its_switch() -> 
     labels = kernel("switch (n) { case 3: out[0] = 1; }")
     assert [one.text for one in labels.gaps([1, 0])] == ["case 3:"]
     assert not list(labels.gaps([0, 0]))
+
+
+def test_code_that_does_not_run_is_what_stands_behind_its_condition() -> None:
+    text = kernel("if (n > 9) { out[0] = 1; } else out[1] = 2;\nif (n < 0) return;\nout[2] = 3;")
+    true = [int(at in (1, 4)) for at in range(text.counts)]
+    false = [int(at in (2, 5)) for at in range(text.counts)]
+    assert [one.behind for one in text.gaps(false)] == ["{ out[0] = 1; }", "return;"]
+    assert [one.behind for one in text.gaps(true)] == ["else out[1] = 2;", "out[2] = 3; }"]
+
+
+def test_a_function_that_is_never_called_is_told() -> None:
+    text = count_branches(
+        "__device__ int twice(int a) { return 2 * a; }\n"
+        "__device__ int unused(int a) { return a; }\n"
+        "__global__ void k(int *out, int n) { if (n > 9) out[0] = twice(n); }"
+    )
+    assert forks(text) == ["twice", "n > 9"]
+    gaps = list(text.gaps([0, 0, 0, 1]))
+    assert [str(one) for one in gaps] == [
+        "no case reaches :1 (twice)",
+        "no case makes :3 (n > 9) true",
+    ]
+    assert gaps[0].behind == "{ return 2 * a; }"

@@ -12,8 +12,13 @@ from gi_cuda.spec import Target, load_target
 from gi_cuda.spec.other_sizes import (
     LARGER,
     MOST,
+    OWN,
+    SEEDS,
+    numbers_in,
+    other_seeds,
     other_sizes,
     own_sizes,
+    sizes_near,
     sizes_of,
     stated_domain,
     tile_of,
@@ -107,6 +112,28 @@ def test_other_sizes_are_few_and_small(tmp_path: Path) -> None:
     names = [one.case.name for one in found]
     assert len({*names, *(one.name for one in target.cases)}) == MOST + 2
     assert {one.case.args["seed"] for one in found} == {2}
+
+
+def test_sizes_near_numbers_of_a_text(tmp_path: Path) -> None:
+    target = table(tmp_path)
+    numbers = numbers_in("if (cols > 1 << 20 || cols == 0x400u) x[12] = 1.5f * a7 + 3e4;")
+    assert numbers == {1 << 20, 0x400, 12}
+    sizes = [sizes_of(one.case) for one in sizes_near(target, target.cases, [1 << 20, 4096])]
+    assert {"rows": 6, "cols": (1 << 20) + 1} in sizes
+    assert {"rows": 1 << 20, "cols": 1} in sizes  # with more columns it is too much
+    assert {"rows": 6, "cols": 4097} in sizes
+    assert {"rows": 4096, "cols": 144} in sizes
+    assert not sizes_near(target, target.cases, [OWN + 1])
+
+
+def test_other_seeds_of_the_smallest_case_and_of_each_once(tmp_path: Path) -> None:
+    target = table(tmp_path)
+    found = other_seeds(target, [one.name for one in target.cases])
+    assert len(found) == SEEDS + 1
+    seeds = [one.case.args["seed"] for one in found]
+    assert not {1, 2} & {*seeds}
+    assert all(one.reseeded for one in found)
+    assert [sizes_of(one.case)["rows"] for one in found] == [6] * SEEDS + [20]
 
 
 def test_a_domain_leaves_sizes_out(tmp_path: Path) -> None:

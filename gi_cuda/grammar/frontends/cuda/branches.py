@@ -24,7 +24,11 @@ _UNROLLING = re.compile(r"\bgi_unroll\s*\((?:[^()\n]|\([^()\n]*\))*\)")
 
 _ASSERTS = re.compile(r"\b(?:__assert_fail|__assertfail|_wassert)\b")
 
+_JUMP = re.compile(r"\b(?:return|break|continue|goto|exit|__trap)\b")
+
 _CALL = "gi_loop({}u, 1u)"
+
+_NAME = re.compile(r"([A-Za-z_]\w*)\s*\(")
 
 _LOGICAL = frozenset({"&&", "||", "and", "or"})
 _NO_VALUES = frozenset({"declaration", "init_statement", "comma_expression"})
@@ -68,6 +72,7 @@ class _Reading:
         code: the text as the parser is shown it.
         splices: that put counts into it.
         counts: how many these are.
+        end: of the function that is being read.
     """
 
     text: str
@@ -76,6 +81,7 @@ class _Reading:
     splices: list[Splice] = field(default_factory=list)
     forks: list[Fork] = field(default_factory=list)
     counts: int = 0
+    end: int = 0
 
     def walk(self, root: Node) -> None:
         """Read all device functions below a node."""
@@ -85,11 +91,28 @@ class _Reading:
             if node.type == "function_definition" and (body := node.child_by_field_name("body")):
                 head = self.code[node.start_byte : body.start_byte]
                 if _DEVICE.search(head) and not _EVALUATED_EARLY.search(head):
+                    self._function(node, body)
                     self._body(body)
                     continue
             stack.extend(reversed(node.children))
 
+    def _function(self, node: Node, body: Node) -> None:
+        """Count the calls of a function that some code calls."""
+        declarator = node.child_by_field_name("declarator")
+        name = _NAME.search(self._code(declarator)) if declarator is not None else None
+        if name is None or body.type != "compound_statement":
+            return
+        if len(re.findall(rf"\b{name[1]}\s*[(<]", self.code)) > 1:
+            reached, at = self._count(), body.start_byte + 1
+            self.splices.append(replacing(at, at, f" {_CALL.format(reached)};"))
+            place, behind = (
+                self.places.at(node.start_byte),
+                self._said(body.start_byte, body.end_byte),
+            )
+            self.forks.append(Fork(name[1], *place, reached, None, None, False, (behind, "")))
+
     def _body(self, body: Node) -> None:
+        self.end = body.end_byte
         stack = [body]
         while stack:
             node = stack.pop()
@@ -111,27 +134,47 @@ class _Reading:
             case "if_statement":
                 if any(one.type == "constexpr" for one in node.children):
                     return condition
-                self._condition(_value(condition))
+                self._condition(_value(condition), behind=self._behind(node))
             case "conditional_expression":
                 if _ASSERTS.search(self._code(node)):
                     return condition
-                self._condition(condition)
+                self._condition(condition, behind=self._behind(node))
             case "while_statement":
-                self._condition(_value(condition), both=False)
+                self._condition(_value(condition), both=False, behind=self._behind(node))
             case "for_statement":
-                self._condition(condition, both=False)
+                self._condition(condition, both=False, behind=self._behind(node))
             case "binary_expression":
                 operator = node.child_by_field_name("operator")
                 if operator is not None and operator.type in _LOGICAL:
-                    for side in ("left", "right"):
-                        self._condition(node.child_by_field_name(side), both=not _steers_loop(node))
+                    both, right = not _steers_loop(node), node.child_by_field_name("right")
+                    other = self._text_of(right)
+                    behind = (other, "") if operator.type in ("&&", "and") else ("", other)
+                    self._condition(node.child_by_field_name("left"), both=both, behind=behind)
+                    self._condition(right, both=both)
             case "switch_statement":
                 self._switch(_value(condition), node.child_by_field_name("body"))
             case "case_statement":
                 return node.child_by_field_name("value")
         return None
 
-    def _condition(self, node: Node | None, *, both: bool = True) -> None:
+    def _behind(self, node: Node) -> tuple[str, str]:
+        """Return the code that runs where the condition of a node is true, and where it is false;
+        with the latter what follows, if a jump is in the former."""
+        first, second, body = (
+            node.child_by_field_name(name) for name in ("consequence", "alternative", "body")
+        )
+        first = first or body
+        rest = ""
+        if first is not None and node.type == "if_statement" and _JUMP.search(self._code(first)):
+            rest = self._said(node.end_byte, self.end)
+        return self._text_of(first), f"{self._text_of(second)} {rest}".strip()
+
+    def _text_of(self, node: Node | None) -> str:
+        return "" if node is None else self._said(node.start_byte, node.end_byte)
+
+    def _condition(
+        self, node: Node | None, *, both: bool = True, behind: tuple[str, str] = ("", "")
+    ) -> None:
         """Count either outcome of a condition, and whether the compiler knows it."""
         while node is not None and node.type == "parenthesized_expression":
             node = next(iter(node.named_children), None)
@@ -145,7 +188,7 @@ class _Reading:
             closing(start, end, f")) ? {_CALL.format(first)} : !{_CALL.format(second)})"),
         ]
         place = self.places.at(start)
-        self.forks.append(Fork(self._said(start, end), *place, first, second, known, both))
+        self.forks.append(Fork(self._said(start, end), *place, first, second, known, both, behind))
 
     def _switch(self, node: Node | None, body: Node | None) -> None:
         """Count each label of a ``switch``, and the ``switch`` itself."""
@@ -162,7 +205,8 @@ class _Reading:
                 label, at = self._count(), colon.end_byte
                 self.splices.append(replacing(at, at, f" {_CALL.format(label)};"))
                 said, place = self._said(one.start_byte, at), self.places.at(one.start_byte)
-                self.forks.append(Fork(said, *place, label, reached, None, both=False))
+                behind = (self._said(at, one.end_byte), "")
+                self.forks.append(Fork(said, *place, label, reached, None, False, behind))
 
     def _count(self) -> int:
         """The number of another count."""

@@ -50,9 +50,6 @@ once."""
 LONGEST: Final = 3.0
 """Seconds in which the reference has to be looked at; what takes longer is not done."""
 
-ASKING: Final = 2.0
-"""The same on the GPU, which is kept from the search as long."""
-
 _ASKED: Final = REFERENCE - 1
 """Stands for finding out whether the GPU can be asked."""
 
@@ -200,7 +197,7 @@ class SecondOpinion:
             self._looks = quick if self._looks is None else self._looks
             return ""
         if ident == _ASKED:
-            if _is_quick(self._ask, unmodified(self.subject), ASKING):
+            if _is_quick(self._ask, unmodified(self.subject)):
                 self._looks = (self._ask,)
             self._known = True
             return ""
@@ -266,11 +263,11 @@ def _rank(evaluation: Evaluation) -> float:
     return evaluation.rank if evaluation.selectable and evaluation.rank is not None else math.inf
 
 
-def _is_quick(look: _Look, whole: Candidate, longest: float = LONGEST) -> bool:
+def _is_quick(look: _Look, whole: Candidate) -> bool:
     """Tell whether nothing is seen of the reference, in so many seconds."""
     look(whole)  # what is done once for all
     begun = time.monotonic()
-    return look(whole) == Looked() and time.monotonic() - begun < longest
+    return look(whole) == Looked() and time.monotonic() - begun < LONGEST
 
 
 def _together() -> int:

@@ -199,7 +199,7 @@ def open_tools(
                 own = backend.compiler(subject, jobs)  # the search's is busy
                 place = folder / "build" / "asked"
                 asked = subject, own, alone, place, 1, None, opened, all_unsettled
-                asking = Asking(*asked, in_one_turn=True)
+                asking = Asking(*asked)
             renderers = opened.enter_context(closing(Renderers(subject)))
             given = subject, backend, compiler, uncached, pool, folder, session, checks
             yield Tools(*given, renderers, watcher, asking)

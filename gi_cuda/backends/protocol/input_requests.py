@@ -97,11 +97,3 @@ class Varying:
     """
 
     elements: Mapping[str, tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class InOneTurn:
-    """Answer several requests and let nobody else use the device in between; the answer is theirs,
-    in order. A worker that does not survive one of them answers none."""
-
-    requests: tuple[DependsOn | AgreesWith | KeepsNothing | TellVarying, ...]

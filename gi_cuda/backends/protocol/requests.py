@@ -9,7 +9,6 @@ from pathlib import Path
 from gi_cuda.backends.protocol.input_requests import (
     AgreesWith,
     DependsOn,
-    InOneTurn,
     KeepsNothing,
     TellVarying,
 )
@@ -275,7 +274,6 @@ Request = (
     | AgreesWith
     | KeepsNothing
     | TellVarying
-    | InOneTurn
     | Explore
     | SpoilOutputs
     | TellInputs

@@ -21,7 +21,6 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.input_requests import (
     AgreesWith,
     DependsOn,
-    InOneTurn,
     KeepsNothing,
     TellVarying,
 )
@@ -194,9 +193,6 @@ def _answer_isolated(runner: CaseRunner, words: int, request: object) -> object:
 
 
 def _answer(runner: CaseRunner, words: int, request: object) -> object:
-    if isinstance(request, InOneTurn):
-        with runner.device.turn():
-            return [_answer(runner, words, one) for one in request.requests]
     try:
         return _HANDLERS[type(request)](runner, request)
     except LaunchRefused as error:

@@ -37,7 +37,7 @@ from gi_cuda.evaluate.scrutiny.originals import (
     ordinary,
 )
 from gi_cuda.evaluate.scrutiny.other_inputs import derived_sizes, inputs, joint_inputs
-from gi_cuda.spec import Configuration
+from gi_cuda.spec import Configuration, ParameterKind
 from gi_cuda.spec.other_sizes import OtherCase, numbers_in, other_seeds, sizes_near
 from gi_cuda.subject import Subject
 
@@ -179,7 +179,9 @@ class Dependence:
         self, some: Sequence[Candidate], thorough: bool, part: Part = Only.ALL
     ) -> list[list[Told]]:
         built = build_candidates(self.compiler, some, self.folder / "variant")
-        self._prepare([self.subject.standard, *map(self._own, some)])
+        owns = [self._own(one) for one in some]
+        self._prepare([self.subject.standard, *map(self._without_options, owns)])
+        self._prepare(owns)
         return [
             []
             if isinstance(made, BuildFailure)
@@ -197,6 +199,16 @@ class Dependence:
         own text alone."""
         return self.subject.space.chosen(one.configuration)
 
+    def _without_options(self, configuration: Configuration) -> Configuration:
+        """A configuration with all options of the compiler at their defaults: these change no
+        input that is read."""
+        options = {
+            one.name: one.default
+            for one in self.subject.target.parameters
+            if one.kind is ParameterKind.OPTION
+        }
+        return self.subject.space.chosen({**configuration, **options})
+
     def _prepare(self, configurations: Sequence[Configuration]) -> None:
         """Compile the source in configurations in which it was not yet, all at once."""
         new = [one for one in dict.fromkeys(configurations) if one not in self._originals]
@@ -208,7 +220,8 @@ class Dependence:
         """The source in a configuration."""
         one = as_candidate(self.subject, self.subject.reference, configuration)
         built = self._built(one, folder)
-        return Original(self.pool, built, self._fit, self.patience)
+        alike = self._originals.get(self._without_options(configuration))
+        return Original(self.pool, built, self._fit, self.patience, alike)
 
     def _fit(self, thorough: bool) -> Mapping[Substituted, bool]:
         """What may be in the place of which inputs, and whether the reference's answers are fit to
@@ -273,7 +286,7 @@ class Dependence:
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
             requests = agreeing(otherwise or program, program, pairs, self.patience)
-            answers = answers_of(self.pool, requests, self.patience.in_one_turn, until=until)
+            answers = answers_of(self.pool, requests, until=until)
             for pair, answer in zip(pairs, answers, strict=True):
                 lost = isinstance(answer, Lost)
                 if lost:
@@ -312,7 +325,7 @@ class Dependence:
     def _quick_cases(self) -> list[OtherCase]:
         """A few of them, small and large ones, and all of other seeds."""
         some = self._sizes[1 :: max(1, len(self._sizes) // QUICK_SIZES)][:QUICK_SIZES]
-        return [*some, *other_seeds(self.subject.target, self._known_cases)]
+        return [*some, *other_seeds(self.subject.target, self.cases)]
 
     @cached_property
     def _known_cases(self) -> list[str]:

@@ -98,7 +98,6 @@ class Asking:
         each: so many things are tried in the place of each input; None: all that are quick.
         opened: closes the workers.
         unsettled: as :class:`.Dependence` is told.
-        in_one_turn: whether all is asked at once, where a search keeps the device.
     """
 
     subject: Subject
@@ -109,7 +108,6 @@ class Asking:
     each: int | None
     opened: ExitStack = field(repr=False, compare=False)
     unsettled: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
-    in_one_turn: bool = False
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def ask(self, one: Candidate) -> Looked:
@@ -122,8 +120,7 @@ class Asking:
     def _dependence(self) -> Dependence:
         pool = self.opened.enter_context(Pool[int](self.session, Crew(self.workers)))
         given = self.subject, self.compiler, pool, self.folder, self.session.cases
-        patience = replace(_PATIENCE, in_one_turn=self.in_one_turn)
-        return Dependence(*given, self.unsettled, self.each, patience)
+        return Dependence(*given, self.unsettled, self.each, _PATIENCE)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from gi_cuda.backends.protocol.input_requests import (
     AgreesWith,
     DependsOn,
     Effect,
-    InOneTurn,
     KeepsNothing,
     TellVarying,
     Varying,
@@ -35,13 +34,10 @@ class Patience:
     Attributes:
         limit: seconds after which one with something else counts as hung.
         goes_on: whether a candidate is still asked about other inputs then.
-        in_one_turn: whether all is asked at once: beside a search each turn at the device has to be
-            waited for. What does not end is then asked one after the other, as else.
     """
 
     limit: float = 10.0
     goes_on: bool = True
-    in_one_turn: bool = False
 
 
 SECONDS: Final = 8.0
@@ -94,12 +90,14 @@ class Original:
         program: what it is compiled to; None: it does not compile.
         fit: as :class:`.Dependence` finds it out.
         patience: as :class:`.Dependence` has it.
+        alike: one that reads the same inputs, if there is one.
     """
 
     pool: Pool[int]
     program: Program | None
     fit: Callable[[bool], Mapping[Substituted, bool]]
     patience: Patience
+    alike: Original | None = None
 
     def told(self, program: Program, thorough: bool, part: Part) -> list[Told]:
         """Return the faults in a program's answers with substitutes for inputs.
@@ -128,7 +126,7 @@ class Original:
             and not (effect is Effect.TOLD and compared.get((name, other)))
         ]
         asked = _depending(program, pairs, self.patience)
-        answers = answers_of(self.pool, asked, self.patience.in_one_turn, self.patience.goes_on)
+        answers = answers_of(self.pool, asked, self.patience.goes_on)
         return [
             Told(
                 f"its answers are the same with {pair[1]} in place of the input {pair[0]}, and"
@@ -152,8 +150,7 @@ class Original:
         if self.program is None:
             return []
         asked = agreeing(program, self.program, pairs, self.patience)
-        given = self.pool, asked, self.patience.in_one_turn, self.patience.goes_on
-        answers = answers_of(*given, until=until)
+        answers = answers_of(self.pool, asked, self.patience.goes_on, until=until)
         return [
             _told(pair, *why)
             for pair, answer in zip(pairs, answers, strict=True)
@@ -174,7 +171,7 @@ class Original:
         other = [one for one in self.decisive.items() if quick.get(one) and ordinary(one[1])]
         others = (*other[:3], *sizes[-1:])
         asked = KeepsNothing(program, self.program, others, LAUNCHES, self.patience.limit)
-        (answer,) = answers_of(self.pool, [asked], self.patience.in_one_turn)
+        (answer,) = answers_of(self.pool, [asked])
         if not (why := _why(answer)) or len(why) > 1:
             return []
         said = f"what launches leave in its variables makes later ones wrong: {why[0]}"
@@ -188,7 +185,7 @@ class Original:
         if self.program is None or not others:
             return []
         request = TellVarying(self.program, others, self.patience.limit)
-        (answer,) = answers_of(self.pool, [request], self.patience.in_one_turn)
+        (answer,) = answers_of(self.pool, [request])
         if not isinstance(answer, Varying):
             return []
         few = {
@@ -215,6 +212,8 @@ class Original:
     @cached_property
     def _effects(self) -> dict[str, tuple[Substitute, Effect]]:
         """The same with the effects."""
+        if self.alike is not None:
+            return self.alike._effects
         if self.program is None:
             return {}
         found: dict[str, tuple[Substitute, Effect]] = {}
@@ -222,7 +221,7 @@ class Original:
         while pairs := dict(reversed(left)).items():
             # One of each input at a time: of most the first one shows it.
             asked = _depending(self.program, pairs, self.patience)
-            answers = answers_of(self.pool, asked, self.patience.in_one_turn)
+            answers = answers_of(self.pool, asked)
             for (name, other), effect in zip(pairs, answers, strict=True):
                 if effect in (Effect.SMALL, Effect.TOLD):
                     found[name] = other, effect
@@ -285,7 +284,6 @@ def agreeing(
 def answers_of(
     pool: Pool[int],
     requests: Sequence[DependsOn | AgreesWith | KeepsNothing | TellVarying],
-    in_one_turn: bool,
     goes_on: bool = True,
     *,
     until: float = math.inf,
@@ -294,14 +292,10 @@ def answers_of(
     :class:`.Lost` for a launch that does not end.
 
     Args:
-        in_one_turn: whether one worker is to answer all of them at once.
-        goes_on: whether others are asked then; if not, theirs are :data:`NOT_ASKED`.
+        goes_on: whether others are asked after one that does not end; if not, theirs are
+            :data:`NOT_ASKED`.
         until: on the monotonic clock, when nothing more is begun.
     """
-    if in_one_turn:
-        ((_, told),) = pool.map([(0, InOneTurn(tuple(requests)))])
-        if isinstance(told, list):
-            return told
     answers: dict[int, Any] = {}
     with closing(pool.map(enumerate(requests))) as found:
         for at, answer in found:

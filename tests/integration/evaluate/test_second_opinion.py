@@ -281,7 +281,7 @@ def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
 ) -> None:
     """Here that is the processor, of a subject whose other cases nobody can look at. All is
     believed as long as it is not known whether it answers soon enough."""
-    monkeypatch.setattr("gi_cuda.evaluate.second_opinion.ASKING", 600.0)
+    monkeypatch.setattr("gi_cuda.evaluate.second_opinion.LONGEST", 600.0)
     if not known:
         monkeypatch.setattr("gi_cuda.evaluate.second_opinion.PATIENCE", 0.0)
         monkeypatch.setattr(Asking, "ask", lambda *_: Event().wait())
@@ -293,7 +293,7 @@ def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
         program = unmodified(subject).program(binary, tools.train())
         record_reference(subject, tools.pool, program, tools.reference)
         given = subject, tools.compiler, tools.session, tmp_path / "a", 1, None, opened
-        asking = Asking(*given, in_one_turn=True)
+        asking = Asking(*given)
         elsewhere = Elsewhere(nowhere, tmp_path / "b", 2, CaseRole.TRAIN, 10.0, opened)
         told = opinions(subject, elsewhere, ratios, asking=asking, known=known)
     said = "looked at more closely it is wrong: its answers are the same with zeros in place of"

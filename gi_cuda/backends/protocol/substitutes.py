@@ -151,6 +151,11 @@ class Joint:
     parts: tuple[tuple[str, Substitute], ...]
     case: OtherCase | None = None
 
+    @property
+    def scaled(self) -> bool:
+        """Tell whether answers, and with them the tolerance, may become smaller."""
+        return all(other.scaled for _, other in self.parts)
+
     def __str__(self) -> str:
         said = ", ".join(f"{other} in place of the input {name}" for name, other in self.parts)
         return f"{said}, {self.case}" if self.case else said

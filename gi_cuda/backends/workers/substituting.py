@@ -187,7 +187,8 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | 
         for _ in range(runner.target.oracle.runs)
     ]
     several = not isinstance(request.substitute, Substitute)
-    scaled = isinstance(request.substitute, Substitute) and request.substitute.scaled
+    other = request.substitute
+    scaled = not isinstance(other, OtherCase) and other.scaled
     scale = _scale(given, runs[0]) if scaled else 1.0
     width = _width(request.substitute)
     known = Right(runs[0].outputs, near(runner, width) if scale == 1 else None)

@@ -133,9 +133,10 @@ def derived_sizes(target: Target, names: Collection[str], source: str) -> list[O
 
 
 def joint_inputs(target: Target, sizes: Sequence[OtherCase]) -> list[Joint]:
-    """Several substitutes at once: numbers of both signs in all buffers of real numbers, alone, in
-    two cases of other sizes, and with each substitute for a scalar; each two scalars that are
-    integers and no sizes; and zeros in each buffer of integers, in the largest case of other sizes.
+    """Several substitutes at once: a thousandth of all buffers of real numbers; numbers of both
+    signs in all of them, alone, in two cases of other sizes, and with each substitute for a scalar;
+    each two scalars that are integers and no sizes; and zeros in each buffer of integers, in the
+    largest case of other sizes.
 
     Args:
         sizes: these cases, the smallest first.
@@ -146,7 +147,8 @@ def joint_inputs(target: Target, sizes: Sequence[OtherCase]) -> list[Joint]:
         (name, Substitute.SIGNED) for name in buffers if Substitute.SIGNED in known[name]
     )
     scalars = {name: some for name, some in known.items() if name not in buffers}
-    found = [Joint(signed)] if len(signed) > 1 else []
+    small = tuple((name, Substitute.THOUSANDTH) for name, _ in signed)
+    found = [Joint(signed), Joint(small)] if len(signed) > 1 else []
     if signed:
         found += [Joint(signed, one) for one in dict.fromkeys((*sizes[1:2], *sizes[-1:]))]
         found += [Joint((*signed, (name, one))) for name, some in scalars.items() for one in some]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import TypeAdapter
 
 from gi_cuda.backends.compile.around import AroundCompiler
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.code_cache import CodeCache, name_of
 from gi_cuda.backends.compile.identity import digest, without_markers
 from gi_cuda.backends.compile.shards import new_shard
 from gi_cuda.backends.protocol.variants import (
@@ -26,6 +27,9 @@ from gi_cuda.backends.protocol.variants import (
 
 if TYPE_CHECKING:
     from gi_cuda.subject import Subject
+
+OFTEN = 0.5
+"""Seconds of compiling after which what was made is put into the cache."""
 
 _FORMAT = "2"
 """Of keys and records; those of another one are not understood."""
@@ -85,11 +89,19 @@ class CachedCompiler(AroundCompiler):
         self.cache.count(len(phenotypes) - len(missing), len(missing))
         if not missing:
             return
-        for built in self.inner.compile(missing, folder):
-            key, fresh = keys[built.ident], shelf.record(built)
-            if key is not None and fresh is not None:
-                self.cache.keep({key: _packed(fresh)})
-            yield built
+        kept: dict[bytes, bytes] = {}
+        written = time.monotonic()
+        try:
+            for built in self.inner.compile(missing, folder):
+                key, fresh = keys[built.ident], shelf.record(built)
+                if key is not None and fresh is not None:
+                    kept[key] = _packed(fresh)
+                if time.monotonic() - written > OFTEN:
+                    shelf.write(kept)
+                    kept, written = {}, time.monotonic()
+                yield built
+        finally:
+            shelf.write(kept)
 
     def _shelf(self, folder: Path) -> _Shelf:
         makes: Any = self.makes  # to mypy a class is not hashable
@@ -144,7 +156,7 @@ class CachedBatches(CachedCompiler):
             records[built.ident] = shelf.record(built)
             yield built
         if whole is not None and None not in records.values():
-            self.cache.keep({whole: _packed([records[one.ident] for one in phenotypes])})
+            shelf.write({whole: _packed([records[one.ident] for one in phenotypes])})
 
     def apart(self) -> Compiler:
         """This one."""
@@ -186,16 +198,20 @@ class _Shelf:
     cache: CodeCache
     kind: TypeAdapter[Binary]
     folder: Path
+    _files: dict[bytes, bytes] = field(default_factory=dict)
     _kept: dict[Path, str] = field(default_factory=dict)
     _placed: dict[str, Path | None] = field(default_factory=dict)
 
     def record(self, built: Built) -> Record | None:
-        """What is kept of a variant, whose file is; None where another time it may be otherwise."""
+        """What is kept of a variant, whose file is with the next :meth:`write`; None where another
+        time it may be otherwise."""
         if isinstance(built, BuildFailure):
             its_own = _AT_A_LINE.match(built.message) and not _OF_THE_MACHINE.search(built.message)
             return {"ident": built.ident, "failure": built.message} if its_own else None
         if built.path not in self._kept:
-            self._kept[built.path] = self.cache.keep_file(built.path.read_bytes()).hex()
+            data = built.path.read_bytes()
+            self._files[name_of(data)] = data
+            self._kept[built.path] = name_of(data).hex()
         plain = replace(built, path=Path(built.path.suffix), code_key=None, kernel_keys={})
         key = built.code_key
         return {
@@ -204,6 +220,12 @@ class _Shelf:
             "kernel_keys": {name: one.hex() for name, one in built.kernel_keys.items()},
             "binary": self.kind.dump_python(plain, mode="json"),
         }
+
+    def write(self, records: Mapping[bytes, bytes]) -> None:
+        """Put packed records into the cache by their keys, and the files that are not there yet."""
+        if records or self._files:
+            self.cache.keep(records, self._files)
+            self._files.clear()
 
     def restored(self, record: Record, ident: int) -> Built | None:
         """What became of a variant, under another number; None where its file is gone."""

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import diskcache
@@ -46,6 +47,8 @@ _CHECK = 16
 
 _LEVEL = 1
 """Of compression. Machine code becomes a quarter; more effort makes it little less."""
+
+_NONE: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 
 _FAULTS: Final = (OSError, sqlite3.Error, diskcache.Timeout, ValueError)
 
@@ -168,10 +171,14 @@ class CodeCache:
             return {}
         return found
 
-    def keep(self, records: Mapping[bytes, bytes]) -> None:
-        """Store records by their keys."""
+    def keep(self, records: Mapping[bytes, bytes], files: Mapping[bytes, bytes] = _NONE) -> None:
+        """Store records by their keys, and files by the names of what is in them. A transaction
+        takes milliseconds, whatever is in it."""
+        packed = {name: zlib.compress(data, _LEVEL) for name, data in files.items()}
         try:
             with self._using() as database:
+                for name, data in packed.items():
+                    database.set(_FILE + name, data)
                 for key, record in records.items():
                     database.set(_RECORD + key, _hash(record) + record)
         except _Unusable:
@@ -189,12 +196,8 @@ class CodeCache:
 
     def keep_file(self, data: bytes) -> bytes:
         """Store what is in a file; the name by which it is found."""
-        name = _hash(data)
-        try:
-            with self._using() as database:
-                database.set(_FILE + name, zlib.compress(data, _LEVEL))
-        except _Unusable:
-            pass
+        name = name_of(data)
+        self.keep({}, {name: data})
         return name
 
     def count(self, hits: int, misses: int) -> None:
@@ -268,6 +271,11 @@ def _begin(database: Any, transaction: ExitStack) -> None:
 
 class _Unusable(Exception):
     """A cache is of no use in this process any more."""
+
+
+def name_of(data: bytes) -> bytes:
+    """Return the name by which a cache finds a file."""
+    return _hash(data)
 
 
 def _hash(data: bytes) -> bytes:

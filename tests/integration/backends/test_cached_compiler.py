@@ -264,6 +264,7 @@ def test_what_a_full_machine_says_is_not_kept(tmp_path: Path, cache: CodeCache) 
 _SEARCH = """
 import sys
 from pathlib import Path
+from gi_cuda.backends.compile import cached
 from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.compile.shards import Sizes
@@ -272,6 +273,7 @@ from tests.integration.backends.test_cached_compiler import host, phenotypes
 folder = Path(sys.argv[1])
 cache = CodeCache(folder / "code", 2**30, print)
 compiler = keeping(replace(host(folder), sizes=Sizes(1, 2)), cache)
+cached.OFTEN = 0.0
 for one in compiler.compile(phenotypes(compiler, range(200)), folder / "killed"):
     print(one.ident, flush=True)
 """

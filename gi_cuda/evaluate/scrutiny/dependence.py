@@ -138,6 +138,11 @@ class Dependence:
         program, pairs = one.program(built, self.cases), [pair for pair, yes in fit.items() if yes]
         return self._held_against(one).wrong(program, pairs, time.monotonic() + SECONDS)
 
+    def ask_reference(self) -> None:
+        """Find out now what the reference does with other inputs, once for all candidates."""
+        self._prepare([self.subject.standard])
+        _ = self._originals[self.subject.standard].decisive, self._fit_thoroughly
+
     def compared(self) -> list[Substituted]:
         """Substitutes for inputs with which answers are held against those of the reference, as for
         the inputs of a case."""

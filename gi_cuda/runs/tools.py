@@ -34,6 +34,7 @@ from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
 from gi_cuda.evaluate.scrutiny.examined import Examined
 from gi_cuda.evaluate.scrutiny.for_gpus import ForGpus
 from gi_cuda.evaluate.scrutiny.not_reached import NotReached
+from gi_cuda.evaluate.scrutiny.originals import THOROUGH, Patience
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
@@ -163,7 +164,9 @@ def open_tools(
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     first, *_ = backend.devices
     place = folder / "reference"
-    session = Session(subject.target, subject.backend, names, place, first, isolated=isolated)
+    # On a GPU nothing has to be isolated, and a process for each request takes half a second.
+    apart = isolated and not backend_named(subject.backend).gpu
+    session = Session(subject.target, subject.backend, names, place, first, isolated=apart)
     uncached = backend.compiler(subject, jobs)
     compiler = keeping(uncached, cache)
     there = backend.processes(workers)
@@ -179,7 +182,9 @@ def open_tools(
             races = RaceWatch(subject, session, uncached, place, watched, substitutes, beside)
             place = folder / "build" / "inputs"
             unsettled = beside.unsettled if beside else nobody_knows
-            inputs = Dependence(subject, compiler, pool, place, small or watched, unsettled)
+            patience = THOROUGH if isolated else Patience()
+            given = subject, compiler, pool, place, small or watched, unsettled
+            inputs = Dependence(*given, patience=patience)
             place = folder / "build" / "locals"
             examined = Examined(subject, compiler)
             unset = UnsetLocals(subject, compiler, pool, place, session.cases, examined)
@@ -201,8 +206,8 @@ def open_tools(
                 asked = subject, own, alone, place, 1, None, opened, all_unsettled
                 asking = Asking(*asked)
             renderers = opened.enter_context(closing(Renderers(subject)))
-            given = subject, backend, compiler, uncached, pool, folder, session, checks
-            yield Tools(*given, renderers, watcher, asking)
+            parts = subject, backend, compiler, uncached, pool, folder, session, checks
+            yield Tools(*parts, renderers, watcher, asking)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

@@ -16,7 +16,7 @@ _CHECKS: Mapping[str, frozenset[str]] = {
         {ORACLE_BLIND, NOTHING_VARIES, "few-distinct-outputs"}
     ),
     "other contents of inputs": frozenset(
-        {"input-left-out", "other-input", "special-values", "hangs"}
+        {"input-left-out", "other-input", "special-values", "hangs", "not-tried"}
     ),
     "other sizes": frozenset({"other-size"}),
     "other random data": frozenset({"other-data"}),

@@ -26,7 +26,6 @@ from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidate
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.evaluate.scrutiny.originals import (
     NOT_ASKED,
-    SECONDS,
     Only,
     Original,
     Part,
@@ -34,6 +33,7 @@ from gi_cuda.evaluate.scrutiny.originals import (
     Told,
     agreeing,
     answers_of,
+    not_tried,
     ordinary,
 )
 from gi_cuda.evaluate.scrutiny.other_inputs import derived_sizes, inputs, joint_inputs
@@ -91,6 +91,7 @@ class Dependence:
         default_factory=dict, repr=False, compare=False
     )
     _looks: dict[tuple[bool, Part], Look] = field(default_factory=dict, repr=False, compare=False)
+    _late: list[Substituted] = field(default_factory=list, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
         """Return the objection of a quick look to a candidate, in words; "" if there is none."""
@@ -121,7 +122,13 @@ class Dependence:
             for thorough in (False, True)
             for found in [self._found(some, thorough)]
         ]
-        near = [[self._objection(told, False) for told in self._near(one)] for one in some]
+        near = [
+            [
+                self._objection(told, False)
+                for told in (*self._near(one), *not_tried(len(self._late)))
+            ]
+            for one in some
+        ]
         every = zip(*looks, near, strict=True)
         return [[found for some in each for found in some] for each in every]
 
@@ -134,9 +141,13 @@ class Dependence:
         (built,) = build_candidates(self.compiler, [one], self.folder / "variant")
         if not sizes or isinstance(built, BuildFailure):
             return []
-        fit = self._tried({size.words: [size] for size in sizes}, time.monotonic() + SECONDS)
+        fit = self._tried(
+            {size.words: [size] for size in sizes}, time.monotonic() + self.patience.seconds
+        )
         program, pairs = one.program(built, self.cases), [pair for pair, yes in fit.items() if yes]
-        return self._held_against(one).wrong(program, pairs, time.monotonic() + SECONDS)
+        return self._held_against(one).wrong(
+            program, pairs, time.monotonic() + self.patience.seconds
+        )
 
     def ask_reference(self) -> None:
         """Find out now what the reference does with other inputs, once for all candidates."""
@@ -248,7 +259,7 @@ class Dependence:
         joint = joint_inputs(self.subject.target, self._sizes)
         several = {str(one): [one] for one in joint}
         asked: dict[str, Sequence[Other]] = {**sizes, **rest, **several}
-        return self._tried(asked, time.monotonic() + SECONDS)
+        return self._tried(asked, time.monotonic() + self.patience.seconds)
 
     def _tried(
         self, asked: Mapping[str, Sequence[Other]], until: float = math.inf
@@ -292,6 +303,9 @@ class Dependence:
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
             requests = agreeing(otherwise or program, program, pairs, self.patience)
             answers = answers_of(self.pool, requests, until=until)
+            self._late.extend(
+                pair for pair, a in zip(pairs, answers, strict=True) if a is NOT_ASKED
+            )
             for pair, answer in zip(pairs, answers, strict=True):
                 lost = isinstance(answer, Lost)
                 if lost:

@@ -34,15 +34,17 @@ class Patience:
     Attributes:
         limit: seconds after which one with something else counts as hung.
         goes_on: whether a candidate is still asked about other inputs then.
+        seconds: after which nothing more is begun in a thorough look, once for what the reference
+            answers; for each candidate, twice as many.
     """
 
     limit: float = 10.0
     goes_on: bool = True
+    seconds: float = 8.0
 
 
-SECONDS: Final = 8.0
-"""Seconds after which nothing more is begun in a thorough look, once for what the reference
-answers; for each candidate, twice as many."""
+THOROUGH: Final = Patience(seconds=30.0)
+"""For somebody else's work, of which nothing may stay untried."""
 
 NOT_ASKED: Final = object()
 """In the place of an answer, where there was no time to ask."""
@@ -110,7 +112,7 @@ class Original:
         pairs = [one for one, yes in fit.items() if yes and part in (Only.ALL, one)]
         if not thorough:
             return self._left_out(program, part) or self.wrong(program, pairs)
-        found = self.wrong(program, pairs, time.monotonic() + 2 * SECONDS)
+        found = self.wrong(program, pairs, time.monotonic() + 2 * self.patience.seconds)
         if part in (Only.ALL, Only.STATE):
             found += self._keeping(program, [told.shown for told in found])
         return [*found, *self._hardly_varying] if part is Only.ALL else found
@@ -151,11 +153,12 @@ class Original:
             return []
         asked = agreeing(program, self.program, pairs, self.patience)
         answers = answers_of(self.pool, asked, self.patience.goes_on, until=until)
-        return [
+        found = [
             _told(pair, *why)
             for pair, answer in zip(pairs, answers, strict=True)
             if (why := _why(answer))
         ]
+        return [*found, *not_tried(answers.count(NOT_ASKED))]
 
     def _keeping(self, program: Program, without: Collection[Substituted | None]) -> list[Told]:
         """Return the faults that show only in repeated launches.
@@ -263,6 +266,12 @@ def _code(other: OtherCase | Joint) -> str:
     if isinstance(other, OtherCase):
         return "other-data" if other.reseeded else "other-size"
     return "other-input" if other.case is None else "other-size"
+
+
+def not_tried(late: int) -> list[Told]:
+    """Return the finding that so many things were not tried; none if all were."""
+    said = f"for want of time {late} other sizes or contents of inputs were not tried"
+    return [Told(said, None, "not-tried", Ruling.UNVERIFIED)] if late else []
 
 
 def _depending(

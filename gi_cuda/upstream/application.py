@@ -22,6 +22,7 @@ from gi_cuda.errors import UserError, machine_error
 from gi_cuda.results.application import ApplicationResult, timing
 from gi_cuda.spec import Application, Target
 from gi_cuda.spec.load import keys_of
+from gi_cuda.spec.oracles import Tolerance
 from gi_cuda.upstream.copies import (
     WorkTree,
     application_tree,
@@ -152,6 +153,13 @@ class _Copy:
             " the copy: files that it needs go into `inputs`. Variables that you build with belong"
             ' to the command: build = "make ARCH=sm_90".'
         )
+
+
+def relative_tolerance(target: Target) -> float:
+    """Return how far results may be off, relative to themselves, as the oracle has it; 0 if each
+    bit counts."""
+    found = [one.relative for one in target.oracle.checks if isinstance(one, Tolerance)]
+    return max(found, default=0.0)
 
 
 def printed(application: Application) -> Printed:
@@ -348,6 +356,8 @@ class _Trial:
             judged = f"in all runs it prints the same ({same.compared} words"
             if same.varying:
                 judged += f"; {same.varying} that differ from run to run anyway do not count"
+            if same.relative:
+                judged += f"; numbers with a fraction may be off by {same.relative:g}"
             judged += ")"
         if self.modified.options:
             judged = f"compiled with {self.modified.options}; {judged}"
@@ -365,7 +375,8 @@ class _Trial:
         )
 
     def _expected(self, runs: Sequence[Followed]) -> Expected:
-        found = expected([self.original.lines(one) for one in runs])
+        allowed = relative_tolerance(self.original.target)
+        found = expected([self.original.lines(one) for one in runs], allowed)
         if found is None:
             raise self.original.fault(
                 "run",

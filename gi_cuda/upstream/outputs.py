@@ -1,7 +1,8 @@
 """Whether a program prints the same with a patch as without.
 
 Times, dates, addresses and whatever else differs from run to run of the unpatched program are no
-sign of a fault. So several runs of that say which words of its output are to be looked at.
+sign of a fault. So several runs of that say which words of its output are to be looked at. Numbers
+with a unit of time are not: rounded, they may be the same in all of these runs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,20 @@ from pathlib import Path
 
 _WORD = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|[^\s\d]+")
 """A number without its sign, or what stands between numbers and blanks."""
+
+_UNIT = (
+    r"(?:(?:m|milli|u|µ|μ|micro|n|nano)?s(?:ecs?|econds?)?|[KMGT]?i?[Bb](?:ytes?)?/s(?:ec)?"
+    r"|[KMGTP]?FLOPS?(?:/s(?:ec)?)?|fps)(?![\w/])"
+)
+_NUMBER = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
+_MEASURED = re.compile(
+    rf"(?<![\w.]){_NUMBER}(?=\s*[(\[]?{_UNIT})|(?P<label>[(\[]{_UNIT}[)\]]\s*[:=]\s*){_NUMBER}",
+    re.IGNORECASE,
+)
+"""A number with a unit of time, or of work in some time: behind it, or in parentheses before it."""
+
+_REAL = re.compile(r"\d+(?:\.\d*(?:[eE][+-]?\d+)?|[eE][+-]?\d+)")
+"""A number with a fraction or an exponent."""
 
 _SHOWN = 160
 """Characters of a line in a message."""
@@ -43,7 +58,7 @@ class Printed:
             text = re.sub(self.number, _without_group, text, flags=re.M)
         for one in self.ignore:
             text = re.sub(one, "", text, flags=re.M)
-        return text.splitlines()
+        return _MEASURED.sub(lambda match: match["label"] or "", text).splitlines()
 
     def numbers(self, *outputs: bytes) -> list[str]:
         """What the group matches, in the order in which it stands there."""
@@ -66,10 +81,12 @@ class Expected:
         lines: for each line its words; None for a word, or a whole line, that differs from run to
             run.
         shown: the lines of the first run.
+        relative: how far a number with a fraction may be off.
     """
 
     lines: tuple[tuple[str | None, ...] | None, ...]
     shown: tuple[str, ...]
+    relative: float = 0.0
 
     @property
     def compared(self) -> int:
@@ -88,8 +105,7 @@ class Expected:
                 break
             words = _WORD.findall(output[number - 1])
             same = line is None or (
-                len(words) == len(line)
-                and all(known in (None, word) for known, word in zip(line, words, strict=True))
+                len(words) == len(line) and all(map(self._is_alike, line, words))
             )
             if not same:
                 return (
@@ -100,13 +116,25 @@ class Expected:
             return f"it prints {len(output)} lines, and without the patch {len(self.lines)}"
         return ""
 
+    def _is_alike(self, known: str | None, word: str) -> bool:
+        if known is None or known == word:
+            return True
+        if not (self.relative and _REAL.fullmatch(known) and _REAL.fullmatch(word)):
+            return False
+        one, other = float(known), float(word)
+        return abs(one - other) <= self.relative * max(one, other)
 
-def expected(outputs: Sequence[Lines]) -> Expected | None:
-    """What all runs of a program have in common; None where they have not even as many lines."""
+
+def expected(outputs: Sequence[Lines], relative: float = 0.0) -> Expected | None:
+    """What all runs of a program have in common; None where they have not even as many lines.
+
+    Args:
+        relative: as :class:`Expected` has it.
+    """
     if len({len(lines) for lines in outputs}) > 1:
         return None
     rows = zip(*([_WORD.findall(line) for line in lines] for lines in outputs), strict=True)
-    return Expected(tuple(map(_common, rows)), tuple(outputs[0]))
+    return Expected(tuple(map(_common, rows)), tuple(outputs[0]), relative)
 
 
 def _common(lines: Sequence[list[str]]) -> tuple[str | None, ...] | None:

@@ -16,13 +16,13 @@ def lines(text: str) -> list[str]:
 
 
 def test_what_differs_from_run_to_run_is_not_compared() -> None:
-    known = expected([lines("sum 12, 0.31s\nat 0x7f02"), lines("sum 12, 0.29s\nat 0xaa")])
+    known = expected([lines("sum 12, 0.31x\nat 0x7f02"), lines("sum 12, 0.29x\nat 0xaa")])
     assert known is not None
-    assert known.difference(lines("sum 12, 7.5s\nat 0x1")) == ""
-    assert known.difference(lines("sum 13, 7.5s\nat 0x1")) == (
-        "line 1 of its output is `sum 13, 7.5s`, and without the patch `sum 12, 0.31s`"
+    assert known.difference(lines("sum 12, 7.5x\nat 0x1")) == ""
+    assert known.difference(lines("sum 13, 7.5x\nat 0x1")) == (
+        "line 1 of its output is `sum 13, 7.5x`, and without the patch `sum 12, 0.31x`"
     )
-    assert known.compared == 4  # sum, 12, a comma, s
+    assert known.compared == 4  # sum, 12, a comma, x
     assert known.varying == 2  # a number, and a line whose number of words varies
 
 
@@ -57,3 +57,40 @@ def test_what_does_not_count_is_left_out() -> None:
     text = b"[12:30] read /tmp/original/in.txt\n# hello\nkernel took 1.25 ms, \xff\n"
     assert printed.lines(text, HERE) == [" read ./in.txt", "", "kernel took  ms, \udcff"]
     assert printed.numbers(text, b"took 3 ms\nslept 4") == ["1.25", "3", ""]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Average kernel execution time: {} (s)",
+        "took {} ms in all",
+        "Kernel time (us): {}",
+        "time [sec] = {}",
+        "{}us per launch",
+        "Bandwidth: {} GB/s",
+        "rate {} GFLOPS, error 0.5",
+        "{} milliseconds",
+    ],
+)
+def test_numbers_with_a_unit_of_time_do_not_count(line: str) -> None:
+    """Rounded, they may be the same in all runs without the patch."""
+    known = expected([lines(line.format("0.000579"))] * 2)
+    assert known is not None
+    assert known.difference(lines(line.format("12"))) == ""
+
+
+@pytest.mark.parametrize(
+    "line", ["{} steps", "x = {}", "mass: {} (solar)", "{} m/s", "s{}", "{} sums"]
+)
+def test_other_numbers_count(line: str) -> None:
+    known = expected([lines(line.format("1.5"))] * 2)
+    assert known is not None
+    assert known.difference(lines(line.format("2.5")))
+
+
+def test_numbers_with_a_fraction_may_be_off_as_far_as_the_oracle_allows() -> None:
+    known = expected([lines("price 10.847914, 25 steps, norm 2.5e-07")] * 2, relative=1e-5)
+    assert known is not None
+    assert known.difference(lines("price 10.847921, 25 steps, norm 2.50001e-07")) == ""
+    assert known.difference(lines("price 10.84813, 25 steps, norm 2.5e-07"))
+    assert known.difference(lines("price 10.847914, 26 steps, norm 2.5e-07"))

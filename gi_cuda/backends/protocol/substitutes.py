@@ -78,9 +78,10 @@ class Substitute(StrEnum):
         """Tell whether programs may differ with it that are right with all ordinary values.
 
         Of a number and NaN either may be called the larger one; an integer may be an index of what
-        the reference happens not to read.
+        the reference happens not to read; and of a size or a mode -1 may be nonsense.
         """
         return self in (
+            Substitute.MINUS_ONE,
             Substitute.UNDEFINED,
             Substitute.INFINITE,
             Substitute.NEGATIVE_ZERO,
@@ -154,7 +155,12 @@ class Joint:
     @property
     def scaled(self) -> bool:
         """Tell whether answers, and with them the tolerance, may become smaller."""
-        return all(other.scaled for _, other in self.parts)
+        return self.case is not None or all(other.scaled for _, other in self.parts)
+
+    @property
+    def special(self) -> bool:
+        """Tell whether programs may differ with it that are right with all ordinary values."""
+        return any(other.special for _, other in self.parts)
 
     def __str__(self) -> str:
         said = ", ".join(f"{other} in place of the input {name}" for name, other in self.parts)

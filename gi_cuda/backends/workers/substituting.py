@@ -188,7 +188,7 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | 
     ]
     several = not isinstance(request.substitute, Substitute)
     other = request.substitute
-    scaled = not isinstance(other, OtherCase) and other.scaled
+    scaled = not other.reseeded if isinstance(other, OtherCase) else other.scaled
     scale = _scale(given, runs[0]) if scaled else 1.0
     width = _width(request.substitute)
     known = Right(runs[0].outputs, near(runner, width) if scale == 1 else None)

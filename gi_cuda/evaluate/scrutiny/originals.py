@@ -234,7 +234,9 @@ class Original:
 
 def ordinary(one: Other) -> bool:
     """Tell whether answers are compared as they are for the inputs of the case itself."""
-    return not (isinstance(one, Substitute) and (one.to_overflow or one.special))
+    if isinstance(one, OtherCase):
+        return True
+    return not (one.special or (isinstance(one, Substitute) and one.to_overflow))
 
 
 def _why(answer: object) -> tuple[str, ...]:
@@ -250,22 +252,20 @@ def _told(pair: Substituted, wrong: str, code: str = "") -> Told:
     """Return the finding that a program is wrong with a substitute for an input; or that nobody
     waited for its answer, if a code says so."""
     name, other = pair
+    where = f"{other} in place of the input {name}" if isinstance(other, Substitute) else other
     if code:
-        where = f"{other}" if not isinstance(other, Substitute) else f"{other} in place of {name}"
         said = f"with {where} it takes so long that its answers are not known: {wrong}"
         return Told(said, pair, code, Ruling.UNVERIFIED)
-    if not isinstance(other, Substitute):
-        return Told(f"with {other} it is wrong: {wrong}", pair, _code(other))
-    said = f"with {other} in place of the input {name} it is wrong: {wrong}"
-    if other.special:
+    said = f"with {where} it is wrong: {wrong}"
+    if not isinstance(other, OtherCase) and other.special:
         return Told(said, pair, "special-values", Ruling.UNVERIFIED)
-    return Told(said, pair, "other-input")
+    return Told(said, pair, _code(other))
 
 
-def _code(other: OtherCase | Joint) -> str:
+def _code(other: Other) -> str:
     if isinstance(other, OtherCase):
         return "other-data" if other.reseeded else "other-size"
-    return "other-input" if other.case is None else "other-size"
+    return "other-size" if isinstance(other, Joint) and other.case else "other-input"
 
 
 def not_tried(late: int) -> list[Told]:

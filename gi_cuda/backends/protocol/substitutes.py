@@ -42,7 +42,7 @@ class Substitute(StrEnum):
     THOUSANDTH = "a thousandth of it"
     NOT_ZERO = "numbers that are not zero"
     BETWEEN = "other numbers between its least and its greatest"
-    SIGNED = "other numbers of both signs, up to its largest"
+    SIGNED = "other numbers of both signs"
     PERMUTED = "its values in another order"
     REPEATED = "one of its values everywhere"
     INDICES = "any of the indices of its elements"
@@ -163,8 +163,11 @@ class Joint:
         return any(other.special for _, other in self.parts)
 
     def __str__(self) -> str:
-        said = ", ".join(f"{other} in place of the input {name}" for name, other in self.parts)
-        return f"{said}, {self.case}" if self.case else said
+        places: dict[str, list[str]] = {}
+        for name, other in self.parts:
+            places.setdefault(other, []).append(name)
+        said = [f"{other} in place of {' and '.join(names)}" for other, names in places.items()]
+        return ", ".join([*said, str(self.case)] if self.case else said)
 
 
 Other: TypeAlias = Substitute | OtherCase | Joint

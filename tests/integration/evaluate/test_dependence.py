@@ -58,10 +58,7 @@ def test_one_of_two_equal_numbers_that_is_taken_for_the_other_is_told(tools: Too
 
 def test_what_is_right_for_numbers_of_one_sign_alone_is_told(tools: Tools) -> None:
     variant = edited(tools, 7)
-    told = (
-        "with other numbers of both signs, up to its largest in place of the input in it is wrong:"
-        " held-out: trail["
-    )
+    told = "with other numbers of both signs in place of the input in it is wrong: held-out: trail["
     assert tools.certification.dependence.objection(variant).startswith(told)
 
 

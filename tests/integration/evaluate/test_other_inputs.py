@@ -296,7 +296,8 @@ def test_what_shows_with_two_inputs_changed_at_once(tmp_path: Path) -> None:
         "a switch": ("    if (border == 1)\n", "    switch (border) case 1:\n"),
     }
     found, _ = codes(tmp_path, MODES, OF_MODES, DATA_OF_MODES, edits)
-    assert found["no mirror"] == found["slope of one sign"] == {"other-input incorrect"}
+    for name in ("no mirror", "slope of one sign"):
+        assert "other-input incorrect" in found[name], name
     assert found["a switch"] == set()
 
 

@@ -34,7 +34,8 @@ class Answer:
     """The referee's verdict on a rewrite.
 
     Attributes:
-        status: as ``gi-cuda judge --json`` has it, or "aborted".
+        status: as ``gi-cuda judge --json`` has it, or "aborted"; "unverified" also if it is not
+            known how the rewrite is launched.
         reason: the first one, or what the command printed last.
         seconds: of the command; of several rewrites judged in one command, a share of it.
     """
@@ -90,9 +91,11 @@ def _judged(kernel: Kernel, rewrite: Rewrite, folder: Path, backend: str) -> Ans
     seconds = time.monotonic() - began
     try:
         told = json.loads(done.stdout)
-        reasons = [_text(one) for one in told.get("reasons", ())]
-        return Answer(told["status"], reasons[0] if reasons else "", seconds)
-    except (ValueError, KeyError, TypeError, AttributeError):
+        reasons = told.get("reasons", ())
+        undecided = told["status"] == "inconclusive" and reasons[0]["code"] != "not-decided"
+        status = "unverified" if undecided else told["status"]
+        return Answer(status, _text(reasons[0]) if reasons else "", seconds)
+    except (ValueError, LookupError, TypeError, AttributeError):
         return Answer(ABORTED, _last(done.stderr), seconds)
 
 

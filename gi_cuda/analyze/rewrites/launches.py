@@ -144,6 +144,7 @@ class LaunchReader:
                     f"{name} has dynamic shared memory, `extern __shared__ {found[1]}[]`, and no"
                     " launch says how many bytes: pass them as the third number in <<<...>>>",
                     self._where(name),
+                    Status.INCONCLUSIVE,
                 )
 
     def _where(self, kernel: str) -> str:

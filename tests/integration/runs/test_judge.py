@@ -140,7 +140,7 @@ UNREACHED = (
             "other-parameters",
             id="other parameters",
         ),
-        pytest.param(changed(EXTERN), Status.INVALID, "no-shared-size", id="no size"),
+        pytest.param(changed(EXTERN), Status.INCONCLUSIVE, "no-shared-size", id="no size"),
         pytest.param(
             changed(("< 60", "< 1"), UNREACHED), Status.UNVERIFIED, "code-not-reached", id="hidden"
         ),

@@ -197,7 +197,7 @@ def test_a_number_of_another_type_is_converted(tmp_path: Path) -> None:
         pytest.param(
             KERNEL.replace("{\n", "{\n    extern __shared__ float tile[];\n", 1) + HOST,
             "no-shared-size",
-            Status.INVALID,
+            Status.INCONCLUSIVE,
             id="shared memory of no size",
         ),
         pytest.param(

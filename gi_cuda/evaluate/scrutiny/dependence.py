@@ -91,6 +91,9 @@ class Dependence:
         default_factory=dict, repr=False, compare=False
     )
     _looks: dict[tuple[bool, Part], Look] = field(default_factory=dict, repr=False, compare=False)
+    _nears: dict[tuple[int, ...], Mapping[Substituted, bool]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     _late: list[Substituted] = field(default_factory=list, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
@@ -133,38 +136,44 @@ class Dependence:
         return [[found for some in each for found in some] for each in every]
 
     def _near(self, one: Candidate) -> list[Told]:
-        """Return the faults of a candidate in cases whose sizes are near numbers that its text has,
-        and the reference's has not: it may be right up to these, or for others alone."""
+        """Return the faults of a candidate in the cases of :meth:`_near_sizes`."""
+        pairs = [pair for pair, fit in self._near_sizes(one).items() if fit]
+        return self._wrong(one, pairs) if pairs else []
+
+    def _wrong(self, one: Candidate, pairs: Sequence[Substituted]) -> list[Told]:
+        """Return the faults of a candidate with substitutes for inputs."""
+        built = self._built(one, self.folder / "variant")
+        self._prepare_for([one])
+        until = time.monotonic() + self.patience.seconds
+        return [] if built is None else self._held_against(one).wrong(built, pairs, until)
+
+    def _near_sizes(self, one: Candidate) -> Mapping[Substituted, bool]:
+        """Cases whose sizes are near numbers that a candidate's text has, and the reference's has
+        not, and whether they are fit: it may be right up to these, or for others alone."""
         numbers = numbers_in(one.text) - numbers_in(self.subject.reference)
-        cases = [case for case in self.subject.target.cases if case.name in self._known_cases]
-        sizes = sizes_near(self.subject.target, cases, sorted(numbers - {0, 1})[-NUMBERS:])
-        (built,) = build_candidates(self.compiler, [one], self.folder / "variant")
-        if not sizes or isinstance(built, BuildFailure):
-            return []
-        fit = self._tried(
-            {size.words: [size] for size in sizes}, time.monotonic() + self.patience.seconds
-        )
-        program, pairs = one.program(built, self.cases), [pair for pair, yes in fit.items() if yes]
-        return self._held_against(one).wrong(
-            program, pairs, time.monotonic() + self.patience.seconds
-        )
+        some = tuple(sorted(numbers - {0, 1})[-NUMBERS:])
+        if some not in self._nears:
+            cases = [case for case in self.subject.target.cases if case.name in self._known_cases]
+            sizes = sizes_near(self.subject.target, cases, some)
+            asked = {size.words: [size] for size in sizes}
+            self._nears[some] = self._tried(asked, time.monotonic() + self.patience.seconds)
+        return self._nears[some]
 
     def ask_reference(self) -> None:
         """Find out now what the reference does with other inputs, once for all candidates."""
         self._prepare([self.subject.standard])
         _ = self._originals[self.subject.standard].decisive, self._fit_thoroughly
 
-    def compared(self) -> list[Substituted]:
-        """Substitutes for inputs with which answers are held against those of the reference, as for
-        the inputs of a case."""
+    def compared(self, one: Candidate) -> list[Substituted]:
+        """Substitutes for inputs with which a candidate's answers are held against those of the
+        reference, as for the inputs of a case."""
         self._prepare([self.subject.standard])
-        every = {**self._fit_quickly, **self._fit_thoroughly}
+        every = {**self._fit_quickly, **self._fit_thoroughly, **self._near_sizes(one)}
         return [pair for pair, fit in every.items() if fit and ordinary(pair[1])]
 
     def agrees(self, one: Candidate, pair: Substituted) -> bool:
         """Tell whether a candidate answers as the reference does with a substitute for an input."""
-        thorough = pair in self._fit_thoroughly
-        return self._said(thorough, pair, [one]) == [""]
+        return not self._wrong(one, [pair])
 
     @property
     def note(self) -> str:
@@ -195,9 +204,7 @@ class Dependence:
         self, some: Sequence[Candidate], thorough: bool, part: Part = Only.ALL
     ) -> list[list[Told]]:
         built = build_candidates(self.compiler, some, self.folder / "variant")
-        owns = [self._own(one) for one in some]
-        self._prepare([self.subject.standard, *map(self._without_options, owns)])
-        self._prepare(owns)
+        self._prepare_for(some)
         return [
             []
             if isinstance(made, BuildFailure)
@@ -224,6 +231,12 @@ class Dependence:
             if one.kind is ParameterKind.OPTION
         }
         return self.subject.space.chosen({**configuration, **options})
+
+    def _prepare_for(self, some: Sequence[Candidate]) -> None:
+        """Compile the source in all configurations that some candidates are held against."""
+        owns = [self._own(one) for one in some]
+        self._prepare([self.subject.standard, *map(self._without_options, owns)])
+        self._prepare(owns)
 
     def _prepare(self, configurations: Sequence[Configuration]) -> None:
         """Compile the source in configurations in which it was not yet, all at once."""

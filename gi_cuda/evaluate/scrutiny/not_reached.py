@@ -114,7 +114,7 @@ class NotReached:
     def _with_substitutes(self, one: Candidate, counted: _Counted) -> _Counted:
         """Return the counts with those of substitutes for inputs that reach something new, and with
         which the candidate answers as the reference does."""
-        for pair in self.dependence.compared():
+        for pair in self.dependence.compared(one):
             new = self._new(counted)
             if not new:
                 break
@@ -147,11 +147,9 @@ class NotReached:
             return f"with counts in it, it does not compile: {binary.message}"
         counted = _Counted(text, binary, apart, (0,) * text.counts)
         most = self._counts(one, counted)
-        return (
-            f"with counts in it, it fails: {most}"
-            if isinstance(most, str)
-            else counted.and_of(most)
-        )
+        if isinstance(most, str):
+            return f"with counts in it, it fails: {most}"
+        return counted.and_of(most)
 
     def _counts(
         self, one: Candidate, counted: _Counted, other: Substituted | None = None

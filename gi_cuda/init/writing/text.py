@@ -282,7 +282,7 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
     groups: dict[tuple[float, str], list[ProposedBuffer]] = {}
     for b in real_alone:
         groups.setdefault((b.accuracy, "" if b.magnitude is None else b.name), []).append(b)
-    for group in groups.values():
+    for _, group in sorted(groups.items(), key=lambda one: one[0][1] != ""):
         size = group[0].magnitude
         note = "" if size is None else f"the kernel writes numbers of about {size:.1g}"
         yield table(

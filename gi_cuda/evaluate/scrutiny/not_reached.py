@@ -9,11 +9,11 @@ no case reaches in the original either is the original's, if it has the same wor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from gi_cuda.backends.compile.preprocess import key
 from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
@@ -61,6 +61,20 @@ class _Counted:
         return replace(self, most=tuple(map(max, self.most, most)))
 
 
+_Key: TypeAlias = tuple[str, str, str]
+"""What is the same of a gap in two texts."""
+
+
+def _keys(counted: _Counted | None) -> frozenset[_Key]:
+    gaps = counted.gaps if counted else []
+    return frozenset((gap.words, gap.text, gap.behind) for gap in gaps)
+
+
+def _new(counted: _Counted, known: Collection[_Key]) -> list[Gap]:
+    """Return the gaps that are not known."""
+    return [gap for gap in counted.gaps if (gap.words, gap.text, gap.behind) not in known]
+
+
 @dataclass(frozen=True)
 class NotReached:
     """Looks for code of candidates that no case reaches.
@@ -94,37 +108,42 @@ class NotReached:
         counted = self._counted(one)
         if isinstance(counted, str):
             return f"which of its code the cases reach cannot be told: {counted}"
-        new = self._new(counted)
+        new = _new(counted, self._known)
         if any(gap.words != _ELSEWHERE for gap in new):
-            new = self._new(self._with_substitutes(one, counted))
+            new = self._not_with_substitutes(one, counted)
         shown = list({(gap.file, gap.line): gap for gap in reversed(new)}.values())[::-1]
         more = f"; and {len(shown) - _MOST} more" if len(shown) > _MOST else ""
         return "; ".join(map(str, shown[:_MOST])) + more
 
-    def _new(self, counted: _Counted) -> list[Gap]:
-        """Return the gaps that the reference does not have as well."""
-        return [gap for gap in counted.gaps if (gap.words, gap.text, gap.behind) not in self._known]
-
     @cached_property
-    def _known(self) -> frozenset[tuple[str, str, str]]:
+    def _reference(self) -> _Counted | None:
+        """The counts of the reference, if they are known."""
         counted = self._counted(unmodified(self.subject))
-        gaps = [] if isinstance(counted, str) else counted.gaps
-        return frozenset((gap.words, gap.text, gap.behind) for gap in gaps)
+        return None if isinstance(counted, str) else counted
 
-    def _with_substitutes(self, one: Candidate, counted: _Counted) -> _Counted:
-        """Return the counts with those of substitutes for inputs that reach something new, and with
-        which the candidate answers as the reference does."""
+    @property
+    def _known(self) -> frozenset[_Key]:
+        return _keys(self._reference)
+
+    def _not_with_substitutes(self, one: Candidate, counted: _Counted) -> list[Gap]:
+        """Return the gaps that the reference does not have as well, and that stay with substitutes
+        for inputs with which the candidate answers as the reference does."""
+        whole, reference, known = unmodified(self.subject), self._reference, self._known
         for pair in self.dependence.compared(one):
-            new = self._new(counted)
+            new = _new(counted, known)
             if not new:
                 break
             more = self._counts(one, counted, pair)
-            if isinstance(more, str):
+            if isinstance(more, str) or _new(counted.and_of(more), known) == new:
                 continue
-            better = counted.and_of(more)
-            if self._new(better) != new and self.dependence.agrees(one, pair):
-                counted = better
-        return counted
+            if self.dependence.agrees(one, pair):
+                counted = counted.and_of(more)
+                if reference is not None and reference.binary is not None:
+                    # What was behind a gap has gaps of its own, in the reference as well.
+                    same = self._counts(whole, reference, pair)
+                    reference = reference if isinstance(same, str) else reference.and_of(same)
+                    known |= _keys(reference)
+        return _new(counted, known)
 
     def _counted(self, one: Candidate) -> _Counted | str:
         """Return the counts of a candidate on all cases; in words, why they are not known. None of

@@ -19,6 +19,10 @@ _SEED: Final = 59
 _LARGE: Final = 1 << 22
 """Values that take seconds to be put in any order; more of them are reversed."""
 
+_LITTLE, _FAR = 0.05, 2.0**60
+"""What stands for a member that is 0 in all structs, and the size below which bytes look like a
+real number."""
+
 _FEW: Final = 97
 """Of so many values one is no number, or infinite."""
 
@@ -46,6 +50,7 @@ class Substitute(StrEnum):
     PERMUTED = "its values in another order"
     REPEATED = "one of its values everywhere"
     INDICES = "any of the indices of its elements"
+    MEMBERS = "other values of its members"
     WHOLE_RANGE = "integers of all sizes"
     NEGATIVE_ZERO = "negative zeros"
     SUBNORMAL = "subnormal numbers"
@@ -89,14 +94,19 @@ class Substitute(StrEnum):
             Substitute.WHOLE_RANGE,
         )
 
-    def contents(self, array: NDArray[Any], small: SmallFloat | None = None) -> NDArray[Any]:
+    def contents(
+        self, array: NDArray[Any], small: SmallFloat | None = None, item: int = 0
+    ) -> NDArray[Any]:
         """Return the contents that take the place of a buffer's own; the same contents, if the
         substitute has no meaning for their type.
 
         Args:
             array: as it lies in memory.
             small: what its integers stand for, if that is other numbers.
+            item: bytes of a struct, if there are structs in it.
         """
+        if self is Substitute.MEMBERS:
+            return _members(array, item)
         with np.errstate(over="ignore"):
             if small is not None:
                 return small.codes(_CONTENTS[self](small.floats(array)))
@@ -136,6 +146,7 @@ _QUICK: Final = frozenset(
         Substitute.BETWEEN,
         Substitute.SIGNED,
         Substitute.PERMUTED,
+        Substitute.MEMBERS,
     }
 )
 
@@ -241,6 +252,26 @@ def _whole_range(array: NDArray[Any]) -> NDArray[Any]:
     if limits.min < 0:
         np.invert(made, out=made, where=rng.random(array.size) < 0.5)
     return made
+
+
+def _members(array: NDArray[Any], item: int) -> NDArray[Any]:
+    """Structs of which each four bytes are another number if they look like real ones, and those of
+    another struct if not. What is 0 in all of them becomes a small number."""
+    if item < 4 or item % 4 or array.nbytes % item:
+        return array
+    words = array.view(np.uint32).reshape(-1, item // 4).copy()
+    rng = np.random.default_rng(_SEED)
+    shares = rng.uniform(0.5, 1.5, len(words)).astype(np.float32)
+    for at in range(words.shape[1]):
+        bits = words[:, at].copy()
+        sizes = np.abs(bits.view(np.float32))
+        if not bits.any():
+            words[:, at] = (_LITTLE * shares).view(np.uint32)
+        elif np.all((sizes == 0) | ((sizes > 1 / _FAR) & (sizes < _FAR))):
+            words[:, at] = (bits.view(np.float32) * shares).view(np.uint32)
+        else:
+            words[:, at] = rng.permutation(bits)
+    return words.reshape(-1).view(array.dtype)
 
 
 def _with(value: float, array: NDArray[Any]) -> NDArray[Any]:

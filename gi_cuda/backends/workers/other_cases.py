@@ -129,8 +129,9 @@ def _contents(runner: CaseRunner, case: str, name: str, other: Substitute) -> ND
     if key not in runner.contents:
         if sum(one.nbytes for one in runner.contents.values()) > most_kept():
             runner.contents.clear()
-        small = next(one.type.small for one in runner.target.buffers if one.name == name)
-        runner.contents[key] = other.contents(runner.cases[case].buffers[name], small)
+        buffer = next(one for one in runner.target.buffers if one.name == name)
+        array = runner.cases[case].buffers[name]
+        runner.contents[key] = other.contents(array, buffer.type.small, buffer.struct)
     return runner.contents[key]
 
 

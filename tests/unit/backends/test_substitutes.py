@@ -82,3 +82,19 @@ def test_integers_of_all_types(kind: type) -> None:
     assert made.dtype == kind
     assert made.max() > np.iinfo(kind).max // 2
     assert made.min() < np.iinfo(kind).min // 2 or np.iinfo(kind).min == 0
+
+
+def test_members_of_structs_become_others_one_by_one() -> None:
+    structs = np.zeros(
+        50, np.dtype([("kind", "i4"), ("price", "f4"), ("rate", "f4"), ("id", "u4")])
+    )
+    structs["kind"], structs["price"] = np.arange(50) % 2, np.linspace(90, 110, 50)
+    structs["id"] = np.arange(50) + 70000
+    made = Substitute.MEMBERS.contents(structs.view(np.uint8), item=16).view(structs.dtype)
+    assert sorted(made["kind"]) == sorted(structs["kind"])
+    assert sorted(made["id"]) == sorted(structs["id"])
+    assert np.any(made["kind"] != structs["kind"])
+    assert np.all((made["price"] > 40) & (made["price"] < 170))
+    assert np.all((made["rate"] > 0) & (made["rate"] < 0.1))
+    odd = structs.view(np.uint8)
+    assert Substitute.MEMBERS.contents(odd, item=7) is odd

@@ -80,9 +80,9 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     """
     read_through = {one.buffer for one in target.textures}
     buffers = {
-        one.name: _contents("f" if one.type.real else one.dtype.str[1:], one.struct)
-        if one.item is None or one.type.real
-        else (Substitute.ZERO, Substitute.MEMBERS)
+        one.name: (Substitute.ZERO, Substitute.MEMBERS)
+        if one.struct > 4 and not one.type.real
+        else _contents("f" if one.type.real else one.dtype.str[1:])
         for one in target.buffers
         if one.role.given
         and one.symbol is None
@@ -99,18 +99,15 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     return {**buffers, **scalars}
 
 
-def _contents(kind: str, struct: int) -> tuple[Substitute, ...]:
+def _contents(kind: str) -> tuple[Substitute, ...]:
     """Return the substitutes for a buffer's contents.
 
     Args:
         kind: numpy's name of its type, or its first letter.
-        struct: bytes of a struct, if they are of structs.
     """
     if kind[0] not in "fiu":
         return (Substitute.ZERO,)
     some = _REALS if kind[0] == "f" else _INTEGERS
-    if struct > 4:
-        return (some[0], Substitute.MEMBERS, *some[1:])
     return (some[0], Substitute.UPPER, *some[1:]) if kind in ("i8", "u8") else some
 
 

@@ -301,6 +301,57 @@ def test_what_shows_with_two_inputs_changed_at_once(tmp_path: Path) -> None:
     assert found["a switch"] == set()
 
 
+PRICE = """
+struct Option { float spot, rate, dividend; int kind; };
+__global__ void price(const Option *options, float *out, int n) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i >= n)
+        return;
+    Option o = options[i];
+    float growth = expf(o.rate - o.dividend);
+    out[i] = o.kind == 1 ? o.spot * growth : o.spot / growth;
+}
+"""
+
+OF_PRICE = TARGET.format(
+    kernel="price",
+    declared=BUFFER.format("options", "uint8", "n * 16", "input")
+    + BUFFER.format("out", "float32", "n", "output")
+    + SCALAR.format("n", "int32"),
+    grid="(n + 31) / 32",
+    block="32",
+    args='"options", "out", "n"',
+    oracle=NEAR,
+    train="n = 64",
+    held_out="n = 100",
+)
+
+DATA_OF_PRICE = """
+import numpy as np
+
+
+def case(seed, n):
+    rng = np.random.default_rng(seed)
+    names = ("spot", "rate", "dividend")
+    found = np.zeros(n, np.dtype([*((name, "f4") for name in names), ("kind", "i4")]))
+    found["spot"], found["rate"], found["kind"] = rng.random(n), rng.random(n), rng.integers(0, 2, n)
+    return {"options": found.view(np.uint8), "n": n}
+"""
+
+
+def test_a_member_that_is_zero_in_all_structs_is_no_constant(tmp_path: Path) -> None:
+    edits = {
+        "no dividend": ("o.rate - o.dividend", "o.rate"),
+        "a product": (
+            "o.kind == 1 ? o.spot * growth : o.spot / growth",
+            "o.spot * (o.kind == 1 ? growth : 1.0f / growth)",
+        ),
+    }
+    found, _ = codes(tmp_path, PRICE, OF_PRICE, DATA_OF_PRICE, edits)
+    assert "other-input incorrect" in found["no dividend"]
+    assert found["a product"] == set()
+
+
 LEVELS = """
 __global__ void level(const int *in, int *out) {
     int i = threadIdx.x;

@@ -334,7 +334,8 @@ def case(seed, n):
     rng = np.random.default_rng(seed)
     names = ("spot", "rate", "dividend")
     found = np.zeros(n, np.dtype([*((name, "f4") for name in names), ("kind", "i4")]))
-    found["spot"], found["rate"], found["kind"] = rng.random(n), rng.random(n), rng.integers(0, 2, n)
+    found["spot"], found["rate"] = rng.random((2, n))
+    found["kind"] = rng.integers(0, 2, n)
     return {"options": found.view(np.uint8), "n": n}
 """
 

@@ -194,12 +194,6 @@ class CodeCache:
             return None
         return data if data is not None and _hash(data) == name else None
 
-    def keep_file(self, data: bytes) -> bytes:
-        """Store what is in a file; the name by which it is found."""
-        name = name_of(data)
-        self.keep({}, {name: data})
-        return name
-
     def count(self, hits: int, misses: int) -> None:
         """Add to how often it was of use."""
         try:

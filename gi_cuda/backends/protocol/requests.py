@@ -293,7 +293,6 @@ class Recorded:
         undefined: judged buffers that hold NaN everywhere, by case.
         changed: for each case and each judged buffer that the case gives how many of its elements
             became others, and how many it has.
-        only: as :class:`Explored` has it, by case.
         threads: the most that one launch has, whether all of its blocks ran or not.
     """
 
@@ -303,7 +302,6 @@ class Recorded:
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     undefined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     changed: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
-    only: Mapping[str, str] = field(default_factory=dict)
     threads: int = 0
 
 

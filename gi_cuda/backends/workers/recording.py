@@ -18,7 +18,7 @@ from gi_cuda.backends.protocol.requests import (
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.outputs import damage_of
-from gi_cuda.backends.workers.written import changes, is_undefined, only_value
+from gi_cuda.backends.workers.written import changes, is_undefined
 from gi_cuda.spec import Target
 from gi_cuda.spec.oracles import Judgement
 
@@ -34,7 +34,6 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
     left: dict[str, dict[str, tuple[int, int]]] = {}
     undefined: dict[str, tuple[str, ...]] = {}
     changed: dict[str, dict[str, tuple[int, int]]] = {}
-    only: dict[str, str] = {}
     plans = runner.plans(request.reference)
     for case_plan in plans:
         runs = []
@@ -53,7 +52,6 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             outputs = runs[0]
             left[case_plan.case] = unwritten(runner.target, case_plan, outputs)
             before = runner.cases[case_plan.case].buffers
-            only[case_plan.case] = only_value(outputs, before)
             changed[case_plan.case] = {
                 name: (changes(array, before[name]), array.size)
                 for name, array in outputs.items()
@@ -65,7 +63,7 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     threads = max(one.threads for one in plans)
-    return Recorded(penalties, reasons, damaged, left, undefined, changed, only, threads)
+    return Recorded(penalties, reasons, damaged, left, undefined, changed, threads)
 
 
 def _own_verdict(runner: CaseRunner, case_plan: CasePlan) -> Judgement:

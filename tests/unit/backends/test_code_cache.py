@@ -20,6 +20,7 @@ from gi_cuda.backends.compile.code_cache import (
     SIZE_VARIABLE,
     CodeCache,
     code_folder,
+    name_of,
     open_cache,
     size_limit,
 )
@@ -38,8 +39,14 @@ def opened(folder: Path, limit: int = ROOM, complain: Callable[[str], None] = qu
     return CodeCache(folder, limit, complain)
 
 
+def kept(cache: CodeCache, data: bytes) -> bytes:
+    """The name of a file that is put into a cache."""
+    cache.keep({}, {name_of(data): data})
+    return name_of(data)
+
+
 def test_records_and_files_are_there_for_others(tmp_path: Path) -> None:
-    name = opened(tmp_path).keep_file(b"code" * 1000)
+    name = kept(opened(tmp_path), b"code" * 1000)
     opened(tmp_path).keep({b"a": b"one", b"b": b""})
     other = opened(tmp_path)
     assert other.file(name) == b"code" * 1000
@@ -54,16 +61,16 @@ def test_records_and_files_are_there_for_others(tmp_path: Path) -> None:
 def test_any_bytes_come_back(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     cache = opened(tmp_path_factory.getbasetemp() / "any")
     cache.keep({b"k": data})
-    assert cache.file(cache.keep_file(data)) == data
+    assert cache.file(kept(cache, data)) == data
     assert cache.records([b"k"]) == {b"k": data}
 
 
 def test_what_was_not_used_for_longest_makes_room(tmp_path: Path) -> None:
     cache = opened(tmp_path, limit=400_000)
     noise = [random.Random(i).randbytes(20_000) for i in range(120)]
-    first, *others = (cache.keep_file(data) for data in noise[:2])
+    first, *others = (kept(cache, data) for data in noise[:2])
     for data in noise[2:]:
-        others.append(cache.keep_file(data))
+        others.append(kept(cache, data))
         assert cache.file(first) == noise[0]
     assert cache.file(others[0]) is None
     assert cache.usage().size < 800_000
@@ -86,7 +93,7 @@ def damage(folder: Path, change: str) -> None:
 )
 def test_what_is_damaged_is_not_there(tmp_path: Path, change: str) -> None:
     cache = opened(tmp_path)
-    name = cache.keep_file(b"code" * 1000)
+    name = kept(cache, b"code" * 1000)
     cache.keep({b"a": b"one"})
     damage(tmp_path, change)
     assert cache.records([b"a"]) == {}
@@ -98,13 +105,13 @@ def test_what_is_damaged_is_not_there(tmp_path: Path, change: str) -> None:
 def test_a_file_that_is_gone_or_cut_off_is_not_there(tmp_path: Path) -> None:
     cache = opened(tmp_path)
     noise = random.Random(1).randbytes(100_000)
-    name = cache.keep_file(noise)
+    name = kept(cache, noise)
     (stored,) = tmp_path.rglob("*.val")
     stored.write_bytes(stored.read_bytes()[:-10])
     assert cache.file(name) is None
     stored.unlink()
     assert cache.file(name) is None
-    assert cache.keep_file(noise) == name
+    assert kept(cache, noise) == name
     assert cache.file(name) == noise
 
 
@@ -128,7 +135,7 @@ def test_what_cannot_be_used_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     said: list[str] = []
     cache = opened(tmp_path / "file" / "code", complain=said.append)
-    name = cache.keep_file(b"code")
+    name = kept(cache, b"code")
     cache.keep({b"a": b"one"})
     cache.count(1, 1)
     assert (cache.records([b"a"]), cache.file(name), cache.usage().entries) == ({}, None, 0)
@@ -164,7 +171,7 @@ def fill(folder: Path, together: Barrier, own: int) -> None:
     cache = opened(folder)
     together.wait()
     for i in range(40):
-        name = cache.keep_file(b"%d" % i * 5000)
+        name = kept(cache, b"%d" % i * 5000)
         cache.keep({b"%d" % i: name, b"%d %d" % (own, i): name})
         assert cache.records([b"%d" % i]) == {b"%d" % i: name}
     cache.count(40, 0)

@@ -11,7 +11,7 @@ from gi_cuda.capture.finding import check_age, defined_as, find_files, launched_
 from gi_cuda.capture.observed import without_addresses
 from gi_cuda.capture.rounds import Rounds, rounds_of
 from gi_cuda.capture.running import Application
-from gi_cuda.capture.uses import KernelUse
+from gi_cuda.capture.uses import KernelUse, obstacle
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.finding import listed
 from gi_cuda.init import (
@@ -83,7 +83,7 @@ def read_kernels(application: Application, uses: Sequence[KernelUse], wish: Wish
 def worth_most(uses: Sequence[KernelUse], application: Application) -> str | None:
     """The kernel that takes most time of those that a target can hold, if there are any: of one
     whose source is here, before others."""
-    possible = [one for one in uses if not one.clustered and not one.name.nameless]
+    possible = [one for one in uses if obstacle(one) is None]
     for use in possible:
         with suppress(UserError):
             find_files(use.name, Path.cwd(), application.program)

@@ -91,21 +91,27 @@ def chosen(every: Sequence[KernelUse], wanted: str) -> KernelUse:
         raise UserError(
             f"several kernels are called {wanted!r}", where="--kernel", hint=f"name one: {names}"
         )
-    use = meant[0]
+    if error := obstacle(meant[0]):
+        raise error
+    return meant[0]
+
+
+def obstacle(use: KernelUse) -> UserError | None:
+    """Return why a kernel cannot be captured; None if it can, as far as its launches show."""
     if use.clustered:
-        raise UserError(
+        return UserError(
             f"{use.name.shown} is launched in clusters of blocks, which are not captured",
             where="--kernel",
             hint="take another kernel of the application",
         )
     if use.name.nameless:
-        raise UserError(
+        return UserError(
             f"{use.name.shown} is an instance for a type that has no name, as that of a lambda, and"
             " a target cannot name it either",
             where="--kernel",
             hint="give the type a name in the source, or take another kernel of the application",
         )
-    return use
+    return None
 
 
 def launches_from(text: str, count: int) -> range:

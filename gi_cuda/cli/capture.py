@@ -20,7 +20,7 @@ from gi_cuda.capture import (
     worth_most,
 )
 from gi_cuda.capture.adding import add
-from gi_cuda.capture.uses import chosen
+from gi_cuda.capture.uses import chosen, obstacle
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
@@ -146,3 +146,5 @@ def command(
     elif first := worth_most(uses, program):
         words = ("capture", "--kernel", first, "--", *application)
         say_next(command_line(*words), "a target of the kernel that takes most time")
+    elif uses and (error := obstacle(uses[0])):
+        say(console, f"no kernel can be captured: {error.what}\n  {error.hint}")

@@ -355,9 +355,12 @@ class Dependence:
 
     @cached_property
     def _quick_cases(self) -> list[OtherCase]:
-        """A few of them, small and large ones, and all of other seeds."""
+        """A few of them, small and large ones, and those of other seeds, as many as other things
+        are tried; none where nobody knows which are settled."""
+        if self.elsewhere is all_unsettled:
+            return []
         some = self._sizes[1 :: max(1, len(self._sizes) // QUICK_SIZES)][:QUICK_SIZES]
-        return [*some, *other_seeds(self.subject.target, self.cases)]
+        return [*some, *other_seeds(self.subject.target, self.cases)[: self.each]]
 
     @cached_property
     def _known_cases(self) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.capture.recording import CLUSTER, COOPERATIVE, GRAPH, recordings
-from gi_cuda.capture.uses import KernelUse, best, chosen, launches_from, uses
+from gi_cuda.capture.uses import KernelUse, best, chosen, launches_from, obstacle, uses
 from gi_cuda.errors import UserError
 from tests.recorded import Made, write
 
@@ -65,6 +65,17 @@ def test_cooperative_launches_are_known_and_clusters_refused(tmp_path: Path) -> 
     assert not every[1].cooperative
     with pytest.raises(UserError, match="clusters of blocks"):
         chosen(every, "smooth")
+
+
+def test_an_instance_for_a_lambda_is_refused(tmp_path: Path) -> None:
+    (use,) = found(tmp_path, made("_Z3runIZ4mainEUliE_EvT_i"))
+    error = obstacle(use)
+    assert error is not None
+    assert "a type that has no name, as that of a lambda" in error.what
+    with pytest.raises(UserError):
+        chosen([use], "run")
+    (other,) = found(tmp_path / "other", made(SMOOTH))
+    assert obstacle(other) is None
 
 
 def test_graphs_are_counted(tmp_path: Path) -> None:

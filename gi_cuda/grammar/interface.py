@@ -271,10 +271,10 @@ class ParsedText(ABC):
         this language."""
         return None
 
-    def needed(self) -> frozenset[str]:
-        """The rules without whose own text answers are chance, so that a search leaves it there;
-        none, where that is not known of the language."""
-        return frozenset()
+    def needed(self) -> Mapping[str, Collection[Operation]]:
+        """The rules without whose own text answers are chance or loops do not end, with what a
+        search does not do to them therefore; none, where that is not known of the language."""
+        return {}
 
     def untested(
         self, names: Collection[str], places: Sequence[Place], seen: Collection[Place]

@@ -1,6 +1,6 @@
 """Rules without some operations: what a search is offered. It is none of those that no case tests,
-so that it sells none, none that leaves a local unset, and none by which nothing becomes faster on
-its back end.
+so that it sells none, none that leaves a local unset or a loop without end, and none by which
+nothing becomes faster on its back end.
 
 What a user reads or writes is read with all rules.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeAlias
 
 from gi_cuda.grammar.interface import Rules, Selection
@@ -22,22 +23,24 @@ DROPS = (Operation.DELETE, Operation.REPLACE)
 LeftOut: TypeAlias = Mapping[str, Collection[Operation]]
 """Operations by the names of rules."""
 
+_NONE: LeftOut = MappingProxyType({})
+
 
 def only_tested(
     rules: Rules,
     untested: Untested,
-    needed: Collection[str] = (),
+    needed: LeftOut = _NONE,
     idle: Collection[RuleType] = (),
 ) -> Rules:
     """The rules with those operations alone that some case tests.
 
     Args:
-        needed: names of rules whose own text stays.
+        needed: as :meth:`.ParsedText.needed` has it.
         idle: types of rules that stay as they are, with all that is in them.
     """
     left_out = {name: set(one.operations) for name, one in untested.rules.items()}
-    for name in needed:
-        left_out.setdefault(name, set()).update(DROPS)
+    for name, operations in needed.items():
+        left_out.setdefault(name, set()).update(operations)
     for name in _within(rules, idle):
         left_out.setdefault(name, set()).update(Operation)
     if not left_out:

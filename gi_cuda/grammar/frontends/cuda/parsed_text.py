@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gi_cuda.grammar.frontends.cuda.analysis import analyse
+from gi_cuda.grammar.frontends.cuda.ending import ending
 from gi_cuda.grammar.frontends.cuda.guard import instrument, touched_loops
 from gi_cuda.grammar.frontends.cuda.marks import counted, marked, marked_where_true
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
@@ -31,10 +32,11 @@ from gi_cuda.grammar.interface import CountedText, ParsedText, Place, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion, Hunk
-from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType, specials_of
+from gi_cuda.grammar.rule_types import PAPER_TYPES, Operation, RuleType, specials_of
 from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.splice import spliced
 from gi_cuda.grammar.steps import step_donors
+from gi_cuda.grammar.tested import DROPS
 from gi_cuda.grammar.untested import Untested
 
 _SHAPES = 256
@@ -186,9 +188,10 @@ class CudaText(ParsedText):
         """The source with a count for each statement and each outcome of an ``if``."""
         return counted(self.grammar, names)
 
-    def needed(self) -> frozenset[str]:
-        """The rules without whose text a local is read that nothing has set."""
-        return frozenset(rule.name for rule in alone_setting(self.grammar))
+    def needed(self) -> Mapping[str, Collection[Operation]]:
+        """The rules without whose text a local is read that nothing has set, or a loop goes on."""
+        setting = {rule.name: DROPS for rule in alone_setting(self.grammar)}
+        return {**ending(self.grammar), **setting}
 
     def untested(
         self, names: Collection[str], places: Sequence[Place], seen: Collection[Place]

@@ -1,6 +1,7 @@
 """Headers that alone end a loop: without them it goes on until its worker is killed.
 
-Of the first 128 individuals of a search on a kernel with two such loops 34 hung (HeCBench's upsample).
+Of the first 128 individuals of a search on a kernel with two such loops (HeCBench's upsample) 34
+hung.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from gi_cuda.genome import Genotype, Space
 from gi_cuda.genome.variation import draw_edit
 from gi_cuda.grammar import EDIT_SETS, Operation, RuleType, Source, Untested, only_tested
 from gi_cuda.grammar.frontends.cuda.parsed_text import convert
+from gi_cuda.grammar.tested import DROPS
 
 KERNELS = """\
 __global__ void bare(int *p, int n) { p[0] = n; }
@@ -41,7 +42,7 @@ def test_nothing_is_offered_of_them_and_of_what_is_in_them() -> None:
 
 def test_what_has_another_reason_to_stay_does() -> None:
     (place,) = (one.name for one in GRAMMAR.rules if GRAMMAR.text(one.name) == "p[0] = kept[n];")
-    offered = only_tested(GRAMMAR, Untested(), {place}, {RuleType.BOUNDS})
+    offered = only_tested(GRAMMAR, Untested(), {place: DROPS}, {RuleType.BOUNDS})
     assert offered.operations(place) == (Operation.INSERT,)
     assert not offered.operations("launchbounds_k.cu_2")
 

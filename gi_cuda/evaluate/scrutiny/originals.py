@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -100,6 +100,7 @@ class Original:
     fit: Callable[[bool], Mapping[Substituted, bool]]
     patience: Patience
     alike: Original | None = None
+    _lost: dict[Substituted, bool] = field(default_factory=dict, repr=False, compare=False)
 
     def told(self, program: Program, thorough: bool, part: Part) -> list[Told]:
         """Return the faults in a program's answers with substitutes for inputs.
@@ -156,9 +157,19 @@ class Original:
         found = [
             _told(pair, *why)
             for pair, answer in zip(pairs, answers, strict=True)
-            if (why := _why(answer))
+            if (why := _why(answer)) and not (isinstance(answer, Lost) and self._is_lost(pair))
         ]
         return [*found, *not_tried(answers.count(NOT_ASKED))]
+
+    def _is_lost(self, pair: Substituted) -> bool:
+        """Tell whether the original itself does not survive something in the place of an input:
+        that was tried on the source in another configuration."""
+        if pair not in self._lost:
+            assert self.program is not None, "something was held against it"
+            asked = agreeing(self.program, self.program, [pair], self.patience)
+            (answer,) = answers_of(self.pool, asked)
+            self._lost[pair] = isinstance(answer, Lost)
+        return self._lost[pair]
 
     def _keeping(self, program: Program, without: Collection[Substituted | None]) -> list[Told]:
         """Return the faults that show only in repeated launches.

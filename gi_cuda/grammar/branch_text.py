@@ -59,6 +59,11 @@ class Gap(NamedTuple):
     line: int
     behind: str = ""
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The same for the same gap in another text, wherever it is."""
+        return self.words, self.text, self.behind
+
     def __str__(self) -> str:
         return self.words.format(f"{self.file}:{self.line} ({self.text})")
 

@@ -119,7 +119,7 @@ def sizes_near(target: Target, cases: Sequence[Case], numbers: Iterable[int]) ->
                 sizes = {**others, name: value}
                 if math.prod(sizes.values()) <= OWN:
                     changed = {one: sizes[one] for one in sizes if sizes[one] != given[one]}
-                    if not outside_domain(target, sizes):
+                    if changed and not outside_domain(target, sizes):
                         found.append(_derived(base, changed))
                     break
     return found[:MOST]

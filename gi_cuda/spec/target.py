@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -121,10 +120,6 @@ class Constraint(Table):
             return False
 
 
-_STRUCT = re.compile(r"\* *(\d+)$")
-"""At the end of the size of a buffer of structs, as ``n * 36``."""
-
-
 @dataclass(frozen=True, slots=True)
 class Buffer(Table):
     """``[[buffer]]``: an array in device memory.
@@ -154,14 +149,6 @@ class Buffer(Table):
     def dtype(self) -> np.dtype[Any]:
         """Type of one element in memory."""
         return self.type.dtype
-
-    @property
-    def struct(self) -> int:
-        """The bytes of a struct, if the elements are bytes of structs; else 0."""
-        if self.item is not None:
-            return self.item
-        found = _STRUCT.search(self.size.text) if self.size is not None else None
-        return int(found[1]) if found and self.dtype.itemsize == 1 else 0
 
 
 @dataclass(frozen=True, slots=True)

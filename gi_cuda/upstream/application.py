@@ -22,7 +22,6 @@ from gi_cuda.errors import UserError, machine_error
 from gi_cuda.results.application import ApplicationResult, timing
 from gi_cuda.spec import Application, Target
 from gi_cuda.spec.load import keys_of
-from gi_cuda.spec.oracles import Tolerance
 from gi_cuda.upstream.copies import (
     WorkTree,
     application_tree,
@@ -31,7 +30,7 @@ from gi_cuda.upstream.copies import (
     environment,
     touch_changed,
 )
-from gi_cuda.upstream.outputs import Expected, Lines, Printed, expected
+from gi_cuda.upstream.outputs import Expected, Lines, Printed, expected, relative_tolerance
 from gi_cuda.upstream.steps import PatchStep
 
 FIRST = 3
@@ -153,13 +152,6 @@ class _Copy:
             " the copy: files that it needs go into `inputs`. Variables that you build with belong"
             ' to the command: build = "make ARCH=sm_90".'
         )
-
-
-def relative_tolerance(target: Target) -> float:
-    """Return how far results may be off, relative to themselves, as the oracle has it; 0 if each
-    bit counts."""
-    found = [one.relative for one in target.oracle.checks if isinstance(one, Tolerance)]
-    return max(found, default=0.0)
 
 
 def printed(application: Application) -> Printed:
@@ -375,7 +367,7 @@ class _Trial:
         )
 
     def _expected(self, runs: Sequence[Followed]) -> Expected:
-        allowed = relative_tolerance(self.original.target)
+        allowed = relative_tolerance(self.original.target.oracle)
         found = expected([self.original.lines(one) for one in runs], allowed)
         if found is None:
             raise self.original.fault(

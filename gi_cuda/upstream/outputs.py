@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gi_cuda.spec.oracles import Oracle, Tolerance
+
 _WORD = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|[^\s\d]+")
 """A number without its sign, or what stands between numbers and blanks."""
 
@@ -125,8 +127,15 @@ class Expected:
         return abs(one - other) <= self.relative * max(one, other)
 
 
+def relative_tolerance(oracle: Oracle) -> float:
+    """Return how far results may be off, relative to themselves; 0 if each bit counts."""
+    found = [one.relative for one in oracle.checks if isinstance(one, Tolerance)]
+    return max(found, default=0.0)
+
+
 def expected(outputs: Sequence[Lines], relative: float = 0.0) -> Expected | None:
-    """What all runs of a program have in common; None where they have not even as many lines.
+    """Return the words that all runs of a program print; None if they print more lines in one run
+    than in another.
 
     Args:
         relative: as :class:`Expected` has it.

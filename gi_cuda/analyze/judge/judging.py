@@ -172,7 +172,7 @@ class Referee:
         found.checks.append(Check(DEVICE_CODE, Outcome.PASSED))
         self.tell("running it on all cases")
         program = one.program(built, cases)
-        limit = max(baseline.limit, LIMIT)
+        limit = _limit(baseline)
         sampling = Sampling(limit=limit, schedules=baseline.schedules).untimed()
         request = Measure(program, reference.program(base, cases), sampling)
         run, pool = in_fresh_processes(self.tools.pool), self.tools.pool
@@ -224,7 +224,7 @@ class Referee:
             in_fresh_processes(tools.pool),
             tools.scratch("timed"),
             (*tools.train(), *tools.held_out()),
-            max(baseline.limit, LIMIT),
+            _limit(baseline),
             schedules=baseline.schedules,
             repeats=REPEATS,
         )
@@ -300,6 +300,11 @@ class Referee:
             ),
             seconds,
         )
+
+
+def _limit(baseline: Baseline) -> float:
+    """Return the seconds after which a launch of a rewrite counts as hung."""
+    return max(baseline.limit, LIMIT)
 
 
 def _refuse(found: _Found, refusal: Refusal | None) -> None:

@@ -203,15 +203,16 @@ class _Shelf:
     _placed: dict[str, Path | None] = field(default_factory=dict)
 
     def record(self, built: Built) -> Record | None:
-        """What is kept of a variant, whose file is with the next :meth:`write`; None where another
-        time it may be otherwise."""
+        """Return the record of a variant, whose file is kept by the next :meth:`write`; None where
+        another time it may be otherwise."""
         if isinstance(built, BuildFailure):
             its_own = _AT_A_LINE.match(built.message) and not _OF_THE_MACHINE.search(built.message)
             return {"ident": built.ident, "failure": built.message} if its_own else None
         if built.path not in self._kept:
             data = built.path.read_bytes()
-            self._files[name_of(data)] = data
-            self._kept[built.path] = name_of(data).hex()
+            name = name_of(data)
+            self._files[name] = data
+            self._kept[built.path] = name.hex()
         plain = replace(built, path=Path(built.path.suffix), code_key=None, kernel_keys={})
         key = built.code_key
         return {

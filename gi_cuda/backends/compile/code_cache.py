@@ -165,7 +165,7 @@ class CodeCache:
             with self._using() as database:
                 for key in keys:
                     stored = database.get(_RECORD + key)
-                    if isinstance(stored, bytes) and stored[:_CHECK] == _hash(stored[_CHECK:]):
+                    if isinstance(stored, bytes) and stored[:_CHECK] == name_of(stored[_CHECK:]):
                         found[key] = stored[_CHECK:]
         except _Unusable:
             return {}
@@ -180,7 +180,7 @@ class CodeCache:
                 for name, data in packed.items():
                     database.set(_FILE + name, data)
                 for key, record in records.items():
-                    database.set(_RECORD + key, _hash(record) + record)
+                    database.set(_RECORD + key, name_of(record) + record)
         except _Unusable:
             return
 
@@ -192,7 +192,7 @@ class CodeCache:
             data = zlib.decompress(stored) if isinstance(stored, bytes) else None
         except (_Unusable, zlib.error):
             return None
-        return data if data is not None and _hash(data) == name else None
+        return data if data is not None and name_of(data) == name else None
 
     def count(self, hits: int, misses: int) -> None:
         """Add to how often it was of use."""
@@ -268,11 +268,7 @@ class _Unusable(Exception):
 
 
 def name_of(data: bytes) -> bytes:
-    """Return the name by which a cache finds a file."""
-    return _hash(data)
-
-
-def _hash(data: bytes) -> bytes:
+    """Return the hash by which a cache finds a file, and sees whether it is damaged."""
     return xxhash.xxh3_128_digest(data)
 
 

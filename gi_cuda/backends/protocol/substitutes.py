@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gi_cuda.spec import Buffer
 from gi_cuda.spec.numbers import SmallFloat
 from gi_cuda.spec.other_sizes import OtherCase
 
@@ -20,8 +22,11 @@ _LARGE: Final = 1 << 22
 """Values that take seconds to be put in any order; more of them are reversed."""
 
 _LITTLE, _FAR = 0.05, 2.0**60
-"""What stands for a member that is 0 in all structs, and the size below which bytes look like a
-real number."""
+"""A value for members that are 0 in all structs, and the size below which bytes look like a real
+number."""
+
+_STRUCTS: Final = re.compile(r"\* *(\d+)$")
+"""The end of the size of a buffer of structs, as ``n * 36``."""
 
 _FEW: Final = 97
 """Of so many values one is no number, or infinite."""
@@ -185,6 +190,15 @@ Other: TypeAlias = Substitute | OtherCase | Joint
 
 Substituted: TypeAlias = tuple[str, Other]
 """An input, and what stands in its place; or words for a case, or for several inputs, and these."""
+
+
+def struct_size(buffer: Buffer) -> int:
+    """Return the bytes of a struct, if a buffer holds structs of more than one member; else 0."""
+    size = buffer.item or 0
+    if not size and buffer.size is not None and buffer.dtype.itemsize == 1:
+        found = _STRUCTS.search(buffer.size.text)
+        size = int(found[1]) if found else 0
+    return size if size > 4 and not buffer.type.real else 0
 
 
 def _permuted(array: NDArray[Any]) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device import Loaded
 from gi_cuda.backends.protocol.programs import CasePlan, Program
-from gi_cuda.backends.protocol.substitutes import Substitute, Substituted
+from gi_cuda.backends.protocol.substitutes import Substitute, Substituted, struct_size
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.room import memory
 from gi_cuda.errors import UserError
@@ -131,7 +131,7 @@ def _contents(runner: CaseRunner, case: str, name: str, other: Substitute) -> ND
             runner.contents.clear()
         buffer = next(one for one in runner.target.buffers if one.name == name)
         array = runner.cases[case].buffers[name]
-        runner.contents[key] = other.contents(array, buffer.type.small, buffer.struct)
+        runner.contents[key] = other.contents(array, buffer.type.small, struct_size(buffer))
     return runner.contents[key]
 
 

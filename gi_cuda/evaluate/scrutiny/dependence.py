@@ -26,6 +26,7 @@ from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidate
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.evaluate.scrutiny.originals import (
     NOT_ASKED,
+    Fits,
     Only,
     Original,
     Part,
@@ -36,14 +37,18 @@ from gi_cuda.evaluate.scrutiny.originals import (
     not_tried,
     ordinary,
 )
-from gi_cuda.evaluate.scrutiny.other_inputs import derived_sizes, inputs, joint_inputs
+from gi_cuda.evaluate.scrutiny.other_inputs import (
+    derived_sizes,
+    inputs,
+    joint_inputs,
+    near_sizes,
+)
 from gi_cuda.spec import Configuration, ParameterKind
-from gi_cuda.spec.other_sizes import OtherCase, numbers_in, other_seeds, sizes_near
+from gi_cuda.spec.other_sizes import OtherCase, numbers_in, other_seeds
 from gi_cuda.subject import Subject
 
 QUICK_SIZES: Final = 3
 """Cases of other sizes in a quick look."""
-
 
 NUMBERS: Final = 4
 """Numbers of a candidate's text that are tried as sizes, the largest ones."""
@@ -91,10 +96,7 @@ class Dependence:
         default_factory=dict, repr=False, compare=False
     )
     _looks: dict[tuple[bool, Part], Look] = field(default_factory=dict, repr=False, compare=False)
-    _nears: dict[tuple[int, ...], Mapping[Substituted, bool]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    _late: list[Substituted] = field(default_factory=list, repr=False, compare=False)
+    _nears: dict[tuple[int, ...], Fits] = field(default_factory=dict, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
         """Return the objection of a quick look to a candidate, in words; "" if there is none."""
@@ -125,39 +127,42 @@ class Dependence:
             for thorough in (False, True)
             for found in [self._found(some, thorough)]
         ]
-        near = [
-            [
-                self._objection(told, False)
-                for told in (*self._near(one), *not_tried(len(self._late)))
-            ]
-            for one in some
-        ]
+        near = [[self._objection(told, False) for told in self._near(one)] for one in some]
         every = zip(*looks, near, strict=True)
         return [[found for some in each for found in some] for each in every]
 
     def _near(self, one: Candidate) -> list[Told]:
-        """Return the faults of a candidate in the cases of :meth:`_near_sizes`."""
-        pairs = [pair for pair, fit in self._near_sizes(one).items() if fit]
-        return self._wrong(one, pairs) if pairs else []
+        """Return the faults of a candidate in the cases of :meth:`_near_sizes`, and how many things
+        were not tried on the reference."""
+        fits = self._near_sizes(one)
+        pairs = [pair for pair, fit in fits.items() if fit]
+        late = sum(fit is None for fit in self._fits(one).values())
+        program, until = self._program(one), time.monotonic() + self.patience.seconds
+        found = self._held_against(one).wrong(program, pairs, until) if program and pairs else []
+        return [*found, *not_tried(late)]
 
-    def _wrong(self, one: Candidate, pairs: Sequence[Substituted]) -> list[Told]:
-        """Return the faults of a candidate with substitutes for inputs."""
-        built = self._built(one, self.folder / "variant")
-        self._prepare_for([one])
-        until = time.monotonic() + self.patience.seconds
-        return [] if built is None else self._held_against(one).wrong(built, pairs, until)
-
-    def _near_sizes(self, one: Candidate) -> Mapping[Substituted, bool]:
+    def _near_sizes(self, one: Candidate) -> Fits:
         """Cases whose sizes are near numbers that a candidate's text has, and the reference's has
         not, and whether they are fit: it may be right up to these, or for others alone."""
-        numbers = numbers_in(one.text) - numbers_in(self.subject.reference)
+        subject = self.subject
+        numbers = numbers_in(one.text) - numbers_in(subject.reference)
         some = tuple(sorted(numbers - {0, 1})[-NUMBERS:])
         if some not in self._nears:
-            cases = [case for case in self.subject.target.cases if case.name in self._known_cases]
-            sizes = sizes_near(self.subject.target, cases, some)
+            sizes = near_sizes(subject.target, self._known_cases, subject.reference, some)
             asked = {size.words: [size] for size in sizes}
             self._nears[some] = self._tried(asked, time.monotonic() + self.patience.seconds)
         return self._nears[some]
+
+    def _fits(self, one: Candidate) -> Fits:
+        """All that is tried on the reference for a candidate."""
+        self._prepare_for([one])
+        return {**self._fit_quickly, **self._fit_thoroughly, **self._near_sizes(one)}
+
+    def _program(self, one: Candidate) -> Program | None:
+        """The program of a candidate, ready to be held against the source; None if it does not
+        compile."""
+        self._prepare_for([one])
+        return self._built(one, self.folder / "variant")
 
     def ask_reference(self) -> None:
         """Find out now what the reference does with other inputs, once for all candidates."""
@@ -167,13 +172,12 @@ class Dependence:
     def compared(self, one: Candidate) -> list[Substituted]:
         """Substitutes for inputs with which a candidate's answers are held against those of the
         reference, as for the inputs of a case."""
-        self._prepare([self.subject.standard])
-        every = {**self._fit_quickly, **self._fit_thoroughly, **self._near_sizes(one)}
-        return [pair for pair, fit in every.items() if fit and ordinary(pair[1])]
+        return [pair for pair, fit in self._fits(one).items() if fit and ordinary(pair[1])]
 
     def agrees(self, one: Candidate, pair: Substituted) -> bool:
         """Tell whether a candidate answers as the reference does with a substitute for an input."""
-        return not self._wrong(one, [pair])
+        program = self._program(one)
+        return program is not None and self._held_against(one).agrees(program, pair)
 
     @property
     def note(self) -> str:
@@ -252,21 +256,18 @@ class Dependence:
         alike = self._originals.get(self._without_options(configuration))
         return Original(self.pool, built, self._fit, self.patience, alike)
 
-    def _fit(self, thorough: bool) -> Mapping[Substituted, bool]:
-        """What may be in the place of which inputs, and whether the reference's answers are fit to
-        compare with then: acceptable where it rounds otherwise, and at another pace, and in another
-        order of threads where one can be chosen. With another size, threads may write where others
-        read."""
+    def _fit(self, thorough: bool) -> Fits:
+        """Return the things that a look tries, with their fitness."""
         return self._fit_thoroughly if thorough else self._fit_quickly
 
     @cached_property
-    def _fit_quickly(self) -> dict[Substituted, bool]:
+    def _fit_quickly(self) -> Fits:
         quick = {name: [one for one in some if one.quick] for name, some in self._inputs.items()}
         asked = {name: some[: self.each] for name, some in quick.items()}
         return self._tried({**asked, **{one.words: [one] for one in self._quick_cases}})
 
     @cached_property
-    def _fit_thoroughly(self) -> dict[Substituted, bool]:
+    def _fit_thoroughly(self) -> Fits:
         sizes = {one.words: [one] for one in self._sizes if one not in self._quick_cases}
         rest = {name: [one for one in some if not one.quick] for name, some in self._inputs.items()}
         joint = joint_inputs(self.subject.target, self._sizes)
@@ -274,11 +275,8 @@ class Dependence:
         asked: dict[str, Sequence[Other]] = {**sizes, **rest, **several}
         return self._tried(asked, time.monotonic() + self.patience.seconds)
 
-    def _tried(
-        self, asked: Mapping[str, Sequence[Other]], until: float = math.inf
-    ) -> dict[Substituted, bool]:
-        """Try substitutes for inputs on the reference. Return for each whether its answers can be
-        compared.
+    def _tried(self, asked: Mapping[str, Sequence[Other]], until: float = math.inf) -> Fits:
+        """Try substitutes for inputs on the reference.
 
         Args:
             until: on the monotonic clock, when nothing more is begun.
@@ -302,29 +300,26 @@ class Dependence:
         program: Program,
         asked: Mapping[str, Sequence[Other]],
         until: float,
-    ) -> dict[Substituted, bool]:
-        """What may be in the place of which inputs, and whether the reference answers the same
-        where it rounds otherwise, at another pace where that can be had. Of an input no more is
-        tried once a launch does not end by itself."""
+    ) -> dict[Substituted, bool | None]:
+        """Return for each substitute whether the reference answers the same where it rounds
+        otherwise, at another pace where that can be had. Of an input no more is tried once a launch
+        does not end by itself."""
         one = unmodified(self.subject)
         otherwise = None
         if other := self.compiler.differently(one.options):
             otherwise = self._built(replace(one, compiler=other), self.folder / "otherwise")
-        found: dict[Substituted, bool] = {}
+        found: dict[Substituted, bool | None] = {}
         left = dict(asked)
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
             requests = agreeing(otherwise or program, program, pairs, self.patience)
             answers = answers_of(self.pool, requests, until=until)
-            self._late.extend(
-                pair for pair, a in zip(pairs, answers, strict=True) if a is NOT_ASKED
-            )
             for pair, answer in zip(pairs, answers, strict=True):
                 lost = isinstance(answer, Lost)
                 if lost:
                     del left[pair[0]]
-                if answer is not NOT_ASKED and not (lost and isinstance(pair[1], Substitute)):
-                    found[pair] = answer == ""
+                if not (lost and isinstance(pair[1], Substitute)):
+                    found[pair] = None if answer is NOT_ASKED else answer == ""
         return found
 
     def _unsettled(self, asked: Mapping[str, Sequence[Other]]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from gi_cuda.backends.compile.preprocess import key
 from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
@@ -56,23 +56,21 @@ class _Counted:
         """The ways that were not taken."""
         return [*self.apart, *self.text.gaps(self.most)]
 
-    def and_of(self, most: Sequence[int]) -> _Counted:
+    @property
+    def keys(self) -> frozenset[object]:
+        """The keys of the gaps."""
+        return frozenset(gap.key for gap in self.gaps)
+
+    def new(self, known: Collection[object]) -> list[Gap]:
+        """Return the gaps whose keys are not known."""
+        return [gap for gap in self.gaps if gap.key not in known]
+
+    def with_run(self, most: Sequence[int]) -> _Counted:
         """Return the same with the counts of another run."""
         return replace(self, most=tuple(map(max, self.most, most)))
 
 
-_Key: TypeAlias = tuple[str, str, str]
-"""What is the same of a gap in two texts."""
-
-
-def _keys(counted: _Counted | None) -> frozenset[_Key]:
-    gaps = counted.gaps if counted else []
-    return frozenset((gap.words, gap.text, gap.behind) for gap in gaps)
-
-
-def _new(counted: _Counted, known: Collection[_Key]) -> list[Gap]:
-    """Return the gaps that are not known."""
-    return [gap for gap in counted.gaps if (gap.words, gap.text, gap.behind) not in known]
+_NOTHING: Final = _Counted(BranchText("", (), 0), None)
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class NotReached:
         counted = self._counted(one)
         if isinstance(counted, str):
             return f"which of its code the cases reach cannot be told: {counted}"
-        new = _new(counted, self._known)
+        new = counted.new(self._reference.keys)
         if any(gap.words != _ELSEWHERE for gap in new):
             new = self._not_with_substitutes(one, counted)
         shown = list({(gap.file, gap.line): gap for gap in reversed(new)}.values())[::-1]
@@ -116,42 +114,38 @@ class NotReached:
         return "; ".join(map(str, shown[:_MOST])) + more
 
     @cached_property
-    def _reference(self) -> _Counted | None:
-        """The counts of the reference, if they are known."""
+    def _reference(self) -> _Counted:
+        """The counts of the reference; none if they are not known."""
         counted = self._counted(unmodified(self.subject))
-        return None if isinstance(counted, str) else counted
-
-    @property
-    def _known(self) -> frozenset[_Key]:
-        return _keys(self._reference)
+        return _NOTHING if isinstance(counted, str) else counted
 
     def _not_with_substitutes(self, one: Candidate, counted: _Counted) -> list[Gap]:
         """Return the gaps that the reference does not have as well, and that stay with substitutes
         for inputs with which the candidate answers as the reference does."""
-        whole, reference, known = unmodified(self.subject), self._reference, self._known
+        whole, reference = unmodified(self.subject), self._reference
+        known = reference.keys
         for pair in self.dependence.compared(one):
-            new = _new(counted, known)
+            new = counted.new(known)
             if not new:
                 break
             more = self._counts(one, counted, pair)
-            if isinstance(more, str) or _new(counted.and_of(more), known) == new:
+            if isinstance(more, str) or counted.with_run(more).new(known) == new:
                 continue
             if self.dependence.agrees(one, pair):
-                counted = counted.and_of(more)
-                if reference is not None and reference.binary is not None:
-                    # What was behind a gap has gaps of its own, in the reference as well.
-                    same = self._counts(whole, reference, pair)
-                    reference = reference if isinstance(same, str) else reference.and_of(same)
-                    known |= _keys(reference)
-        return _new(counted, known)
+                counted = counted.with_run(more)
+                # The code behind a gap has gaps of its own, in the reference as well.
+                same = self._counts(whole, reference, pair)
+                if not isinstance(same, str):
+                    reference = reference.with_run(same)
+                    known |= reference.keys
+        return counted.new(known)
 
     def _counted(self, one: Candidate) -> _Counted | str:
         """Return the counts of a candidate on all cases; in words, why they are not known. None of
         a candidate that a compiler made, or others."""
-        nothing = BranchText("", (), 0)
         count = self.subject.front_end.branches
         if one.binary is not None or one.compiler is not None or count is None:
-            return _Counted(nothing, None)
+            return _NOTHING
         compiler = one.compiled_by(self.compiler)
         phenotype = compiler.preprocess([one.variant(0)])[0]
         if isinstance(phenotype, BuildFailure):
@@ -159,7 +153,7 @@ class NotReached:
         apart = tuple(self._for_others(one, phenotype.text))
         text = count(phenotype.text)
         if not text.counts:
-            return _Counted(nothing, None, apart)
+            return replace(_NOTHING, apart=apart)
         made = replace(phenotype, text=text.text, key=key(text.text, phenotype.options))
         (binary,) = compiler.compile([made], self.folder)
         if isinstance(binary, BuildFailure):
@@ -168,17 +162,20 @@ class NotReached:
         most = self._counts(one, counted)
         if isinstance(most, str):
             return f"with counts in it, it fails: {most}"
-        return counted.and_of(most)
+        return counted.with_run(most)
 
     def _counts(
         self, one: Candidate, counted: _Counted, other: Substituted | None = None
     ) -> tuple[int, ...] | str:
         """Return the counts of a run on all cases, or on the smallest with a substitute; in words,
         why it fails."""
-        assert counted.binary is not None
-        cases = self.cases if other is None else self.dependence.cases
+        if counted.binary is None:
+            return ()
+        cases, limit = self.cases, _LIMIT
+        if other is not None:
+            cases, limit = self.dependence.cases, self.dependence.patience.limit
         program = one.program(counted.binary, cases)
-        answer = self.pool.one(CountLoops(program, counted.text.counts, _LIMIT, other))
+        answer = self.pool.one(CountLoops(program, counted.text.counts, limit, other))
         return answer.most if isinstance(answer, LoopCounts) else answer.message
 
     def _for_others(self, one: Candidate, text: str) -> Iterator[Gap]:

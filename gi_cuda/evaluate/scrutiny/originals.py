@@ -82,6 +82,12 @@ class Only(StrEnum):
 Part: TypeAlias = Only | Substituted
 """What is looked at again."""
 
+Fits: TypeAlias = Mapping[Substituted, bool | None]
+"""Substitutes that were tried on the reference, each with whether its answers are fit to compare
+with: acceptable where it rounds otherwise, at another pace and, where one can be chosen, in another
+order of threads; None if there was no time to try it. With another size threads may write where
+others read."""
+
 
 @dataclass(frozen=True)
 class Original:
@@ -97,7 +103,7 @@ class Original:
 
     pool: Pool[int]
     program: Program | None
-    fit: Callable[[bool], Mapping[Substituted, bool]]
+    fit: Callable[[bool], Fits]
     patience: Patience
     alike: Original | None = None
     _lost: dict[Substituted, bool] = field(default_factory=dict, repr=False, compare=False)
@@ -161,9 +167,16 @@ class Original:
         ]
         return [*found, *not_tried(answers.count(NOT_ASKED))]
 
+    def agrees(self, program: Program, pair: Substituted) -> bool:
+        """Tell whether a program is known to answer as the original does with a substitute."""
+        if self.program is None:
+            return False
+        asked = agreeing(program, self.program, [pair], self.patience)
+        return answers_of(self.pool, asked) == [""]
+
     def _is_lost(self, pair: Substituted) -> bool:
-        """Tell whether the original itself does not survive something in the place of an input:
-        that was tried on the source in another configuration."""
+        """Tell whether the original itself does not survive a substitute, which was tried on the
+        source in another configuration."""
         if pair not in self._lost:
             assert self.program is not None, "something was held against it"
             asked = agreeing(self.program, self.program, [pair], self.patience)

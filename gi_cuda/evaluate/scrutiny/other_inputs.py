@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations, product
 from typing import Final
 
-from gi_cuda.backends.protocol.substitutes import Joint, Substitute
+from gi_cuda.backends.protocol.substitutes import Joint, Substitute, struct_size
 from gi_cuda.spec import BufferRole, Target
 from gi_cuda.spec.expression import Expression
 from gi_cuda.spec.other_sizes import (
@@ -15,6 +15,7 @@ from gi_cuda.spec.other_sizes import (
     other_sizes,
     outside_domain,
     own_sizes,
+    sizes_near,
     sizes_of,
     stated_domain,
 )
@@ -62,9 +63,8 @@ _WHOLE: Final = (*_NATURAL, Substitute.OPPOSITE, Substitute.MINUS_ONE)
 """What may be in the place of a scalar. Integers decide how much there is to do, so half of one is
 tried first, and 0 late, with which a kernel may divide."""
 
-
 _MODES: Final = (Substitute.ONE, Substitute.TWO, Substitute.MINUS_ONE)
-"""What is tried for two scalars at once, which may be modes."""
+"""Substitutes for two scalars at once, which may be modes."""
 
 
 def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute, ...]]:
@@ -81,7 +81,7 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     read_through = {one.buffer for one in target.textures}
     buffers = {
         one.name: (Substitute.ZERO, Substitute.MEMBERS)
-        if one.struct > 4 and not one.type.real
+        if struct_size(one)
         else _contents("f" if one.type.real else one.dtype.str[1:])
         for one in target.buffers
         if one.role.given
@@ -121,6 +121,28 @@ def derived_sizes(target: Target, names: Collection[str], source: str) -> list[O
     """
     cases = [one for one in target.cases if one.name in names]
     known = {name for one in cases for name in sizes_of(one)}
+    return other_sizes(_within(target, known, source), cases, own_sizes(source, known))
+
+
+def near_sizes(
+    target: Target, names: Collection[str], source: str, numbers: Sequence[int]
+) -> list[OtherCase]:
+    """Cases whose sizes are near some numbers.
+
+    Args:
+        names, source: as :func:`derived_sizes` has them.
+    """
+    cases = [one for one in target.cases if one.name in names]
+    known = {name for one in cases for name in sizes_of(one)}
+    return sizes_near(_within(target, known, source), cases, numbers)
+
+
+def _within(target: Target, known: Collection[str], source: str) -> Target:
+    """A target with those conditions on sizes that comments of its source state and its cases keep.
+
+    Args:
+        known: names of sizes.
+    """
     stated = [replace(target, domain=(one,)) for one in stated_domain(source, known)]
     held = [
         condition
@@ -128,8 +150,7 @@ def derived_sizes(target: Target, names: Collection[str], source: str) -> list[O
         for condition in one.domain
         if not any(outside_domain(one, sizes_of(case)) for case in target.cases)
     ]
-    told = replace(target, domain=(*target.domain, *held))
-    return other_sizes(told, cases, own_sizes(source, known))
+    return replace(target, domain=(*target.domain, *held))
 
 
 def joint_inputs(target: Target, sizes: Sequence[OtherCase]) -> list[Joint]:

@@ -34,7 +34,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
     ],
 )
 def test_an_input_that_is_left_out_is_named(tools: Tools, number: int, said: str) -> None:
-    """By its answers being the same, unless the oracle refuses them anyway."""
+    """Its answers are the same, or such that the oracle refuses them anyway."""
     variant = candidate(tools.subject, tools.subject.read(f"LEFT_OUT={number}"))
     assert said in tools.certification.dependence.objection(variant)
 

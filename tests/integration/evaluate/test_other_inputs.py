@@ -3,77 +3,10 @@ those that are right everywhere are not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.scrutiny.objections import NOTHING_VARIES, Objection, Ruling
-from gi_cuda.runs.tools import open_tools
-from gi_cuda.subject import load_subject
-
-TARGET = """
-[target]
-name = "{kernel}"
-source = "kernel.cu"
-kernels = ["{kernel}"]
-
-[build]
-host = ["-O1"]
-{declared}
-[[launch]]
-kernel = "{kernel}"
-grid = "{grid}"
-block = "{block}"
-args = [{args}]
-
-[oracle]
-{oracle}
-
-[[case]]
-name = "train"
-role = "train"
-args = {{ seed = 1, {train} }}
-
-[[case]]
-name = "held-out"
-role = "held-out"
-args = {{ seed = 2, {held_out} }}
-"""
-
-BUFFER = '\n[[buffer]]\nname = "{}"\ntype = "{}"\nsize = "{}"\nrole = "{}"\n'
-SCALAR = '\n[[scalar]]\nname = "{}"\ntype = "{}"\n'
-NEAR = 'kind = "tolerance"\nabsolute = 1e-4\nrelative = 1e-4'
-
-
-def codes(
-    folder: Path, kernel: str, target: str, data: str, edits: Mapping[str, Sequence[str]]
-) -> tuple[dict[str, set[str]], str]:
-    """The kinds of objections to each edit of a kernel, and which sizes were tried.
-
-    Args:
-        edits: by name, texts that are replaced and what stands in their place, in turn.
-    """
-    for name, text in (("kernel.cu", kernel), ("target.toml", target), ("data.py", data)):
-        (folder / name).write_text(text.lstrip())
-    subject = load_subject(folder, "host")
-    whole = unmodified(subject)
-    candidates = []
-    for edit in edits.values():
-        text = whole.text
-        for old, new in zip(edit[::2], edit[1::2], strict=True):
-            assert text.count(old) == 1, old
-            text = text.replace(old, new)
-        candidates.append(replace(whole, text=text))
-    with open_tools(subject, folder / "scratch", workers=2, jobs=2) as tools:
-        dependence = tools.certification.dependence
-        found = dependence.findings(candidates)
-        told = {
-            name: {f"{one.code} {one.ruling}" for one in some}
-            for name, some in zip(edits, found, strict=True)
-        }
-        return told, dependence.note
-
+from tests.integration.evaluate.rewriting import codes, target_of
 
 LEVEL = """
 // Each row less its largest value, times gain; one block of 32 threads a row.
@@ -97,18 +30,12 @@ __global__ void level(const float *in, float *out, int rows, int cols, float gai
 }
 """
 
-OF_LEVEL = TARGET.format(
-    kernel="level",
-    declared=BUFFER.format("in", "float32", "rows * cols", "input")
-    + BUFFER.format("out", "float32", "rows * cols", "output")
-    + "".join(SCALAR.format(*one) for one in (("rows", "int32"), ("cols", "int32")))
-    + SCALAR.format("gain", "float32"),
-    grid="rows",
-    block="32",
-    args='"in", "out", "rows", "cols", "gain"',
-    oracle=NEAR,
-    train="rows = 16, cols = 64",
-    held_out="rows = 8, cols = 128",
+OF_LEVEL = target_of(
+    "level",
+    [("in", "float32", "rows * cols", "input"), ("out", "float32", "rows * cols", "output")],
+    [("rows", "int32"), ("cols", "int32"), ("gain", "float32")],
+    ("rows = 16, cols = 64", "rows = 8, cols = 128"),
+    ("rows", "32"),
 )
 
 DATA_OF_LEVEL = """
@@ -204,17 +131,13 @@ __global__ void tally(const int *values, int *total, int n) {
 }
 """
 
-OF_TALLY = TARGET.format(
-    kernel="tally",
-    declared=BUFFER.format("values", "int32", "n", "input")
-    + BUFFER.format("total", "int32", "32", "inout")
-    + SCALAR.format("n", "int32"),
-    grid="4",
-    block="64",
-    args='"values", "total", "n"',
-    oracle='kind = "exact"',
-    train="n = 1000",
-    held_out="n = 700",
+OF_TALLY = target_of(
+    "tally",
+    [("values", "int32", "n", "input"), ("total", "int32", "32", "inout")],
+    [("n", "int32")],
+    ("n = 1000", "n = 700"),
+    ("4", "64"),
+    'kind = "exact"',
 )
 
 DATA_OF_TALLY = """
@@ -250,150 +173,6 @@ def test_integers_of_which_cases_have_few(tmp_path: Path) -> None:
     assert found["as it is"] == found["unsigned"] == set()
 
 
-MODES = """
-__global__ void pick(const float *in, float *out, int n, int border, int shift, float slope) {
-    int i = blockIdx.x * 32 + threadIdx.x;
-    if (i >= n)
-        return;
-    int at = i + shift;
-    if (border == 1)
-        at = at < 0 ? -at : at >= n ? 2 * n - 2 - at : at;
-    float value = in[at < 0 ? 0 : at >= n ? n - 1 : at];
-    out[i] = value < 0.0f ? slope * value : value;
-}
-"""
-
-OF_MODES = TARGET.format(
-    kernel="pick",
-    declared=BUFFER.format("in", "float32", "n", "input")
-    + BUFFER.format("out", "float32", "n", "output")
-    + "".join(SCALAR.format(name, "int32") for name in ("n", "border", "shift"))
-    + SCALAR.format("slope", "float32"),
-    grid="(n + 31) / 32",
-    block="32",
-    args='"in", "out", "n", "border", "shift", "slope"',
-    oracle=NEAR,
-    train="n = 64",
-    held_out="n = 100",
-)
-
-DATA_OF_MODES = """
-import numpy as np
-
-
-def case(seed, n):
-    values = np.random.default_rng(seed).random(n, dtype=np.float32)
-    return {"in": values, "n": n, "border": 0, "shift": 0, "slope": 0.5}
-"""
-
-
-def test_what_shows_with_two_inputs_changed_at_once(tmp_path: Path) -> None:
-    """Without a shift no border matters, and without negative numbers no slope does."""
-    mirrored = "        at = at < 0 ? -at : at >= n ? 2 * n - 2 - at : at;\n"
-    edits = {
-        "no mirror": (f"    if (border == 1)\n{mirrored}", ""),
-        "slope of one sign": ("slope * value", "fabsf(slope) * value"),
-        "a switch": ("    if (border == 1)\n", "    switch (border) case 1:\n"),
-    }
-    found, _ = codes(tmp_path, MODES, OF_MODES, DATA_OF_MODES, edits)
-    for name in ("no mirror", "slope of one sign"):
-        assert "other-input incorrect" in found[name], name
-    assert found["a switch"] == set()
-
-
-PRICE = """
-struct Option { float spot, rate, dividend; int kind; };
-__global__ void price(const Option *options, float *out, int n) {
-    int i = blockIdx.x * 32 + threadIdx.x;
-    if (i >= n)
-        return;
-    Option o = options[i];
-    float growth = expf(o.rate - o.dividend);
-    out[i] = o.kind == 1 ? o.spot * growth : o.spot / growth;
-}
-"""
-
-OF_PRICE = TARGET.format(
-    kernel="price",
-    declared=BUFFER.format("options", "uint8", "n * 16", "input")
-    + BUFFER.format("out", "float32", "n", "output")
-    + SCALAR.format("n", "int32"),
-    grid="(n + 31) / 32",
-    block="32",
-    args='"options", "out", "n"',
-    oracle=NEAR,
-    train="n = 64",
-    held_out="n = 100",
-)
-
-DATA_OF_PRICE = """
-import numpy as np
-
-
-def case(seed, n):
-    rng = np.random.default_rng(seed)
-    names = ("spot", "rate", "dividend")
-    found = np.zeros(n, np.dtype([*((name, "f4") for name in names), ("kind", "i4")]))
-    found["spot"], found["rate"] = rng.random((2, n))
-    found["kind"] = rng.integers(0, 2, n)
-    return {"options": found.view(np.uint8), "n": n}
-"""
-
-
-def test_a_member_that_is_zero_in_all_structs_is_no_constant(tmp_path: Path) -> None:
-    edits = {
-        "no dividend": ("o.rate - o.dividend", "o.rate"),
-        "a product": (
-            "o.kind == 1 ? o.spot * growth : o.spot / growth",
-            "o.spot * (o.kind == 1 ? growth : 1.0f / growth)",
-        ),
-    }
-    found, _ = codes(tmp_path, PRICE, OF_PRICE, DATA_OF_PRICE, edits)
-    assert "other-input incorrect" in found["no dividend"]
-    assert found["a product"] == set()
-
-
-LEVELS = """
-__global__ void level(const int *in, int *out) {
-    int i = threadIdx.x;
-    out[i] = in[i] + i;
-}
-"""
-
-OF_LEVELS = TARGET.format(
-    kernel="level",
-    declared=BUFFER.format("in", "int32", "64", "input")
-    + BUFFER.format("out", "int32", "64", "output"),
-    grid="1",
-    block="64",
-    args='"in", "out"',
-    oracle='kind = "exact"',
-    train="",
-    held_out="",
-).replace(",  }", " }")
-
-DATA_OF_LEVELS = """
-import numpy as np
-
-
-def case(seed):
-    return {"in": np.full(64, seed, np.int32)}
-"""
-
-
-def test_what_is_right_on_the_numbers_of_a_few_seeds_by_chance(tmp_path: Path) -> None:
-    edits = {"by chance": ("in[i] + i", "in[i] > 2 ? 0 : in[i] + i"), "as it is": ()}
-    found, _ = codes(tmp_path, LEVELS, OF_LEVELS, DATA_OF_LEVELS, edits)
-    assert "other-data incorrect" in found["by chance"]
-    assert found["as it is"] == set()
-
-
-def test_where_nothing_changes_the_answers_nothing_is_certified(tmp_path: Path) -> None:
-    always = LEVELS.replace("in[i] + i", "7")
-    found, _ = codes(tmp_path, always, OF_LEVELS, DATA_OF_LEVELS, {"as it is": ()})
-    assert found["as it is"] == {f"{NOTHING_VARIES} unverified"}
-
-
 COVER = """
 // n is a multiple of 4
 __global__ void cover(const float *in, float *out, int n) {
@@ -407,17 +186,12 @@ __global__ void cover(const float *in, float *out, int n) {
 }
 """
 
-OF_COVER = TARGET.format(
-    kernel="cover",
-    declared=BUFFER.format("in", "float32", "n", "input")
-    + BUFFER.format("out", "float32", "n", "output")
-    + SCALAR.format("n", "int32"),
-    grid="n / 16",
-    block="16",
-    args='"in", "out", "n"',
-    oracle=NEAR,
-    train="n = 64",
-    held_out="n = 48",
+OF_COVER = target_of(
+    "cover",
+    [("in", "float32", "n", "input"), ("out", "float32", "n", "output")],
+    [("n", "int32")],
+    ("n = 64", "n = 48"),
+    ("n / 16", "16"),
 )
 
 DATA_OF_COVER = """
@@ -471,18 +245,16 @@ __global__ void scaled(const float *in, const float *by, float *out, int n) {
 }
 """
 
-OF_SCALED = TARGET.format(
-    kernel="scaled",
-    declared=BUFFER.format("in", "float32", "n", "input")
-    + BUFFER.format("by", "float32", "n", "input")
-    + BUFFER.format("out", "float32", "n", "output")
-    + SCALAR.format("n", "int32"),
-    grid="(n + 15) / 16",
-    block="16",
-    args='"in", "by", "out", "n"',
-    oracle=NEAR,
-    train="n = 64",
-    held_out="n = 48",
+OF_SCALED = target_of(
+    "scaled",
+    [
+        ("in", "float32", "n", "input"),
+        ("by", "float32", "n", "input"),
+        ("out", "float32", "n", "output"),
+    ],
+    [("n", "int32")],
+    ("n = 64", "n = 48"),
+    ("(n + 15) / 16", "16"),
 )
 
 ZEROS = """

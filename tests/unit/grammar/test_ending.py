@@ -12,7 +12,7 @@ BOTH = {"i < n": {Operation.DELETE}, "i++": {Operation.DELETE, Operation.REPLACE
 
 
 def kept(body: str) -> dict[str, set[Operation]]:
-    """What is not done to which texts of a kernel."""
+    """The operations that no search makes, by the text of the header part."""
     grammar = convert(Source("k.cu", f"__global__ void k(int *p, int n) {{\n{body}\n}}\n"))
     return {grammar.text(name): set(some) for name, some in ending(grammar).items()}
 

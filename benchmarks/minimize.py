@@ -16,7 +16,7 @@ from rich.table import Table
 
 from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.minimize import Allowance, Measurers, WrongWinner, minimize
-from gi_cuda.evaluate.replicates import GenotypeMeasurer, in_fresh_processes
+from gi_cuda.evaluate.replicates import GenotypeMeasurer
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import SpeedUp, contrast
 from gi_cuda.runs.run import Run, open_run
@@ -42,7 +42,7 @@ def minimized(run: Run, changes: Changed) -> tuple[Minimization, Genotype]:
 def loss(run: Run, winner: Genotype, left: Genotype, builds: int) -> SpeedUp | None:
     """How many times as fast as what is left the winner is; None where what is left is wrong."""
     measurer = run.measurer(CaseRole.TRAIN, builds=builds).beside(winner)
-    fresh = replace(measurer.replicates, run=in_fresh_processes(run.tools.pool))
+    fresh = replace(measurer.replicates, fresh=True)
     (reading,) = GenotypeMeasurer(fresh)([left])
     return contrast([(-1, reading)]) if reading.right else None
 

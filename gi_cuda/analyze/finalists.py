@@ -24,6 +24,7 @@ from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import both, meanwhile
 from gi_cuda.evaluate.candidates import Candidate, candidate
+from gi_cuda.evaluate.replicates import THOROUGH
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.evaluate.untested import untested_changes
 from gi_cuda.genome import Change, Edit, Genotype, canonical, changes_of
@@ -131,7 +132,8 @@ def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
             final.glance(some)
         checks = run.tools.certification
         if checks.races.beside is not None and best:
-            # A processor watches for races, and meanwhile the device has nothing else to do.
+            # A processor watches for races, and meanwhile nothing is timed.
+            run.tools.pool.stock(2 * THOROUGH.builds * THOROUGH.processes)
             both(partial(final.racing.without, _best(run)), checks.dependence.ask_reference)
         entered = finalists(run, final.racing)
         for _ in range(ROUNDS):

@@ -32,6 +32,12 @@ MOST: Final = 64
 ENOUGH: Final = 6.0
 """Seconds after which no more are."""
 
+TOGETHER: Final = max(1, cores() // 3)
+"""So many at a time: each takes several times as long beside as many as there are processors."""
+
+CLEAN: Final = 5
+"""Once so many do not race, no more are looked at."""
+
 PASSES: Final = 3
 """So often others are looked at, until it is known of the first that is left that it does not
 race."""
@@ -58,17 +64,16 @@ class Racing:
     def without(self, found: Sequence[Finalist]) -> list[Finalist]:
         """Those of some that are not known to race, in their order. Of the first of them it is
         found out; where none is left, of those that share least with what races."""
-        left: list[Finalist] = []
         for _ in range(PASSES):
-            self._look(self._left(found))
+            left = self._left(found)
+            if left and left[0][0] in self._seen:
+                break
+            self._look(left)
             if not self._left(found):
                 racing = [one for one in found if self._seen.get(one[0])]
                 unseen = [one for one in found if one[0] not in self._seen]
                 self._look(less_suspect(unseen, racing, MOST))
-            left = self._left(found)
-            if left and left[0][0] in self._seen:
-                break
-        return left
+        return self._left(found)
 
     def _left(self, found: Sequence[Finalist]) -> list[Finalist]:
         return [one for one in found if not self._races(one)]
@@ -88,13 +93,15 @@ class Racing:
     def _look(self, found: Sequence[Finalist]) -> None:
         """Find out which of some race, of the first ones that nothing is known of."""
         some = [one for one in found if one[0] not in self._seen][:MOST]
-        begun, races, together = time.monotonic(), self.run.tools.certification.races, cores()
+        begun, races = time.monotonic(), self.run.tools.certification.races
         looked: list[Finalist] = []
-        while len(looked) < len(some) and time.monotonic() - begun < ENOUGH:
-            group = some[len(looked) : len(looked) + together]
+        clean = 0
+        while len(looked) < len(some) and clean < CLEAN and time.monotonic() - begun < ENOUGH:
+            group = some[len(looked) : len(looked) + TOGETHER]
             said = races.beside_it([candidate(self.run.subject, one) for _, one in group])
             self._seen.update(zip((ident for ident, _ in group), said, strict=True))
             looked += group
+            clean += said.count(None)
         objections = [self._seen[ident] for ident, _ in looked]
         racing = [one for one, said in zip(looked, objections, strict=True) if said]
         self._clean += [frozenset(changes_of(one[1])) for one in looked if one not in racing]

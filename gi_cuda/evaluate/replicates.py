@@ -78,11 +78,11 @@ class Replicates:
         subject: the target with its grammar and space.
         compiler: the back end's.
         pool: workers of a session that has the cases.
-        run: how requests are run.
         folder: where binaries may be written.
         cases: names of the cases.
         limit: seconds after which a launch counts as hung.
         repeats: how often each source is measured.
+        fresh: whether each request has a process that never ran another.
         beside: what they are timed beside, if that is not the reference.
         schedules: see :class:`~gi_cuda.backends.protocol.requests.Sampling`.
         tell: is told what is done next, and how far measuring is.
@@ -91,11 +91,11 @@ class Replicates:
     subject: Subject
     compiler: Compiler
     pool: Pool[int]
-    run: Run
     folder: Path
     cases: tuple[str, ...]
     limit: float
     repeats: Repeats = Repeats()
+    fresh: bool = False
     beside: Candidate | None = None
     schedules: Schedules = field(default_factory=dict)
     tell: Callable[[str], None] = in_silence
@@ -121,6 +121,10 @@ class Replicates:
             known: numbers of those that are not measured any more; may grow from round to round.
         """
         self.tell(f"compiling {self.repeats.builds} builds of {len(candidates)} sources")
+        run: Run = self.pool.map
+        if self.fresh:
+            run = in_fresh_processes(self.pool)
+            self.pool.stock(len(candidates) * self.repeats.builds * self.repeats.processes)
         failures: dict[int, str] = {}
         samples: dict[int, list[tuple[Sample, ...]]] = {n: [] for n in range(len(candidates))}
         builds = [self._requests(programs, failures) for programs in self._build(candidates)]
@@ -136,7 +140,7 @@ class Replicates:
                     some += one[::-1] if turn % 2 else one
                     turn += 1
                 some = [one for one in some if one[0] not in failures and one[0] not in known]
-                answers = final_answers(self.run, self.pool, some)
+                answers = final_answers(run, self.pool, some)
                 for at, answer in self._counted(answers, len(some)):
                     if failure := why_wrong(answer):
                         failures.setdefault(at, failure)

@@ -47,6 +47,10 @@ WAITING: Final = 2
 """So many that are not the best may wait for each that can be looked at; others are believed at
 once."""
 
+MOST: Final = 16
+"""So many may wait in all; of more the slowest are believed, as a search that waits breeds nothing.
+"""
+
 LONGEST: Final = 3.0
 """Seconds in which the reference has to be looked at; what takes longer is not done."""
 
@@ -59,6 +63,10 @@ LIMIT: Final = 5.0
 OPENING: Final = 6.0
 """Seconds after which nobody is held back any more where it is not known yet how the reference can
 be looked at."""
+
+IDLE: Final = 2.0
+"""Seconds for which those that are looked at are waited for where nothing is left to be evaluated;
+all are believed then, as the search breeds nothing meanwhile."""
 
 PATIENCE: Final = 2.0
 """Seconds for which those that are still looked at are waited for once the search is to end, and
@@ -126,11 +134,13 @@ class SecondOpinion:
                 else:
                     yield ident, _objected(evaluation, seen) if seen else evaluation
                 yield from self._released(threads, opened)
-            until = math.inf
+            until = time.monotonic() + IDLE
             while self._held and time.monotonic() < until:
                 yield from self._released(threads, opened, limit=0.1)
                 if stop():
                     until = min(until, time.monotonic() + PATIENCE)
+            if not stop():
+                yield from self._let_go(list(self._held))
         self._asks = self._asks and self._known
         self._held.clear()  # who goes on with the search evaluates these again
         self._begun.clear()
@@ -150,6 +160,10 @@ class SecondOpinion:
             self._begun.pop(ident, None)
             if ident in self._held:
                 yield from self._told(ident, seen)
+        if len(self._held) > MOST:
+            waiting = [ident for ident in self._held if ident not in self._begun]
+            waiting.sort(key=lambda one: _rank(self._held[one][1]))
+            yield from self._let_go(waiting[MOST:])
         if self._looks is None and time.monotonic() > opened:
             self._looks = ()
         if self._looks == () and self.asking is not None and not self._asks:

@@ -25,7 +25,6 @@ from gi_cuda.evaluate.replicates import (
     GenotypeMeasurer,
     Repeats,
     Replicates,
-    in_fresh_processes,
 )
 from gi_cuda.evaluate.second_opinion import SecondOpinion
 from gi_cuda.genome import Genotype
@@ -255,8 +254,7 @@ class Run:
             beside: what they are timed beside, if that is not the reference.
         """
         replicates = self._replicates(CaseRole.HELD_OUT, look.name)
-        run = in_fresh_processes(self.tools.pool) if look.fresh else replicates.run
-        replicates = replace(replicates, run=run, repeats=look.repeats, beside=beside)
+        replicates = replace(replicates, fresh=look.fresh, repeats=look.repeats, beside=beside)
         return replicates.read(candidates)
 
     def _validations(
@@ -305,7 +303,7 @@ class Run:
             replicates = replace(
                 self._replicates(CaseRole.TRAIN, "confirm"),
                 pool=tools.pool,
-                run=in_fresh_processes(tools.pool),
+                fresh=True,
                 cases=names,
                 beside=candidate(subject, subject.original),
                 schedules={},

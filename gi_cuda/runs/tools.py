@@ -117,7 +117,6 @@ class Tools:
             self.subject,
             self.compiler,
             self.pool,
-            self.pool.map,
             self.scratch(name),
             self.subject.cases(role),
             limit,

@@ -9,7 +9,7 @@ from gi_cuda.analyze.compare.contestants import Contestant
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.searches import Searches, compare_searches
 from gi_cuda.evaluate.baseline import Baseline, in_silence
-from gi_cuda.evaluate.replicates import THOROUGH, Replicates, in_fresh_processes
+from gi_cuda.evaluate.replicates import THOROUGH, Replicates
 from gi_cuda.evaluate.scrutiny.objections import Objection
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
 from gi_cuda.results.verdict import Verdict, noise_floor_beside, verdict_on_builds
@@ -89,12 +89,12 @@ def compare(
         tools.subject,
         tools.compiler,
         tools.pool,
-        in_fresh_processes(tools.pool),
         tools.scratch("compared"),
         (*tools.train(), *tools.held_out()),
         baseline.limit,
         schedules=baseline.schedules,
         repeats=THOROUGH,
+        fresh=True,
         tell=tell,
     )
     candidates = [one.candidate for one in contestants if one.refusal is None]

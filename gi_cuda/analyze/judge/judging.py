@@ -32,9 +32,10 @@ from gi_cuda.analyze.judge.records import (
     Speed,
 )
 from gi_cuda.analyze.rewrites.refusals import Refusal
+from gi_cuda.backends.job_threads import both
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure
-from gi_cuda.backends.protocol.variants import Binary, BuildFailure
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built
 from gi_cuda.evaluate.baseline import Baseline, in_silence
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.evaluate.replicates import (
@@ -63,8 +64,11 @@ from gi_cuda.spec import Target, find_case, load_case
 GRAVITY = (Status.INCORRECT, Status.INVALID, Status.UNVERIFIED, Status.INCONCLUSIVE)
 """Verdicts that no speed matters beside, the gravest first."""
 
-REPEATS = Repeats(builds=6, processes=1, pairs=9)
-"""Of one round of measurement."""
+REPEATS = Repeats(builds=6, processes=FEWEST_ROUNDS, pairs=9)
+"""Of the fewest rounds of measurement."""
+
+TIMED = 2 * REPEATS.builds * REPEATS.processes
+"""Processes in which a rewrite and a copy of its original are timed, at least."""
 
 LIMIT = 10.0
 """Seconds that a launch may take at least: a rewrite may be slow where it is emulated, as shuffles
@@ -155,23 +159,18 @@ class Referee:
 
     def _look(self, found: _Found, one: Candidate) -> None:
         cases = (*self.tools.train(), *self.tools.held_out())
-        baseline = self.baseline()
-        self.tell("compiling the rewrite")
-        reference = unmodified(self.tools.subject)
-        folder = self.tools.scratch("judged")
-        base, built = build_candidates(self.tools.compiler, [reference, one], folder)
-        assert isinstance(base, Binary), "the reference was compiled before"
+        baseline, (base, built, foreign) = both(self.baseline, partial(self._built, one))
         if isinstance(built, BuildFailure):
             _fail(found, COMPILES, _of_compiler(built.message))
             return
         found.checks.append(Check(COMPILES, Outcome.PASSED))
-        (foreign,) = self.tools.certification.device_code.invalid([one])
         if foreign is not None:
             _fail(found, DEVICE_CODE, _of_objections([foreign])[0])
             return
         found.checks.append(Check(DEVICE_CODE, Outcome.PASSED))
         self.tell("running it on all cases")
-        program = one.program(built, cases)
+        assert isinstance(base, Binary), "the reference was compiled for the baseline"
+        reference, program = unmodified(self.tools.subject), one.program(built, cases)
         limit = _limit(baseline)
         sampling = Sampling(limit=limit, schedules=baseline.schedules).untimed()
         request = Measure(program, reference.program(base, cases), sampling)
@@ -187,6 +186,7 @@ class Referee:
             self.tools.subject.target, program, self.tools.reference, pool, place, limit
         )
         self.tell("asking for other inputs, sizes and seeds, watching for races")
+        pool.stock(TIMED)  # nothing is timed meanwhile
         objections = self.tools.certification.findings(one)
         found.reasons += _of_objections(objections)
         notes = self.tools.certification.notes
@@ -196,6 +196,16 @@ class Referee:
             status, found.speed, reason = self.timed(one)
             found.reasons += [reason] if reason else []
             found.status = _gravest(found.reasons) or status
+
+    def _built(self, one: Candidate) -> tuple[Built, Built, Objection | None]:
+        """The reference and a rewrite, compiled; and what of the latter is no device code."""
+        folder = self.tools.scratch("judged")
+        some = [unmodified(self.tools.subject), one]
+        base, built = build_candidates(self.tools.compiler, some, folder)
+        if isinstance(built, BuildFailure):
+            return base, built, None
+        (foreign,) = self.tools.certification.device_code.invalid([one])
+        return base, built, foreign
 
     def _orders(self, baseline: Baseline) -> Check:
         if not baseline.ordered:
@@ -221,12 +231,12 @@ class Referee:
             tools.subject,
             tools.compiler,
             tools.pool,
-            in_fresh_processes(tools.pool),
             tools.scratch("timed"),
             (*tools.train(), *tools.held_out()),
             _limit(baseline),
             schedules=baseline.schedules,
             repeats=REPEATS,
+            fresh=True,
         )
         begun = time.monotonic()
         known = set[int]()

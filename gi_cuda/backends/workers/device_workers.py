@@ -160,7 +160,12 @@ class DeviceWorkers(Generic[Key]):
         """Have fresh workers open the device, as many as died since the last call: about so many
         will."""
         died, self._restocked = self.deaths - self._restocked, self.deaths
-        for _ in range(len(self._fresh()), min(max(died, self._extra), self._reserve)):
+        self.stock(max(died, self._extra))
+
+    def stock(self, count: int) -> None:
+        """Have fresh workers open the device until there are so many, or as many as may be made
+        ready beforehand."""
+        for _ in range(len(self._fresh()), min(count, self._reserve)):
             self._fork()
 
     def _fork(self) -> _Worker[Key]:

@@ -115,6 +115,11 @@ class Pool(Generic[Key]):
         for one in self._devices.values():
             one.restock()
 
+    def stock(self, count: int) -> None:
+        """Have fresh workers open the first device, for so many requests that are to be measured
+        in a process of their own: what opens it meanwhile disturbs them."""
+        next(iter(self._devices.values())).stock(count)
+
     # -- requests ----------------------------------------------------------------------------
 
     def one(self, request: Request) -> Any:

@@ -9,7 +9,7 @@ matter of it. What a candidate does with other inputs, a processor says without 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -142,11 +142,18 @@ class Elsewhere:
     limit: float = LIMIT
     opened: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
+    _looked: dict[Hashable, Looked] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def look(self, one: Candidate) -> Looked:
         """What is seen of a candidate that the reference does not do as well: its races."""
         there, why = self._there
-        return Looked(why=why) if there is None else there.watch.look(there.candidate(one))
+        if there is None:
+            return Looked(why=why)
+        if one.key is None or one.key not in self._looked:
+            self._looked[one.key] = there.watch.look(there.candidate(one))
+        return self._looked[one.key]
 
     def ask(self, one: Candidate) -> Looked:
         """What a candidate does with other inputs that the reference does not: the first thing that

@@ -15,7 +15,7 @@ from threading import RLock
 from typing import Final, Protocol
 
 from gi_cuda.backends import cores
-from gi_cuda.backends.job_threads import at_once
+from gi_cuda.backends.job_threads import at_once, both
 from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
@@ -191,12 +191,12 @@ class RaceWatch:
 
     def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
         """What stands against each of several, which are watched at once."""
-        self.watch_reference()
+        both(self.watch_reference, partial(self.on_small_cases, some))
         return at_once([partial(self._objection, one) for one in some])
 
     def here(self, some: Sequence[Candidate]) -> list[Objection | None]:
         """What this watch itself has against each of several."""
-        self._watch_reference()
+        self.on_small_cases(some)
         return at_once([partial(self._here, one) for one in some])
 
     def beside_it(self, some: Sequence[Candidate]) -> list[Objection | None]:
@@ -208,8 +208,8 @@ class RaceWatch:
 
     def on_small_cases(self, some: Sequence[Candidate]) -> list[bool]:
         """Which of several are watched on small cases: in seconds, where others take minutes."""
-        self._watch_reference()
-        return at_once([partial(self._is_small, one) for one in some])
+        looks: list[Callable[[], bool]] = [partial(self._is_small, one) for one in some]
+        return at_once([*looks, self._is_watched])[:-1]
 
     def _objection(self, one: Candidate) -> Objection | None:
         here, beside = at_once([partial(self._here, one), partial(self._beside, one)])
@@ -248,13 +248,12 @@ class RaceWatch:
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates, here and by who looks as well."""
-        others = [self.beside.watch_reference] if self.beside else []
-        at_once([self._watch_reference, *others])
+        both(self._is_watched, self.beside.watch_reference if self.beside else lambda: None)
 
-    def _watch_reference(self) -> None:
+    def _is_watched(self) -> bool:
+        """Watch the reference; whether that could be done."""
         known, _ = self._small_reference
-        if known is None:
-            _ = self._reference
+        return known is not None or self._reference[0] is not None
 
     def look(self, one: Candidate) -> Looked:
         """What this watch itself sees of a candidate."""

@@ -81,9 +81,10 @@ class SmallCases:
     sample: int = 0
     limit: float = _LIMIT
     _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
+    _recording: Lock = field(default_factory=Lock, repr=False, compare=False)
     _known: dict[Hashable, bool] = field(default_factory=dict, repr=False, compare=False)
 
-    @cached_property
+    @property
     def session(self) -> Session | None:
         """What a process needs to run them; None where there are none, or the reference does not
         pass on them."""
@@ -99,8 +100,14 @@ class SmallCases:
         """Tell whether some launches run only a part of their blocks."""
         return bool(self.sample and self._recorded and self._recorded[1].threads > self.sample)
 
-    @cached_property
+    @property
     def _recorded(self) -> tuple[Program, Recorded] | None:
+        """The reference's program, and what it left; None as :attr:`session` has it."""
+        with self._recording:  # several threads ask for it
+            return self._record
+
+    @cached_property
+    def _record(self) -> tuple[Program, Recorded] | None:
         if not self.names:
             return None
         session = self._session(self.names)

@@ -40,7 +40,6 @@ def measurer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GenotypeMeasu
                 wasteful,
                 tools.compiler,
                 tools.pool,
-                tools.pool.map,
                 folder / "r",
                 tools.held_out(),
                 limit=1.0,

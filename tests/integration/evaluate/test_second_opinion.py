@@ -40,6 +40,7 @@ RACING, CLEAN = "CHEAT=5", "WASTE=0"
 def whatever_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine it may take a while until somebody can look."""
     monkeypatch.setattr("gi_cuda.evaluate.second_opinion.OPENING", 600.0)
+    monkeypatch.setattr("gi_cuda.evaluate.second_opinion.IDLE", 600.0)
 
 
 @pytest.fixture(scope="module")
@@ -257,6 +258,20 @@ def test_nothing_is_lost_of_what_is_bred_meanwhile(subject: Subject, elsewhere: 
     assert told.keys() == ratios.keys()
     # What is held back comes last.
     assert [name for name, one in told.items() if one.right] == [f"CHEAT=7 {CLEAN}", CLEAN]
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_who_looks_does_not_keep_the_search_from_breeding(
+    subject: Subject, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many that wait the slowest are believed; and all, where there is nothing else to do."""
+    monkeypatch.setattr("gi_cuda.evaluate.second_opinion.MOST", 1)
+    monkeypatch.setattr("gi_cuda.evaluate.second_opinion._together", lambda: 1)
+    slow = f"{RACING} {STATEMENT}"
+    told = opinions(subject, elsewhere, {RACING: 0.2, "CHEAT=6": 0.3, slow: 0.4})
+    assert [told[name].right for name in (RACING, "CHEAT=6", slow)] == [False, True, True]
+    monkeypatch.setattr("gi_cuda.evaluate.second_opinion.IDLE", 0.0)
+    assert opinions(subject, elsewhere, {RACING: 0.2})[RACING].right
 
 
 @pytest.mark.usefixtures("toolkit")

@@ -22,6 +22,9 @@ bool gi_loop(unsigned loop, unsigned iterations) {{
     atomicMax(gi_loop_most + loop, iterations);
   return true;
 }}
+#pragma nv_exec_check_disable
+static __attribute__((host, device, always_inline)) inline
+bool gi_known(bool value) {{ return __builtin_constant_p(value); }}
 """
 """What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
 

@@ -92,6 +92,9 @@ static inline bool gi_loop(unsigned loop, unsigned iterations) {
   return true;
 }
 
+// Tells whether the compiler knows a value.
+#define gi_known(...) __builtin_constant_p(__VA_ARGS__)
+
 static inline void __trap() { __builtin_trap(); }
 static inline void __brkpt() { __builtin_trap(); }
 

@@ -17,7 +17,9 @@ from gi_cuda.grammar.frontends.cuda.syntax import parse
 from gi_cuda.grammar.presence import read_presence
 from gi_cuda.grammar.splice import Splice, closing, opening, replacing, splice
 
-_DEVICE = re.compile(r"\b__(?:device|global)__\b")
+_DEVICE = re.compile(r"\b__(?:device|global)__\b|\b__attribute__\s*\(\(\s*(?:device|global)\b")
+"""As the preprocessors of the back ends leave it."""
+
 _EVALUATED_EARLY = re.compile(r"\bconst(?:expr|eval|init)\b")
 _UNROLLING = re.compile(r"\bgi_unroll\s*\((?:[^()\n]|\([^()\n]*\))*\)")
 """How the host back end's preprocessor leaves ``#pragma unroll``."""
@@ -29,6 +31,12 @@ _JUMP = re.compile(r"\b(?:return|break|continue|goto|exit|__trap)\b")
 _CALL = "gi_loop({}u, 1u)"
 
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*\(")
+
+_EFFECTS = frozenset(
+    {"assignment_expression", "call_expression", "delete_expression", "new_expression"}
+    | {"gnu_asm_expression", "update_expression"}
+)
+"""Nodes that may change something when they are evaluated; also calls of what is not read."""
 
 _LOGICAL = frozenset({"&&", "||", "and", "or"})
 _NO_VALUES = frozenset({"declaration", "init_statement", "comma_expression"})
@@ -182,9 +190,12 @@ class _Reading:
             return
         start, end = node.start_byte, node.end_byte
         known, first, second = (self._count() for _ in range(3))
-        told = f"(void)(__builtin_constant_p({self.text[start:end]}) && {_CALL.format(known)})"
+        told = ""
+        if not _has_effects(node):
+            text = self.text[start:end]
+            told = f"(void)(gi_known(({text}) ? true : false) && {_CALL.format(known)}), "
         self.splices += [
-            opening(start, end, f"(({told}, ("),
+            opening(start, end, f"(({told}("),
             closing(start, end, f")) ? {_CALL.format(first)} : !{_CALL.format(second)})"),
         ]
         place = self.places.at(start)
@@ -218,6 +229,11 @@ class _Reading:
 
     def _said(self, start: int, end: int) -> str:
         return without_markers(self.text[start:end])
+
+
+def _has_effects(node: Node) -> bool:
+    """Tell whether it may make a difference that an expression is evaluated twice."""
+    return node.type in _EFFECTS or any(map(_has_effects, node.named_children))
 
 
 def _value(clause: Node | None) -> Node | None:

@@ -133,7 +133,7 @@ def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
         checks = run.tools.certification
         if checks.races.beside is not None and best:
             # A processor watches for races, and meanwhile nothing is timed.
-            run.tools.pool.stock(2 * THOROUGH.builds * THOROUGH.processes)
+            run.tools.pool.stock(THOROUGH.builds * THOROUGH.processes)
             both(partial(final.racing.without, _best(run)), checks.dependence.ask_reference)
         entered = finalists(run, final.racing)
         for _ in range(ROUNDS):

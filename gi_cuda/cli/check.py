@@ -212,7 +212,7 @@ def _hashes(cases: Mapping[str, Given]) -> Hashes:
 
 def _given(pool: Pool[int]) -> Mapping[str, Given]:
     """What the cases hold that workers have."""
-    answer = pool.one(TellInputs())
+    answer = pool.ask(TellInputs())
     if isinstance(answer, Lost):
         raise UserError(f"the worker did not say what the cases hold: {answer.message}")
     assert isinstance(answer, Inputs)

@@ -86,7 +86,7 @@ def answer_differences(
     if not isinstance(binary, Binary):
         return None
     place = folder / "outputs"
-    answer = pool.one(Record(one.program(binary, cases), place, 1, limit))
+    answer = pool.ask(Record(one.program(binary, cases), place, 1, limit))
     if not isinstance(answer, Recorded):
         return None
     found: dict[str, Difference] = {}

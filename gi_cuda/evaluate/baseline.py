@@ -361,7 +361,7 @@ def _count_loops(
     counting = as_candidate(subject, subject.parsed.instrument(), configuration)
     (binary,) = _compiled(subject, compiler, [counting], folder)
     program = counting.program(binary, subject.cases(CaseRole.TRAIN))
-    answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))
+    answer = pool.ask(CountLoops(program, len(loops), FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):
         raise fault(subject, answer, "while its loops were counted")
     assert isinstance(answer, LoopCounts)

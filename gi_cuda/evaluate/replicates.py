@@ -15,7 +15,7 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype
-from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.backends.workers.pool import Lost, Pool, Wants
 from gi_cuda.evaluate.baseline import in_silence
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, candidate, unmodified
 from gi_cuda.genome import Genotype
@@ -60,12 +60,17 @@ Run: TypeAlias = Callable[[Iterable[tuple[int, Measure]]], Iterator[tuple[int, A
 """How requests are run: a pool's ``map``, or :func:`in_fresh_processes`."""
 
 
-def in_fresh_processes(pool: Pool[int]) -> Run:
-    """Runs each request alone, in a process that never ran another."""
+def in_fresh_processes(pool: Pool[int], together: int = 1) -> Run:
+    """Runs requests one at a time in processes that ran no others.
+
+    Args:
+        together: so many one after the other in each, where a process takes long to open the
+            device.
+    """
 
     def run(requests: Iterable[tuple[int, Measure]]) -> Iterator[tuple[int, Answer]]:
-        for key, request in requests:
-            yield key, pool.one(request)
+        for number, (key, request) in enumerate(requests):
+            yield key, pool.one(request, Wants.ALIKE if number % together else Wants.FIRST)
 
     return run
 
@@ -82,7 +87,7 @@ class Replicates:
         cases: names of the cases.
         limit: seconds after which a launch counts as hung.
         repeats: how often each source is measured.
-        fresh: whether each request has a process that never ran another.
+        fresh: whether builds are measured in processes that ran no others.
         beside: what they are timed beside, if that is not the reference.
         schedules: see :class:`~gi_cuda.backends.protocol.requests.Sampling`.
         tell: is told what is done next, and how far measuring is.
@@ -121,10 +126,8 @@ class Replicates:
             known: numbers of those that are not measured any more; may grow from round to round.
         """
         self.tell(f"compiling {self.repeats.builds} builds of {len(candidates)} sources")
-        run: Run = self.pool.map
         if self.fresh:
-            run = in_fresh_processes(self.pool)
-            self.pool.stock(len(candidates) * self.repeats.builds * self.repeats.processes)
+            self.pool.stock(self.repeats.builds * self.repeats.processes)
         failures: dict[int, str] = {}
         samples: dict[int, list[tuple[Sample, ...]]] = {n: [] for n in range(len(candidates))}
         builds = [self._requests(programs, failures) for programs in self._build(candidates)]
@@ -140,6 +143,9 @@ class Replicates:
                     some += one[::-1] if turn % 2 else one
                     turn += 1
                 some = [one for one in some if one[0] not in failures and one[0] not in known]
+                run: Run = self.pool.map
+                if self.fresh:  # all candidates of a build share a process
+                    run = in_fresh_processes(self.pool, len({number for number, _ in some}))
                 answers = final_answers(run, self.pool, some)
                 for at, answer in self._counted(answers, len(some)):
                     if failure := why_wrong(answer):

@@ -78,7 +78,7 @@ def reach_of(tools: Tools, counted: Counted) -> Reach | None:
     cases = (*tools.train(), *tools.held_out())
     source = as_candidate(subject, counted.text.text, subject.standard)
     program = source.program(counted.binary, cases)
-    answer = tools.pool.one(CountLoops(program, len(places), _LIMIT))
+    answer = tools.pool.ask(CountLoops(program, len(places), _LIMIT))
     if not isinstance(answer, LoopCounts):
         return None
     left = unreached(subject, counted.text, answer.most)

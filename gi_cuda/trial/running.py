@@ -182,7 +182,7 @@ def confirmed(tools: Tools, built: Built) -> troubles.Trouble | None:
         return Varying(frozenset(b.name for b in subject.target.buffers if b.role.judged))
     if built.counted is not None:
         program = _program(subject, built.counted, train)
-        counts = pool.one(CountLoops(program, len(subject.grammar.loops), _LIMIT))
+        counts = pool.ask(CountLoops(program, len(subject.grammar.loops), _LIMIT))
         if not isinstance(counts, LoopCounts):
             return _lost("", counts)
     base = _program(subject, built.reference, train)
@@ -195,7 +195,7 @@ def crowded(tools: Tools, built: Built) -> bool:
     the opposite order."""
     cases = (*tools.train(), *tools.held_out())
     whole = _program(tools.subject, built.reference, cases)
-    return tools.pool.one(TrySchedule(whole, _LIMIT, Schedule.REVERSED)) is False
+    return tools.pool.ask(TrySchedule(whole, _LIMIT, Schedule.REVERSED)) is False
 
 
 def tried_alone(tools: Tools, built: Built, folder: Path) -> list[TriedValue]:

@@ -36,7 +36,7 @@ def output_errors(
         folder: for those of the program.
         limit: seconds after which a launch counts as hung.
     """
-    answer = pool.one(Record(program, folder, 1, limit))
+    answer = pool.ask(Record(program, folder, 1, limit))
     if not isinstance(answer, Recorded):
         return ()
     found: dict[str, OutputError] = {}

@@ -67,9 +67,6 @@ GRAVITY = (Status.INCORRECT, Status.INVALID, Status.UNVERIFIED, Status.INCONCLUS
 REPEATS = Repeats(builds=6, processes=FEWEST_ROUNDS, pairs=9)
 """Of the fewest rounds of measurement."""
 
-TIMED = 2 * REPEATS.builds * REPEATS.processes
-"""Processes in which a rewrite and a copy of its original are timed, at least."""
-
 LIMIT = 10.0
 """Seconds that a launch may take at least: a rewrite may be slow where it is emulated, as shuffles
 are, and right."""
@@ -186,7 +183,7 @@ class Referee:
             self.tools.subject.target, program, self.tools.reference, pool, place, limit
         )
         self.tell("asking for other inputs, sizes and seeds, watching for races")
-        pool.stock(TIMED)  # nothing is timed meanwhile
+        pool.stock(REPEATS.builds)  # nothing is timed meanwhile
         objections = self.tools.certification.findings(one)
         found.reasons += _of_objections(objections)
         notes = self.tools.certification.notes

@@ -245,7 +245,7 @@ class DeviceWorkers(Generic[Key]):
     def _lonely(self, task: Task[Key]) -> _Worker[Key]:
         """A worker for a task that wants one alone."""
         if task.wants is Wants.ALIKE and (kept := self._kept()):
-            return kept[0]
+            return max(kept, key=lambda one: one.used)
         return next(iter(self._fresh()), None) or self._fork()
 
     def _kept(self) -> list[_Worker[Key]]:
@@ -270,7 +270,8 @@ class DeviceWorkers(Generic[Key]):
             worker.deadline = time.monotonic() + PATIENCE
         worker.used = next(self._uses)
         worker.sent.append(task := tasks.popleft())
-        worker.alike = worker.alike + 1 if task.wants is Wants.ALIKE else self._alike
+        more = task.wants in (Wants.FIRST, Wants.ALIKE)
+        worker.alike = worker.alike + 1 if more else self._alike
         return True
 
     # -- receiving ---------------------------------------------------------------------------
@@ -325,11 +326,14 @@ class DeviceWorkers(Generic[Key]):
         worker.deadline = time.monotonic() + PATIENCE
         worker.used = next(self._uses)
         kept = self._kept()
+        over = worker if worker.alone and worker not in kept else None
         if worker in kept and len(kept) > max(1, self._extra):
-            worker.alike = self._alike  # more than can be at work at a time
-        used = [one for one in self._idle() if not (one.fresh or one is worker or one in kept)]
-        if worker.alone and worker not in kept and len(used) >= self._number + self._extra:
-            self._end(worker)
+            # More than can be at work at a time.
+            over = min(kept, key=lambda one: one.used)
+            over.alike = self._alike
+        used = [one for one in self._idle() if not (one.fresh or one is over or one in kept)]
+        if over is not None and len(used) >= self._number + self._extra:
+            self._end(over)
         worker.alone = False
         yield task.key, answer
 

@@ -122,15 +122,27 @@ class Pool(Generic[Key]):
 
     # -- requests ----------------------------------------------------------------------------
 
-    def one(self, request: Request) -> Any:
+    def ask(self, request: Request) -> Any:
+        """Run a single request in a worker that is there, in a fresh one where variants are kept
+        apart; its answer or :class:`Lost`.
+
+        Raises:
+            UserError: see :meth:`wait`.
+        """
+        return self.one(request, self._wants)
+
+    def one(self, request: Request, wants: Wants = Wants.FRESH) -> Any:
         """Run a single request in a fresh worker of the first device; its answer or :class:`Lost`.
         No other worker starts meanwhile.
+
+        Args:
+            wants: another worker.
 
         Raises:
             UserError: see :meth:`wait`.
         """
         first = next(iter(self._devices))
-        tasks = iter([Task(0, request, Wants.FRESH)])
+        tasks = iter([Task(0, request, wants)])
         ((_, answer),) = self._run(tasks, lambda: first)  # type: ignore[arg-type]
         return answer
 

@@ -33,8 +33,11 @@ class Wants(Enum):
     ANY = auto()
     FRESH = auto()
     """One that was never asked anything, and is asked nothing else meanwhile."""
+    FIRST = auto()
+    """The same, which may be asked a few more that are of one kind with this."""
     ALIKE = auto()
-    """The same, or one that was asked nothing but a few requests that wanted this, too."""
+    """One that was asked nothing but a few requests of one kind, the last one of these; or a fresh
+    one."""
 
 
 @dataclass(frozen=True, slots=True)

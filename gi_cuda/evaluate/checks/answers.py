@@ -22,7 +22,7 @@ def compare_answers(target: Target, pool: Pool[int]) -> Mapping[str, Compared]:
     Raises:
         UserError: the data module fails.
     """
-    answer = pool.one(CompareAnswers())
+    answer = pool.ask(CompareAnswers())
     if isinstance(answer, AnswersCompared):
         return answer.compared
     said = answer.message if isinstance(answer, Lost) else "it gave no answer"

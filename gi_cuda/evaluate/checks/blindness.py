@@ -67,19 +67,19 @@ def look_for_blindness(
     kernels = [
         name
         for name in _kernels_to_try(target)
-        if pool.one(LeaveOut(program, limit, launches=name)) is False
+        if pool.ask(LeaveOut(program, limit, launches=name)) is False
     ]
     buffers = [
         name
         for name in _buffers_to_try(target)
-        if pool.one(LeaveOut(program, limit, contents=name)) is False
+        if pool.ask(LeaveOut(program, limit, contents=name)) is False
     ]
     inputs = [
         name
         for name in real_inputs(target)
-        if pool.one(LeaveOut(program, limit, input=name)) is False
+        if pool.ask(LeaveOut(program, limit, input=name)) is False
     ]
-    spoilt = pool.one(SpoilOutputs(cases))
+    spoilt = pool.ask(SpoilOutputs(cases))
     outputs = spoilt if isinstance(spoilt, Spoilt) else Spoilt()
     return Blindness(tuple(kernels), tuple(buffers), tuple(inputs), outputs)
 

@@ -149,7 +149,7 @@ def look_for_reached(
         reason = f"with counts in it the reference does not compile: {binary.message}"
         return Reached(counted, reason=reason)
     cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
-    answer = pool.one(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
+    answer = pool.ask(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
     if not isinstance(answer, LoopCounts):
         return Reached(counted, reason=f"with counts in it the reference fails: {answer.message}")
     return Reached(counted, answer.most)

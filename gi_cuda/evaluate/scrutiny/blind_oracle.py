@@ -38,7 +38,7 @@ class BlindOracle:
     def objection(self) -> str:
         """What stands against all candidates; "" where the oracle tells one output at least from
         zeros and from values that are far off."""
-        spoilt = self.pool.one(SpoilOutputs(self.cases))
+        spoilt = self.pool.ask(SpoilOutputs(self.cases))
         if not isinstance(spoilt, Spoilt):
             return ""
         accepted = {

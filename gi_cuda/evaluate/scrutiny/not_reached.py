@@ -175,7 +175,7 @@ class NotReached:
         if other is not None:
             cases, limit = self.dependence.cases, self.dependence.patience.limit
         program = one.program(counted.binary, cases)
-        answer = self.pool.one(CountLoops(program, counted.text.counts, limit, other))
+        answer = self.pool.ask(CountLoops(program, counted.text.counts, limit, other))
         return answer.most if isinstance(answer, LoopCounts) else answer.message
 
     def _for_others(self, one: Candidate, text: str) -> Iterator[Gap]:

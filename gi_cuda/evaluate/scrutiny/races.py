@@ -52,6 +52,7 @@ def findings_of(
     source: Source,
     folder: Path,
     limit: float = LIMIT,
+    processes: int = 0,
 ) -> tuple[list[SanitizerFinding], str]:
     """What a sanitizer finds in a source on some cases, and how a run ended if not well. Several
     cases run at a time, where there are processors for it.
@@ -60,6 +61,7 @@ def findings_of(
         source: of that name and text.
         folder: where binaries may be written.
         limit: seconds that a run may take.
+        processes: at a time, where that is not for the machine to say.
     """
     built: Built | None = one.binary
     if built is None:
@@ -74,7 +76,8 @@ def findings_of(
         # A process makes all the cases that it knows of.
         return watch(sanitizer, replace(session, cases=tuple(some)), program(some), limit)
 
-    groups = [cases[first :: together()] for first in range(min(together(), len(cases)))]
+    processes = min(processes or together(), len(cases))
+    groups = [cases[first::processes] for first in range(processes)]
     runs = at_once([partial(watched, some) for some in groups])
     found = [one for run in runs for one in _READERS[sanitizer.form](run.log, source)]
     return list(dict.fromkeys(found)), next((run.failure for run in runs if run.failure), "")
@@ -364,7 +367,10 @@ class RaceWatch:
         limit: float,
     ) -> tuple[list[SanitizerFinding], str]:
         source = Source(self.subject.grammar.source.name, one.text)
-        return findings_of(detector, session, one, cases, source, self.folder, limit)
+        # On small cases a process takes longer to open the device than for all of them.
+        small = self.small is not None and session.cases == self.small.names
+        given = detector, session, one, cases, source, self.folder, limit
+        return findings_of(*given, processes=int(small))
 
     def _unwatched(self, one: Candidate, why: str) -> str:
         """Where nobody can look: whether a candidate changes what puts threads into an order."""

@@ -118,7 +118,7 @@ class SmallCases:
             return None
         program, runs = whole.program(binary, self.names), max(2, self.subject.target.oracle.runs)
         with suppress(UserError), Pool[int](session, Crew(1)) as pool:
-            answer = pool.one(Record(program, session.reference, runs, self.limit, {}))
+            answer = pool.ask(Record(program, session.reference, runs, self.limit, {}))
             if isinstance(answer, Recorded) and not any(answer.penalties.values()):
                 return program, answer
         return None
@@ -153,7 +153,7 @@ class SmallCases:
                 if isinstance(binary, BuildFailure):
                     return False
                 small, large = (
-                    pool.one(CountLoops(text.program(binary, cases), places, _LIMIT))
+                    pool.ask(CountLoops(text.program(binary, cases), places, _LIMIT))
                     for cases in (self.names, self.others)
                 )
                 if not isinstance(small, LoopCounts) or not isinstance(large, LoopCounts):

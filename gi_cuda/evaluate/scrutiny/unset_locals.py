@@ -80,7 +80,7 @@ class UnsetLocals:
         if isinstance(built, BuildFailure):
             return ""
         program = one.program(built, self.cases)
-        answer = self.pool.one(Measure(program, program, Sampling(limit=LIMIT).untimed()))
+        answer = self.pool.ask(Measure(program, program, Sampling(limit=LIMIT).untimed()))
         if isinstance(answer, Refused) or (not isinstance(answer, Lost) and answer.correct):
             return ""
         return answer.message or "it does not end well"

@@ -68,3 +68,21 @@ def test_no_more_are_kept_than_can_be_at_work_at_a_time(session: Session) -> Non
         while left:
             left -= {key for key, _ in pool.wait()}
         assert len(pool._devices[0]._kept()) == 1
+
+
+def test_a_series_begins_in_a_fresh_worker_and_stays_there(session: Session) -> None:
+    with Pool[int](session, Crew(1, extra=1, alike=4)) as pool:
+        (other,) = answering(pool, Wants.ALIKE)
+        first, *more = answering(pool, Wants.FIRST, Wants.ALIKE, Wants.ALIKE)
+        assert first != other
+        assert more == [first, first]
+
+
+def test_fresh_workers_are_made_beforehand_as_many_as_a_device_may_have(session: Session) -> None:
+    with Pool[int](session, Crew(1, reserve=3)) as pool:
+        pool.stock(2)
+        stocked = set(pool._devices[0]._workers)
+        assert len(stocked) == 2
+        assert set(answering(pool, Wants.FRESH, Wants.FRESH)) == stocked
+        pool.stock(9)
+        assert len(pool._devices[0]._fresh()) == 3

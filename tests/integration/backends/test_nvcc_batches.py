@@ -13,7 +13,8 @@ import pytest
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.protocol.variants import BlockSize, BuildFailure, Variant
+from gi_cuda.backends.protocol.variants import BlockSize, BuildFailure, Phenotype, Variant
+from gi_cuda.grammar.frontends.cuda.branches import count_branches
 
 KERNEL = """\
 #include <stdint.h>
@@ -199,6 +200,16 @@ def test_instrumented_loops_have_their_counter(nvcc: Any) -> None:
         " for (int i = 0; gi_loop(4u, ++n) && (i < x[1]); i++) x[i] = i; }\n"
     )
     (binary,) = nvcc.binaries([text])
+    assert "gi_loop_most" in binary.variables
+
+
+def test_the_ways_of_what_a_compiler_for_gpus_preprocesses_are_counted(nvcc: Any) -> None:
+    text = "__global__ void k(int *x) { if (x[0] > 3 && FACTOR > 2) x[1] = 2; }\n"
+    found = nvcc.compiler.preprocess([Variant(1, text, {"FACTOR": "11"})])[1]
+    assert isinstance(found, Phenotype)
+    counted = count_branches(found.text)
+    assert [one.text for one in counted.forks] == ["x[0] > 3 && 11 > 2", "x[0] > 3", "11 > 2"]
+    (binary,) = nvcc.binaries([counted.text])
     assert "gi_loop_most" in binary.variables
 
 

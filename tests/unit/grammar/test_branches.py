@@ -36,6 +36,35 @@ def test_each_way_of_a_kernel_is_counted(body: str, found: list[str]) -> None:
     assert forks(kernel(body)) == found
 
 
+def test_functions_are_counted_as_a_compiler_for_gpus_preprocesses_them() -> None:
+    text = "__attribute__((global)) void k(int *out, int n) { if (n > 9) out[0] = 1; }"
+    assert forks(count_branches(text)) == ["n > 9"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "known"),
+    [
+        ("16 > 32", "(true)"),
+        ("N > 32 || sizeof(int) == 4", "(true)"),
+        ("N > 32 && n > 9", " || !(N > 32))"),
+        ("n > 9 || (N)", " || ((N)))"),
+        ("n > 9", "(gi_known(static_cast<bool>(n > 9)))"),
+        ("n > 9 && out[n]", "(gi_known((static_cast<bool>(n > 9) & static_cast<bool>(out[n]))))"),
+    ],
+)
+def test_it_is_told_which_conditions_a_compiler_knows(condition: str, known: str) -> None:
+    head = "template <int N> __global__ void k(int *out, int n)"
+    text = count_branches(f"{head} {{ if ({condition}) out[0] = 1; }}").text
+    assert f"{known} && gi_loop(0u, 1u)" in text
+
+
+@pytest.mark.parametrize("condition", ["n-- > 9", "atomicAdd(out, 1) > 9", "(n = 3)"])
+def test_what_changes_something_is_evaluated_once(condition: str) -> None:
+    text = kernel(f"if ({condition}) out[0] = 1;").text
+    assert text.count(condition) == 1
+    assert "gi_known(" not in text.split(condition)[0]
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -7,6 +7,7 @@ lambdas, in what a function returns and what macros became.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -32,15 +33,22 @@ _CALL = "gi_loop({}u, 1u)"
 
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*\(")
 
-_EFFECTS = frozenset(
+_NOT_TWICE = frozenset(
     {"assignment_expression", "call_expression", "delete_expression", "new_expression"}
-    | {"gnu_asm_expression", "update_expression"}
+    | {"conditional_expression", "gnu_asm_expression", "update_expression"}
 )
-"""Nodes that may change something when they are evaluated; also calls of what is not read."""
+"""Nodes that may change something when they are evaluated, also calls of what is not read; and
+those of which each way has a value that a compiler knows."""
 
 _LOGICAL = frozenset({"&&", "||", "and", "or"})
 _NO_VALUES = frozenset({"declaration", "init_statement", "comma_expression"})
 _INSIDE = frozenset({"binary_expression", "parenthesized_expression", "unary_expression"})
+_CONSTANTS = frozenset(
+    {"number_literal", "char_literal", "true", "false", "sizeof_expression", "type_descriptor"}
+)
+_OF_CONSTANTS = frozenset(
+    {"binary_expression", "cast_expression", "parenthesized_expression", "unary_expression"}
+)
 _LOOPS = frozenset({"while_statement", "for_statement", "do_statement"})
 _CONSTANT = frozenset(
     {
@@ -81,6 +89,7 @@ class _Reading:
         splices: that put counts into it.
         counts: how many these are.
         end: of the function that is being read.
+        fixed: the values that it is a template of.
     """
 
     text: str
@@ -90,6 +99,7 @@ class _Reading:
     forks: list[Fork] = field(default_factory=list)
     counts: int = 0
     end: int = 0
+    fixed: frozenset[str] = frozenset()
 
     def walk(self, root: Node) -> None:
         """Read all device functions below a node."""
@@ -99,6 +109,8 @@ class _Reading:
             if node.type == "function_definition" and (body := node.child_by_field_name("body")):
                 head = self.code[node.start_byte : body.start_byte]
                 if _DEVICE.search(head) and not _EVALUATED_EARLY.search(head):
+                    names = [one.child_by_field_name("declarator") for one in _parameters(node)]
+                    self.fixed = frozenset(self._text(one) for one in names if one is not None)
                     self._function(node, body)
                     self._body(body)
                     continue
@@ -152,11 +164,10 @@ class _Reading:
             case "for_statement":
                 self._condition(condition, both=False, behind=self._behind(node))
             case "binary_expression":
-                operator = node.child_by_field_name("operator")
-                if operator is not None and operator.type in _LOGICAL:
+                if operator := _logical(node):
                     both, right = not _steers_loop(node), node.child_by_field_name("right")
                     other = self._text_of(right)
-                    behind = (other, "") if operator.type in ("&&", "and") else ("", other)
+                    behind = (other, "") if operator in ("&&", "and") else ("", other)
                     self._condition(node.child_by_field_name("left"), both=both, behind=behind)
                     self._condition(right, both=both)
             case "switch_statement":
@@ -184,22 +195,53 @@ class _Reading:
         self, node: Node | None, *, both: bool = True, behind: tuple[str, str] = ("", "")
     ) -> None:
         """Count either outcome of a condition, and whether the compiler knows it."""
-        while node is not None and node.type == "parenthesized_expression":
-            node = next(iter(node.named_children), None)
+        node = node and _inside(node)
         if node is None or node.type in _NO_VALUES or node.has_error:
             return
         start, end = node.start_byte, node.end_byte
         known, first, second = (self._count() for _ in range(3))
         told = ""
-        if not _has_effects(node):
-            text = self.text[start:end]
-            told = f"(void)(gi_known(({text}) ? true : false) && {_CALL.format(known)}), "
+        if not _within(node, _NOT_TWICE):
+            told = f"(void)(({self._known(node)}) && {_CALL.format(known)}), "
         self.splices += [
             opening(start, end, f"(({told}("),
             closing(start, end, f")) ? {_CALL.format(first)} : !{_CALL.format(second)})"),
         ]
         place = self.places.at(start)
         self.forks.append(Fork(self._said(start, end), *place, first, second, known, both, behind))
+
+    def _known(self, node: Node) -> str:
+        """An expression that is true where the value of a condition is known to a compiler. Of
+        constants and parameters of templates the text says so; all else the compiler may tell."""
+        node = _inside(node)
+        if self._is_fixed(node):
+            return "true"
+        ways = [f"gi_known({self._at_once(node)})"]
+        if node.type == "binary_expression" and (operator := _logical(node)):
+            no = "!" if operator in ("&&", "and") else ""
+            sides = [one for one in node.named_children if self._is_fixed(_inside(one))]
+            ways += [f"{no}({self._text(one)})" for one in sides]
+        return " || ".join(ways)
+
+    def _is_fixed(self, node: Node) -> bool:
+        """Tell whether an expression holds nothing but constants and parameters of templates."""
+        if node.type == "identifier":
+            return self._text(node) in self.fixed
+        if node.type in _OF_CONSTANTS:
+            return all(map(self._is_fixed, node.named_children))
+        return node.type in _CONSTANTS
+
+    def _text(self, node: Node) -> str:
+        return self.text[node.start_byte : node.end_byte]
+
+    def _at_once(self, node: Node) -> str:
+        """The value of a condition without ways of its own: what is known of one side may be enough
+        to know it, whatever the other one is."""
+        node = _inside(node)
+        if node.type == "binary_expression" and (operator := _logical(node)):
+            left, right = (self._at_once(one) for one in node.named_children)
+            return f"({left} {'&' if operator in ('&&', 'and') else '|'} {right})"
+        return f"static_cast<bool>({self._text(node)})"
 
     def _switch(self, node: Node | None, body: Node | None) -> None:
         """Count each label of a ``switch``, and the ``switch`` itself."""
@@ -231,9 +273,33 @@ class _Reading:
         return without_markers(self.text[start:end])
 
 
-def _has_effects(node: Node) -> bool:
-    """Tell whether it may make a difference that an expression is evaluated twice."""
-    return node.type in _EFFECTS or any(map(_has_effects, node.named_children))
+def _inside(node: Node) -> Node:
+    """An expression without the parentheses around it."""
+    while node.type == "parenthesized_expression" and node.named_child_count == 1:
+        (node,) = node.named_children
+    return node
+
+
+def _parameters(function: Node) -> Iterator[Node]:
+    """What a function, or what it is a member of, is a template of."""
+    above = function.parent
+    while above is not None:
+        if above.type == "template_declaration" and (
+            some := above.child_by_field_name("parameters")
+        ):
+            yield from some.named_children
+        above = above.parent
+
+
+def _within(node: Node, kinds: frozenset[str]) -> bool:
+    """Tell whether a node, or one below it, is of some kinds."""
+    return node.type in kinds or any(_within(one, kinds) for one in node.named_children)
+
+
+def _logical(node: Node) -> str:
+    """The operator of a binary expression whose right side may not be evaluated; "" of others."""
+    operator = node.child_by_field_name("operator")
+    return operator.type if operator is not None and operator.type in _LOGICAL else ""
 
 
 def _value(clause: Node | None) -> Node | None:

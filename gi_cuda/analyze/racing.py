@@ -21,8 +21,9 @@ from gi_cuda.analyze.repair import (
     shared,
 )
 from gi_cuda.backends import cores
-from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.scrutiny.objections import Objection
+from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.genome import Change, changes_of
 from gi_cuda.runs.run import Run
 
@@ -83,6 +84,15 @@ class Racing:
         """The numbers of those that race, each with what was seen."""
         return ((ident, one.said) for ident, one in self._seen.items() if one)
 
+    def _said(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """What stands against each of several. Nothing does against what was watched in the search:
+        who holds is watched on the held-out cases as well."""
+        watcher, races = self.run.tools.watcher, self.run.tools.certification.races
+        clean = [watcher is not None and watcher.known(one) == Looked() for one in some]
+        left = [one for one, known in zip(some, clean, strict=True) if not known]
+        found = iter(races.beside_it(left))
+        return [None if known else next(found) for known in clean]
+
     def _races(self, one: Finalist) -> bool:
         ident, genotype = one
         if ident in self._seen:
@@ -93,12 +103,12 @@ class Racing:
     def _look(self, found: Sequence[Finalist]) -> None:
         """Find out which of some race, of the first ones that nothing is known of."""
         some = [one for one in found if one[0] not in self._seen][:MOST]
-        begun, races = time.monotonic(), self.run.tools.certification.races
+        begun = time.monotonic()
         looked: list[Finalist] = []
         clean = 0
         while len(looked) < len(some) and clean < CLEAN and time.monotonic() - begun < ENOUGH:
             group = some[len(looked) : len(looked) + TOGETHER]
-            said = races.beside_it([candidate(self.run.subject, one) for _, one in group])
+            said = self._said([candidate(self.run.subject, one) for _, one in group])
             self._seen.update(zip((ident for ident, _ in group), said, strict=True))
             looked += group
             clean += said.count(None)

@@ -95,7 +95,7 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     rules = _finite(runner) if overflow else near(runner, width) if expected.scale == 1 else None
     known = Right(expected.runs[0].outputs, rules)
     found = answers_of(runner, request.program, one.plan, expected.limit, one.contents, known)
-    if isinstance(request.substitute, Substitute) and request.substitute.special:
+    if not isinstance(request.substitute, OtherCase) and request.substitute.special:
         found = replace(found, outputs=_alike(found.outputs, expected.runs[0].outputs))
     if overflow:
         wrong = _why_overflown(found, expected.runs[0])
@@ -186,8 +186,9 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | 
         answers_of(runner, request.reference, right.plan, limit, right.contents)
         for _ in range(runner.target.oracle.runs)
     ]
-    several = not isinstance(request.substitute, Substitute)
     other = request.substitute
+    special = not isinstance(other, OtherCase) and other.special
+    several = not isinstance(other, Substitute) and not special
     scaled = not other.reseeded if isinstance(other, OtherCase) else other.scaled
     scale = _scale(given, runs[0]) if scaled else 1.0
     width = _width(request.substitute)

@@ -84,7 +84,9 @@ class _There:
 
     def candidate(self, one: Candidate) -> Candidate:
         """The same there."""
-        return as_candidate(self.watch.subject, one.text, one.configuration)
+        here = self.watch.subject
+        mine = as_candidate(here, one.text, one.configuration)
+        return mine if one.own is None else replace(mine, own=_on(here.backend, one.own))
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,10 @@ class Elsewhere:
             self._looked[one.key] = there.watch.look(there.candidate(one))
         return self._looked[one.key]
 
+    def known(self, one: Candidate) -> Looked | None:
+        """The same of one that was looked at; None of others."""
+        return self._looked.get(one.key)
+
     def ask(self, one: Candidate) -> Looked:
         """What a candidate does with other inputs that the reference does not: the first thing that
         is tried in the place of each."""
@@ -163,7 +169,7 @@ class Elsewhere:
             return Looked(why=why)
         subject, mine = there.watch.subject, there.candidate(one)
         launched = subject.launch_values(mine.configuration)
-        if there.partial and launched != subject.launch_values(subject.standard):
+        if there.partial and (mine.own or launched != subject.launch_values(subject.standard)):
             return Looked(why="too large to run all blocks here, and it has a launch of its own")
         return there.asking.ask(mine)
 
@@ -195,8 +201,7 @@ class Elsewhere:
     @cached_property
     def _opened(self) -> tuple[_There | None, str]:
         (name, *_) = backends_on_gpus(gpu=False)
-        target = self.subject.target
-        subject = replace(self.subject, backend=name, space=Space.from_target(target, name))
+        subject = _on(name, self.subject)
         try:
             cases = subject.cases(self.role)
             compiler = open_backend(name).compiler(subject, self.jobs)
@@ -248,3 +253,8 @@ class Elsewhere:
             if not less.partial or time.monotonic() - begun < SOON:
                 break
         return found or SmallCases(subject, cases, (), compiler, self.folder)
+
+
+def _on(backend: str, subject: Subject) -> Subject:
+    """A subject on another back end."""
+    return replace(subject, backend=backend, space=Space.from_target(subject.target, backend))

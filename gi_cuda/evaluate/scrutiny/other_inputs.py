@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, islice, permutations, product
 from typing import Final
 
 from gi_cuda.backends.protocol.substitutes import Joint, Substitute, struct_size
@@ -65,6 +65,10 @@ tried first, and 0 late, with which a kernel may divide."""
 
 _MODES: Final = (Substitute.ONE, Substitute.TWO, Substitute.MINUS_ONE)
 """Substitutes for two scalars at once, which may be modes."""
+
+
+_PAIRS: Final = 6
+"""Pairs of buffers of which one holds zeros and the other one infinities, at most."""
 
 
 def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute, ...]]:
@@ -156,8 +160,9 @@ def _within(target: Target, known: Collection[str], source: str) -> Target:
 def joint_inputs(target: Target, sizes: Sequence[OtherCase]) -> list[Joint]:
     """Several substitutes at once: a thousandth of all buffers of real numbers; numbers of both
     signs in all of them, alone, in two cases of other sizes, and with each substitute for a scalar;
-    each two scalars that are integers and no sizes; and zeros in each buffer of integers, in the
-    largest case of other sizes.
+    each two scalars that are integers and no sizes; zeros in each buffer of integers, in the
+    largest case of other sizes; and zeros in one buffer of real numbers beside infinities in
+    another: what leaves out products with 0 leaves these out.
 
     Args:
         sizes: these cases, the smallest first.
@@ -180,7 +185,12 @@ def joint_inputs(target: Target, sizes: Sequence[OtherCase]) -> list[Joint]:
     integers = [one.name for one in buffers.values() if one.item is None and not one.type.real]
     if sizes:
         found += [Joint(((name, Substitute.ZERO),), sizes[-1]) for name in integers]
-    return found
+    real = [name for name in buffers if Substitute.INFINITE in known[name]]
+    pairs = islice(permutations(real, 2), _PAIRS)
+    return [
+        *found,
+        *(Joint(((one, Substitute.ZERO), (two, Substitute.INFINITE))) for one, two in pairs),
+    ]
 
 
 def real_inputs(target: Target) -> list[str]:

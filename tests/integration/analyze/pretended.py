@@ -32,7 +32,7 @@ from gi_cuda.backends.protocol.requests import (
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.backends.workers.pool import Task
+from gi_cuda.backends.workers.pool import Task, Wants
 from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.runs.run import Run
 from gi_cuda.subject import Subject
@@ -66,7 +66,13 @@ class PretendedPool(Generic[Key]):
     def restock(self) -> None:
         pass
 
-    def one(self, request: object) -> Any:
+    def stock(self, count: int) -> None:
+        pass
+
+    def ask(self, request: object) -> Any:
+        return self.one(request)
+
+    def one(self, request: object, wants: Wants = Wants.FRESH) -> Any:
         match request:
             case Record(reference):
                 return Recorded(dict.fromkeys(reference.cases, 0.0), {})

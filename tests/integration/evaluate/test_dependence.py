@@ -12,6 +12,7 @@ import pytest
 from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.objections import Ruling
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS
@@ -123,6 +124,24 @@ def test_an_oracle_may_have_nothing_to_say_to_other_inputs(tmp_path: Path) -> No
         assert whole.text.count("trail[i] = part;") == 1
         variant = replace(whole, text=whole.text.replace("trail[i] = part;", some))
         assert tools.certification.dependence.objection(variant) == ""
+
+
+def test_what_leaves_out_products_with_0_leaves_infinities_out(tmp_path: Path) -> None:
+    folder = shutil.copytree(TARGETS / "inputs", tmp_path / "inputs")
+    (source,) = folder.glob("*.cu")
+    plain, product = "        part += in[i];\n", "        part += in[i] * copy[i];\n"
+    assert plain in source.read_text()
+    source.write_text(source.read_text().replace(plain, product))
+    subject = load_subject(folder, "host")
+    with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
+        whole = unmodified(subject)
+        skipped = whole.text.replace(product, f"        if (in[i] != 0.0f)\n    {product}")
+        variant = replace(whole, text=skipped)
+        assert tools.certification.dependence.objections([variant], thorough=True) == [None]
+        (found,) = tools.certification.dependence.findings([variant])
+        (told,) = (one for one in found if "zeros in place of in, some infinities" in one.said)
+        assert (told.ruling, told.code) == (Ruling.UNVERIFIED, "special-values")
+        assert "in place of copy it is wrong: held-out: trail[" in told.said
 
 
 PAIRS = """

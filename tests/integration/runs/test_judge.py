@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from gi_cuda.analyze.judge.records import Judged, Outcome
 from gi_cuda.analyze.rewrites.refusals import Refused
 from gi_cuda.analyze.rewrites.rewritten import Rewrites
 from gi_cuda.evaluate.baseline import establish
+from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.report.as_json import PRINTED
 from gi_cuda.results.status import EXIT_STATUS, Status
 from gi_cuda.runs.tools import open_tools
@@ -212,3 +215,18 @@ def test_mistakes_end_in_one_message(target: Path, words: list[str], said: str) 
     assert "gi-cuda: error: " in done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_a_processor_watches_a_rewrite_for_gpus_in_its_own_launch(
+    target: Path, tmp_path: Path
+) -> None:
+    subject = load_subject(target, "cuda")
+    one = Rewrites(subject, tmp_path / "rewrites").read(written(tmp_path, "new.cu", changed(*FAST)))
+    assert one.candidate.launches is not None
+    assert "64" in str(one.candidate.launches)
+    with ExitStack() as opened:
+        elsewhere = Elsewhere(subject, tmp_path / "watched", 2, opened=opened)
+        assert elsewhere.known(one.candidate) is None
+        assert elsewhere.look(one.candidate) == Looked()
+        assert elsewhere.known(one.candidate) == Looked()

@@ -24,6 +24,7 @@ from gi_cuda.evaluate.scrutiny.objections import (
     objections_of,
 )
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
+from gi_cuda.evaluate.scrutiny.sanitizer_logs import UNEVEN
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.results.evaluation import Validation
 
@@ -152,6 +153,8 @@ class Certification:
             seen = self.races.on_all_blocks(one)
             return _found(objections_of(lambda _: [seen], [one], quick=False, code="race"))
         if self.races.seen(one):
+            if found.said.startswith(UNEVEN):
+                return [replace(found, code="uneven-barrier", ruling=Ruling.UNVERIFIED)]
             return [replace(found, code="race")]
         return [replace(found, code="races-not-watched", ruling=Ruling.UNVERIFIED)]
 

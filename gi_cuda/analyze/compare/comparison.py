@@ -10,7 +10,7 @@ from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.searches import Searches, compare_searches
 from gi_cuda.evaluate.baseline import Baseline, in_silence
 from gi_cuda.evaluate.replicates import THOROUGH, Replicates
-from gi_cuda.evaluate.scrutiny.objections import Objection
+from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
 from gi_cuda.results.verdict import Verdict, noise_floor_beside, verdict_on_builds
 from gi_cuda.runs.tools import Tools
@@ -23,7 +23,7 @@ class Compared:
     Attributes:
         contestant: who.
         failure: why it is of no use; "" where its answers were right every time.
-        verdict: its speed on all cases; None where it failed.
+        verdict: its speed on all cases; uncertain where it is unverified, None where it failed.
         train, held_out: its speed-up over the reference; None where it failed.
         resources: what its compiled kernels take, where the back end knows.
         findings: all objections to it; those that do not fail it leave it unverified.
@@ -40,7 +40,9 @@ class Compared:
     @property
     def outcome(self) -> str:
         """What became of it, in a word or two."""
-        return self.failure.partition(":")[0] if self.verdict is None else str(self.verdict)
+        if self.verdict is None:
+            return self.failure.partition(":")[0]
+        return str(Ruling.UNVERIFIED if self.findings else self.verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +138,13 @@ def _compared(
     findings: tuple[Objection, ...],
     floor: float,
 ) -> Compared:
+    verdict = None
+    if reading.right:
+        verdict = Verdict.UNCERTAIN if findings else verdict_on_builds(reading.builds, floor)
     return Compared(
         one,
         reading.failure,
-        verdict_on_builds(reading.builds, floor) if reading.right else None,
+        verdict,
         _on(reading, tools.train()),
         _on(reading, tools.held_out()),
         takes,

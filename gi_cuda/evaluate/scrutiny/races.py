@@ -303,7 +303,7 @@ class RaceWatch:
             kernel: str(finding)
             for kernel in self.subject.target.kernels
             for finding in known.races
-            if finding.kernel == kernel
+            if finding.kernel == kernel and finding.race
         }
 
     def seen_in_reference(self) -> list[SanitizerFinding]:
@@ -315,7 +315,8 @@ class RaceWatch:
             return []
         cases = self.cases[: together()]
         whole = unmodified(self.subject)
-        return self._watched(detector, self.session, whole, cases, self.limit)[0]
+        found, _ = self._watched(detector, self.session, whole, cases, self.limit)
+        return [one for one in found if one.race]
 
     @property
     def _reference(self) -> tuple[_Reference | None, str]:

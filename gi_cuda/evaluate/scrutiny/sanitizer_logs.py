@@ -18,6 +18,11 @@ _NO_FINDING = re.compile(
 )
 _RACE = "gi-cuda race"
 _RACE_WORDS = 11
+_BARRIER = "gi-cuda barrier"
+_BARRIER_WORDS = 4
+
+UNEVEN = "a barrier that not all threads of a block reach"
+"""How a finding begins that is no race: it depends on the device what comes of it."""
 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
@@ -42,6 +47,11 @@ class SanitizerFinding:
     def key(self) -> tuple[str, str]:
         """Equal for findings of two sources that are the same finding."""
         return _NUMBER.sub("N", self.kind), self.text
+
+    @property
+    def race(self) -> bool:
+        """Whether it is one, of what the detector of races finds."""
+        return not self.kind.startswith(UNEVEN)
 
     def __str__(self) -> str:
         return f"{self.kind}, line {self.line}: {self.text}" if self.line else self.kind
@@ -70,18 +80,33 @@ def from_outside(log: str, source: Source) -> list[SanitizerFinding]:
 
 
 def races(log: str, source: Source) -> list[SanitizerFinding]:
-    """The findings in a log of the host runtime's detector of races."""
-    found = []
+    """The findings in a log of the host runtime's detector of races, races first."""
+    found, uneven = list[SanitizerFinding](), list[SanitizerFinding]()
     for line in log.split("\n"):
         head, _, rest = line.partition("\t")
         words = rest.split("\t")
         if head == _RACE and len(words) == _RACE_WORDS:
             found.append(_race(words, source))
-    return _once(found)
+        elif head == _BARRIER and len(words) == _BARRIER_WORDS:
+            uneven.append(_barrier(words, source))
+    return _once([*found, *uneven])
+
+
+def _barrier(words: Sequence[str], source: Source) -> SanitizerFinding:
+    """The same finding, whichever barrier of a kernel it is."""
+    kernel, ended, size, place = _kernel(words[0]), *words[1:]
+    line = _line(place, source)
+    where = f" on line {line}" if line else ""
+    said = f"{UNEVEN}, in {kernel}{where}: {ended} of {size} threads have ended there"
+    return SanitizerFinding(said, kernel=kernel)
+
+
+def _kernel(symbol: str) -> str:
+    return symbol.removeprefix("gi_kernel_").partition("_")[2]
 
 
 def _race(words: Sequence[str], source: Source) -> SanitizerFinding:
-    kernel, where, memory = words[0].removeprefix("gi_kernel_").partition("_")[2], *words[1:3]
+    kernel, where, memory = _kernel(words[0]), *words[1:3]
     ends = [
         (_line(place, source) or 0, f"{access} by thread {thread} of block {block}")
         for access, thread, block, place in (words[3:7], words[7:11])

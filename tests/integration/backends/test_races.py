@@ -10,7 +10,7 @@ import pytest
 
 from gi_cuda.backends.host.races import WATCHED, with_lines
 from gi_cuda.backends.protocol.schedules import Schedule
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding, races
+from gi_cuda.evaluate.scrutiny.sanitizer_logs import UNEVEN, SanitizerFinding, races
 from gi_cuda.grammar import Source
 
 THREADS = 64
@@ -207,6 +207,17 @@ def test_a_race_is_told_of_with_both_threads_their_lines_and_the_memory(host) ->
         r" in line 7: out\[i\] = t > 0 \? tile\[t - 1\] : 0;",
         found.kind,
     )
+
+
+@pytest.mark.parametrize("host", Schedule, indirect=True, ids=str)
+def test_a_barrier_that_others_never_reach_is_told_and_is_no_race(host) -> None:
+    (found,) = watched(host, "\n  if (threadIdx.x < 9)\n    __syncthreads();\n")
+    assert not found.race
+    said = f"{UNEVEN}, in k on line 4: 55 of 64 threads have ended there"
+    assert str(found) == said
+    # However many end, on whichever line it is: the reference's are those of its variants.
+    (other,) = watched(host, "if (threadIdx.x > 9) return; __syncthreads(); __syncthreads();")
+    assert other.key == found.key
 
 
 def watched(host, body: str) -> list[SanitizerFinding]:

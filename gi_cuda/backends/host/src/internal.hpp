@@ -58,6 +58,7 @@ extern bool watching;
 void watch_launch(const gi_kernel *kernel);
 void watch_block();
 void watch_barrier();
+void watch_end_of_some(const void *place, unsigned ended, unsigned size);  // where others wait at a barrier
 void watch_grid_barrier();
 void watch_warp(unsigned warp, unsigned lanes);
 void watch_end();

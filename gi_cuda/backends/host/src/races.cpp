@@ -94,6 +94,7 @@ struct Begin {
 std::vector<Begin> blocks;
 
 std::set<std::tuple<const gi_kernel *, uint32_t, uint32_t, bool>> reported;
+std::set<std::pair<const gi_kernel *, const void *>> uneven;  // barriers that only a part of a block reached
 
 // A write over another thread's: a race if it changes something, which shows when it is done.
 struct Doubt {
@@ -157,33 +158,45 @@ gi_index thread_index(unsigned number) {
           number / gi_block_size.x / gi_block_size.y};
 }
 
-int describe(char *text, size_t room, const char *kind, const Access &access) {
+int describe_place(char *text, size_t room, const void *place) {
   Dl_info where = {};
-  const void *place = whole_place(access.place);
   dladdr(place, &where);
+  return snprintf(text, room, "\t%s+0x%zx", where.dli_fname ? where.dli_fname : "",
+                  size_t(static_cast<const char *>(place) - static_cast<const char *>(where.dli_fbase)));
+}
+
+int describe(char *text, size_t room, const char *kind, const Access &access) {
   auto after = std::upper_bound(blocks.begin(), blocks.end(), access.time,
                                 [](Time time, const Begin &begin) { return time < begin.time; });
   gi_index block = after == blocks.begin() ? gi_index{} : (after - 1)->block, thread = thread_index(access.thread);
-  return snprintf(text, room, "\t%s%s\t(%u,%u,%u)\t(%u,%u,%u)\t%s+0x%zx", access.strong ? "atomic " : "", kind,
-                  thread.x, thread.y, thread.z, block.x, block.y, block.z, where.dli_fname ? where.dli_fname : "",
-                  size_t(static_cast<const char *>(place) - static_cast<const char *>(where.dli_fbase)));
+  int length = snprintf(text, room, "\t%s%s\t(%u,%u,%u)\t(%u,%u,%u)", access.strong ? "atomic " : "", kind, thread.x,
+                        thread.y, thread.z, block.x, block.y, block.z);
+  return length + describe_place(text + length, room - size_t(length), whole_place(access.place));
+}
+
+void tell(char *text, int length) {
+  text[length++] = '\n';
+  if (report_to() >= 0 && write(report_to(), text, size_t(length)) < 0) reported.clear();
+}
+
+const char *name_of_kernel() {
+  Dl_info named = {};
+  dladdr(kernel->exported, &named);
+  return named.dli_sname ? named.dli_sname : "";
 }
 
 void report(const void *address, const char *first, const Access &one, const char *second, const Access &other) {
   auto [low, high] = std::minmax(one.place, other.place);
   bool same_block = one.time >= block_begin;
   if (reported.size() >= kMostReports || !reported.emplace(kernel, low, high, same_block).second) return;
-  Dl_info named = {};
-  dladdr(kernel->exported, &named);
   const char *memory = find_buffer(address).name;
   if (!memory) memory = is_shared(address) ? "shared memory" : "a variable";
   char text[2048];
-  int length = snprintf(text, sizeof text, "gi-cuda race\t%s\t%s\t%s", named.dli_sname ? named.dli_sname : "",
+  int length = snprintf(text, sizeof text, "gi-cuda race\t%s\t%s\t%s", name_of_kernel(),
                         same_block ? "one block" : "two blocks", memory);
   length += describe(text + length, sizeof text / 2 - size_t(length), first, one);
   length += describe(text + length, sizeof text - 1 - size_t(length), second, other);
-  text[length++] = '\n';
-  if (report_to() >= 0 && write(report_to(), text, size_t(length)) < 0) reported.clear();
+  tell(text, length);
 }
 
 void resolve() {
@@ -316,6 +329,14 @@ void watch_launch(const gi_kernel *the_kernel) {
   releases.clear();
   blocks.clear();
   doubts.clear();
+}
+
+void watch_end_of_some(const void *place, unsigned ended, unsigned size) {
+  if (uneven.size() >= kMostReports || !uneven.emplace(kernel, place).second) return;
+  char text[2048];
+  int length = snprintf(text, sizeof text / 2, "gi-cuda barrier\t%s\t%u\t%u", name_of_kernel(), ended, size);
+  length += describe_place(text + length, sizeof text - 1 - size_t(length), static_cast<const char *>(place) - 1);
+  tell(text, length);
 }
 
 void watch_block() {

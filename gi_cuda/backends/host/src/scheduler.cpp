@@ -264,12 +264,17 @@ void put_in_order(Queue &waiting) {
     if (by_place[i]) waiting.push(by_place[i]);
 }
 
+const void *barrier_place;  // who came to it last
+
 GI_SELDOM void before_opening() {
   if (!schedule.natural()) {
     schedule.after_barrier();
     put_in_order(at_barrier);
   }
-  if (watching) watch_barrier();
+  if (watching) {
+    if (live < size) watch_end_of_some(barrier_place, size - live, size);
+    watch_barrier();
+  }
 }
 
 void open_barrier() {
@@ -527,6 +532,7 @@ using namespace gi;
 extern "C" {
 
 gi_votes gi_barrier(bool vote) {
+  if (!GI_ALWAYS(usual)) barrier_place = __builtin_return_address(0);
   votes += vote;
   bool all = ++arrived == live;
   if (all && GI_ALWAYS(schedule.natural())) {

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,7 +186,26 @@ class Joint:
         return ", ".join([*said, str(self.case)] if self.case else said)
 
 
-Other: TypeAlias = Substitute | OtherCase | Joint
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """An output in the memory of an input, with that one's contents, as who calls a kernel in place
+    has it.
+
+    Attributes:
+        input, output: names of buffers.
+    """
+
+    input: str
+    output: str
+
+    scaled: ClassVar[bool] = False
+    special: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return f"{self.output} in the memory of the input {self.input}"
+
+
+Other: TypeAlias = Substitute | OtherCase | Joint | InPlace
 
 Substituted: TypeAlias = tuple[str, Other]
 """An input, and what stands in its place; or words for a case, or for several inputs, and these."""

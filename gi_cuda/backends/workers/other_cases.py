@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device import Loaded
 from gi_cuda.backends.protocol.programs import CasePlan, Program
-from gi_cuda.backends.protocol.substitutes import Substitute, Substituted, struct_size
+from gi_cuda.backends.protocol.substitutes import (
+    InPlace,
+    Substitute,
+    Substituted,
+    struct_size,
+)
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.room import memory
 from gi_cuda.errors import UserError
@@ -69,10 +74,30 @@ def changed(
         return _of_other_size(runner, program, other, given)
     if isinstance(other, Substitute):
         return substituted(runner, program, [(name, other)], given)
+    if isinstance(other, InPlace):
+        return _in_place(runner, other, given)
     if other.case is None:
         return substituted(runner, program, other.parts, given)
     one = _of_other_size(runner, program, other.case, given)
     return one and replace(substituted(runner, program, other.parts, one.plan), given=given)
+
+
+def _in_place(runner: CaseRunner, other: InPlace, given: CasePlan) -> Changed | None:
+    """A case of which kernels write an output to where they read an input; None where that has
+    another size, or some launch does not get both."""
+    if given.sizes[other.input] != given.sizes[other.output] or given.offsets:
+        return None
+    launches = []
+    for one in given.launches:
+        names = [arg if isinstance(arg, str) else "" for arg in one.args]
+        if not {other.input, other.output} <= {*names}:
+            return None
+        pairs = zip(one.args, names, strict=True)
+        args = tuple(other.output if name == other.input else arg for arg, name in pairs)
+        launches.append(replace(one, args=args))
+    data = runner.cases[given.case]
+    contents = {other.output: data.buffers[other.input]}
+    return Changed(given, replace(given, launches=tuple(launches)), contents, data)
 
 
 def _of_other_size(

@@ -18,7 +18,7 @@ from gi_cuda.backends.protocol.input_requests import (
 )
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.schedules import Schedule
-from gi_cuda.backends.protocol.substitutes import Other, Substitute
+from gi_cuda.backends.protocol.substitutes import InPlace, Other, Substitute
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.other_cases import (
     AT_LEAST,
@@ -137,7 +137,7 @@ def _width(other: Other) -> float:
     """Return how many times its tolerance an oracle allows."""
     if isinstance(other, OtherCase):
         return 1.0 if other.reseeded else _LITTLE_WIDER
-    return _WIDER
+    return 1.0 if isinstance(other, InPlace) else _WIDER
 
 
 def near(runner: CaseRunner, width: float = _WIDER) -> Rules | None:
@@ -196,6 +196,8 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | 
     again = answers_of(runner, request.reference, right.plan, limit, right.contents, known)
     if why_wrong(runner, right, again, runs, scale, width) or _unjudged(runner, right, runs):
         return None
+    if isinstance(other, InPlace) and why_wrong(runner, right, runs[0], [given], width=width):
+        return None  # a source that is not made for that
     whole = {one.name for one in runner.target.scalars if one.dtype.kind != "f"}
     if several or request.input in whole:
         if _is_lost(runner, right, given, runs[0]):

@@ -39,6 +39,7 @@ from gi_cuda.evaluate.scrutiny.originals import (
 )
 from gi_cuda.evaluate.scrutiny.other_inputs import (
     derived_sizes,
+    in_place,
     inputs,
     joint_inputs,
     near_sizes,
@@ -271,7 +272,11 @@ class Dependence:
         sizes = {one.words: [one] for one in self._sizes if one not in self._quick_cases}
         rest = {name: [one for one in some if not one.quick] for name, some in self._inputs.items()}
         joint = joint_inputs(self.subject.target, self._sizes)
-        several = {str(one): [one] for one in joint}
+        others: list[Other] = [
+            *joint,
+            *in_place(self.subject.target, self.subject.reference),
+        ]
+        several = {str(one): [one] for one in others}
         asked: dict[str, Sequence[Other]] = {**sizes, **rest, **several}
         return self._tried(asked, time.monotonic() + self.patience.seconds)
 

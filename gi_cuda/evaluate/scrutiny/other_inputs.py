@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations, islice, permutations, product
 from typing import Final
 
-from gi_cuda.backends.protocol.substitutes import Joint, Substitute, struct_size
+from gi_cuda.backends.protocol.substitutes import InPlace, Joint, Substitute, struct_size
 from gi_cuda.spec import BufferRole, Target
 from gi_cuda.spec.expression import Expression
 from gi_cuda.spec.other_sizes import (
@@ -68,7 +68,7 @@ _MODES: Final = (Substitute.ONE, Substitute.TWO, Substitute.MINUS_ONE)
 
 
 _PAIRS: Final = 6
-"""Pairs of buffers of which one holds zeros and the other one infinities, at most."""
+"""Pairs of buffers for which something is tried, at most."""
 
 
 def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute, ...]]:
@@ -191,6 +191,28 @@ def joint_inputs(target: Target, sizes: Sequence[OtherCase]) -> list[Joint]:
         *found,
         *(Joint(((one, Substitute.ZERO), (two, Substitute.INFINITE))) for one, two in pairs),
     ]
+
+
+def in_place(target: Target, source: str) -> list[InPlace]:
+    """Outputs that may lie where inputs do, as far as the source does not rule it out.
+
+    Args:
+        source: the text of the kernels.
+    """
+    if "__restrict" in source:
+        return []
+    known = inputs(target)
+    found = [
+        InPlace(one.name, other.name)
+        for one in target.buffers
+        for other in target.buffers
+        if one.role is BufferRole.INPUT
+        and one.name in known
+        and other.role is BufferRole.OUTPUT
+        and other.symbol is None
+        and one.type == other.type
+    ]
+    return found[:_PAIRS]
 
 
 def real_inputs(target: Target) -> list[str]:

@@ -234,6 +234,27 @@ def test_a_size_that_the_source_is_not_made_for_tells_nothing_of_others(
         assert told in said if told else not said, said
 
 
+@pytest.mark.parametrize(
+    ("first", "restrict", "told"),
+    [("out[i] = 0.0f;", "", True), ("out[i] = 0.0f;", "__restrict__ ", False), ("", "", False)],
+)
+def test_what_reads_an_input_after_it_wrote_an_output_is_no_good_in_place(
+    first: str, restrict: str, told: bool, tmp_path: Path
+) -> None:
+    """All of the source's reads come before its writes; a source may rule such a use out."""
+    text = PAIRS.replace("*out", f"*{restrict}out")
+    for name, content in (("kernel.cu", text), ("target.toml", OF_PAIRS), ("data.py", DATA)):
+        (tmp_path / name).write_text(content.lstrip())
+    subject = load_subject(tmp_path, "host")
+    with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
+        whole, plain = unmodified(subject), "out[i] = (part[threadIdx.x]"
+        assert plain in whole.text
+        late = whole.text.replace(plain, f"{first} out[i] = (in[i]")
+        (found,) = tools.certification.dependence.findings([replace(whole, text=late)])
+        said = [one.said for one in found if "out in the memory of the input in" in one.said]
+        assert bool(said) == told, found
+
+
 ROWS = """
 __global__ void pairs(const int *in, int *out, int width, int n) {
     int row = blockIdx.x;

@@ -22,7 +22,8 @@ bool gi_loop(unsigned loop, unsigned iterations) {{
     atomicMax(gi_loop_most + loop, iterations);
   return true;
 }}
-static __attribute__((device, always_inline)) inline bool gi_known(bool) {{ return false; }}
+template <class T> static __attribute__((device, always_inline)) inline
+bool gi_known(const T &) {{ return false; }}
 """
 """What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed. What the
 compiler knows it does not tell: ``__builtin_constant_p`` is no device code for nvcc 13.0, and where

@@ -35,10 +35,9 @@ _NAME = re.compile(r"([A-Za-z_]\w*)\s*\(")
 
 _NOT_TWICE = frozenset(
     {"assignment_expression", "call_expression", "delete_expression", "new_expression"}
-    | {"conditional_expression", "gnu_asm_expression", "update_expression"}
+    | {"gnu_asm_expression", "update_expression"}
 )
-"""Nodes that may change something when they are evaluated, also calls of what is not read; and
-those of which each way has a value that a compiler knows."""
+"""Nodes that may change something when they are evaluated; also calls of what is not read."""
 
 _LOGICAL = frozenset({"&&", "||", "and", "or"})
 _NO_VALUES = frozenset({"declaration", "init_statement", "comma_expression"})
@@ -216,7 +215,7 @@ class _Reading:
         node = _inside(node)
         if self._is_fixed(node):
             return "true"
-        ways = [f"gi_known({self._at_once(node)})"]
+        ways = [f"gi_known({self._text(node)})"]
         if node.type == "binary_expression" and (operator := _logical(node)):
             no = "!" if operator in ("&&", "and") else ""
             sides = [one for one in node.named_children if self._is_fixed(_inside(one))]
@@ -233,15 +232,6 @@ class _Reading:
 
     def _text(self, node: Node) -> str:
         return self.text[node.start_byte : node.end_byte]
-
-    def _at_once(self, node: Node) -> str:
-        """The value of a condition without ways of its own: what is known of one side may be enough
-        to know it, whatever the other one is."""
-        node = _inside(node)
-        if node.type == "binary_expression" and (operator := _logical(node)):
-            left, right = (self._at_once(one) for one in node.named_children)
-            return f"({left} {'&' if operator in ('&&', 'and') else '|'} {right})"
-        return f"static_cast<bool>({self._text(node)})"
 
     def _switch(self, node: Node | None, body: Node | None) -> None:
         """Count each label of a ``switch``, and the ``switch`` itself."""

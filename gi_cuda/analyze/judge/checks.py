@@ -20,9 +20,10 @@ _CHECKS: Mapping[str, frozenset[str]] = {
     ),
     "other sizes": frozenset({"other-size"}),
     "other random data": frozenset({"other-data"}),
+    "outputs in the memory of inputs": frozenset({"in-place"}),
     "launches one after the other": frozenset({"state-between-launches", "new-device-state"}),
     "locals that nothing sets": frozenset({"unset-local"}),
-    "races between threads": frozenset({"race", "races-not-watched"}),
+    "races between threads": frozenset({"race", "uneven-barrier", "races-not-watched"}),
     "cases reach all of its code": frozenset({"code-not-reached"}),
 }
 """What speaks against a rewrite that is right on all cases, by the check that finds it."""

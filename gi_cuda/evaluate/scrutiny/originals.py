@@ -20,7 +20,13 @@ from gi_cuda.backends.protocol.input_requests import (
     Varying,
 )
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.substitutes import Joint, Other, Substitute, Substituted
+from gi_cuda.backends.protocol.substitutes import (
+    InPlace,
+    Joint,
+    Other,
+    Substitute,
+    Substituted,
+)
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.scrutiny.objections import NOTHING_VARIES, Ruling
 from gi_cuda.results.measurement import Survival
@@ -282,7 +288,8 @@ def _told(pair: Substituted, wrong: str, code: str = "") -> Told:
         return Told(said, pair, code, Ruling.UNVERIFIED)
     said = f"with {where} it is wrong: {wrong}"
     if not isinstance(other, OtherCase) and other.special:
-        return Told(said, pair, "special-values", Ruling.UNVERIFIED)
+        code = "in-place" if isinstance(other, InPlace) else "special-values"
+        return Told(said, pair, code, Ruling.UNVERIFIED)
     return Told(said, pair, _code(other))
 
 

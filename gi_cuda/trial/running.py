@@ -195,7 +195,7 @@ def crowded(tools: Tools, built: Built) -> bool:
     the opposite order."""
     cases = (*tools.train(), *tools.held_out())
     whole = _program(tools.subject, built.reference, cases)
-    return tools.pool.ask(TrySchedule(whole, _LIMIT, Schedule.REVERSED)) is False
+    return tools.pool.one(TrySchedule(whole, _LIMIT, Schedule.REVERSED)) is False
 
 
 def tried_alone(tools: Tools, built: Built, folder: Path) -> list[TriedValue]:

@@ -29,7 +29,7 @@ def standing(
 
     def stands(schedule: Schedule, natural: tuple[str, ...]) -> bool | None:
         # One may wait for another block for ever, and take its worker down.
-        answer = pool.ask(TrySchedule(program, limit, schedule, natural))
+        answer = pool.one(TrySchedule(program, limit, schedule, natural))
         return answer if answer is None else answer is True
 
     found: dict[str, tuple[str, ...]] = {}
@@ -58,7 +58,7 @@ def to_record(subject: Subject, pool: Pool[int], program: Program, reference: Pa
         reference: where its outputs are.
     """
     # In some orders it may wait for ever.
-    ending = [s for s in Schedule if isinstance(pool.ask(TrySchedule(program, LIMIT, s)), bool)]
+    ending = [s for s in Schedule if isinstance(pool.one(TrySchedule(program, LIMIT, s)), bool)]
     if not ending:
         return {}
     racing = tuple(_watch(subject, program, reference).racing())

@@ -86,8 +86,9 @@ class CachedCompiler(AroundCompiler):
                 missing.append(one)
             else:
                 yield built
-        self.cache.count(len(phenotypes) - len(missing), len(missing))
+        hits = len(phenotypes) - len(missing)
         if not missing:
+            self.cache.keep(hits=hits)
             return
         kept: dict[bytes, bytes] = {}
         written = time.monotonic()
@@ -101,7 +102,7 @@ class CachedCompiler(AroundCompiler):
                     kept, written = {}, time.monotonic()
                 yield built
         finally:
-            shelf.write(kept)
+            shelf.write(kept, hits, len(missing))
 
     def _shelf(self, folder: Path) -> _Shelf:
         makes: Any = self.makes  # to mypy a class is not hashable
@@ -147,16 +148,16 @@ class CachedBatches(CachedCompiler):
         whole = digest(["apart", *known]) if len(known) == len(keys) else None
         shelf = self._shelf(folder)
         if whole is not None and (found := self._found(whole, phenotypes, shelf)):
-            self.cache.count(len(found), 0)
+            self.cache.keep(hits=len(found))
             yield from found
             return
-        self.cache.count(0, len(phenotypes))
         records: dict[int, Record | None] = {}
         for built in self.inner.apart().compile(phenotypes, folder):
             records[built.ident] = shelf.record(built)
             yield built
         if whole is not None and None not in records.values():
-            shelf.write({whole: _packed([records[one.ident] for one in phenotypes])})
+            whole_batch = {whole: _packed([records[one.ident] for one in phenotypes])}
+            shelf.write(whole_batch, misses=len(phenotypes))
 
     def apart(self) -> Compiler:
         """This one."""
@@ -222,10 +223,11 @@ class _Shelf:
             "binary": self.kind.dump_python(plain, mode="json"),
         }
 
-    def write(self, records: Mapping[bytes, bytes]) -> None:
-        """Put packed records into the cache by their keys, and the files that are not there yet."""
-        if records or self._files:
-            self.cache.keep(records, self._files)
+    def write(self, records: Mapping[bytes, bytes], hits: int = 0, misses: int = 0) -> None:
+        """Put packed records into the cache by their keys, and the files that are not there yet,
+        with how many variants it had and had not."""
+        if records or self._files or hits or misses:
+            self.cache.keep(records, self._files, hits, misses)
             self._files.clear()
 
     def restored(self, record: Record, ident: int) -> Built | None:

@@ -131,8 +131,9 @@ class CodeCache:
     _broken: bool = False
 
     @contextmanager
-    def _using(self) -> Iterator[Any]:
-        """Its database, in a transaction.
+    def _using(self, *, writing: bool = True) -> Iterator[Any]:
+        """Its database, in a transaction if something may be written; to get an entry is to write
+        when it was used.
 
         Raises:
             _Unusable: there is none, now or any more.
@@ -150,7 +151,8 @@ class CodeCache:
                         eviction_policy="least-recently-used",
                     )
             with ExitStack() as transaction:
-                _begin(self._opened, transaction)
+                if writing:
+                    _begin(self._opened, transaction)
                 yield self._opened
         except _FAULTS as error:
             self._broken = True
@@ -160,10 +162,14 @@ class CodeCache:
 
     def records(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Those records of some keys that are there."""
-        found = {}
+        found: dict[bytes, bytes] = {}
         try:
+            with self._using(writing=False) as database:  # mostly none is there
+                there = [key for key in keys if _RECORD + key in database]
+            if not there:
+                return found
             with self._using() as database:
-                for key in keys:
+                for key in there:
                     stored = database.get(_RECORD + key)
                     if isinstance(stored, bytes) and stored[:_CHECK] == name_of(stored[_CHECK:]):
                         found[key] = stored[_CHECK:]
@@ -171,9 +177,15 @@ class CodeCache:
             return {}
         return found
 
-    def keep(self, records: Mapping[bytes, bytes], files: Mapping[bytes, bytes] = _NONE) -> None:
-        """Store records by their keys, and files by the names of what is in them. A transaction
-        takes milliseconds, whatever is in it."""
+    def keep(
+        self,
+        records: Mapping[bytes, bytes] = _NONE,
+        files: Mapping[bytes, bytes] = _NONE,
+        hits: int = 0,
+        misses: int = 0,
+    ) -> None:
+        """Store records by their keys, and files by the names of what is in them; add to how often
+        it was of use. A transaction takes milliseconds, whatever is in it."""
         packed = {name: zlib.compress(data, _LEVEL) for name, data in files.items()}
         try:
             with self._using() as database:
@@ -181,6 +193,9 @@ class CodeCache:
                     database.set(_FILE + name, data)
                 for key, record in records.items():
                     database.set(_RECORD + key, name_of(record) + record)
+                for name, more in ((_HITS, hits), (_MISSES, misses)):
+                    if more:
+                        database.set(name, _number(database.get(name)) + more)
         except _Unusable:
             return
 
@@ -193,15 +208,6 @@ class CodeCache:
         except (_Unusable, zlib.error):
             return None
         return data if data is not None and name_of(data) == name else None
-
-    def count(self, hits: int, misses: int) -> None:
-        """Add to how often it was of use."""
-        try:
-            with self._using() as database:
-                for name, more in ((_HITS, hits), (_MISSES, misses)):
-                    database.set(name, _number(database.get(name)) + more)
-        except _Unusable:
-            return
 
     def usage(self) -> Usage:
         """What is in it; nothing where it cannot be used."""

@@ -51,7 +51,7 @@ def test_records_and_files_are_there_for_others(tmp_path: Path) -> None:
     other = opened(tmp_path)
     assert other.file(name) == b"code" * 1000
     assert other.records([b"a", b"b", b"c"]) == {b"a": b"one", b"b": b""}
-    other.count(2, 1)
+    other.keep(hits=2, misses=1)
     used = opened(tmp_path).usage()
     assert (used.entries, used.files, used.hits, used.misses) == (2, 1, 2, 1)
     assert 0 < used.size < used.limit == ROOM
@@ -137,7 +137,7 @@ def test_what_cannot_be_used_is_said_once(tmp_path: Path) -> None:
     cache = opened(tmp_path / "file" / "code", complain=said.append)
     name = kept(cache, b"code")
     cache.keep({b"a": b"one"})
-    cache.count(1, 1)
+    cache.keep(hits=1, misses=1)
     assert (cache.records([b"a"]), cache.file(name), cache.usage().entries) == ({}, None, 0)
     assert len(said) == 1
     assert str(tmp_path / "file" / "code") in said[0]
@@ -174,7 +174,7 @@ def fill(folder: Path, together: Barrier, own: int) -> None:
         name = kept(cache, b"%d" % i * 5000)
         cache.keep({b"%d" % i: name, b"%d %d" % (own, i): name})
         assert cache.records([b"%d" % i]) == {b"%d" % i: name}
-    cache.count(40, 0)
+    cache.keep(hits=40)
 
 
 def test_threads_make_it_at_once(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_threads_make_it_at_once(tmp_path: Path) -> None:
     def write(key: bytes) -> None:
         gate.wait()
         cache.keep({key: key})
-        cache.count(0, 1)
+        cache.keep(hits=0, misses=1)
 
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(write, [b"%d" % i for i in range(6)]))

@@ -72,6 +72,10 @@ VALIDATIONS = 5.0
 """Validating takes so many times as long as the baseline, as a rule: 2 to 14 on an H200 with 16
 cores, with a median of 5, and 3 to 7 on two cores without."""
 
+ON_GPUS = 20.0
+"""Seconds that it takes at least on a GPU, where who watches for races opens it anew each time. Of
+six searches of 60 s on an H200 with 16 cores none had validated its best within 24 s."""
+
 LEAST = 1 / 2
 """The share of the time that a search gets, however long the rest takes."""
 
@@ -113,16 +117,18 @@ class Allowance:
         """Seconds since it began."""
         return clock.monotonic() - self.begun
 
-    def for_search(self, spent: float, baseline: float) -> float | None:
+    def for_search(self, spent: float, baseline: float, *, gpu: bool = False) -> float | None:
         """Seconds that a search may take, so that its best can be validated; None: no limit.
 
         Args:
             spent: seconds before it begins.
             baseline: seconds that the run's baseline took, now or when the run began.
+            gpu: whether it is on one.
         """
         if self.seconds is None:
             return None
-        wanted = max(self.seconds - spent - VALIDATIONS * baseline, LEAST * self.seconds)
+        rest = max(VALIDATIONS * baseline, ON_GPUS if gpu else 0.0)
+        wanted = max(self.seconds - spent - rest, LEAST * self.seconds)
         return max(0.0, min(wanted, longest(self.seconds) - spent))
 
     def without_validation(self, spent: float) -> float:
@@ -153,7 +159,8 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
         where: individuals are evaluated.
     """
     prepared = allowed.spent
-    seconds = allowed.for_search(prepared, run.store.get("prepared", 0.0))
+    gpu = backend_named(run.subject.backend).gpu
+    seconds = allowed.for_search(prepared, run.store.get("prepared", 0.0), gpu=gpu)
     end = place = None
     begun = clock.monotonic()
     resume = command_line("resume", run.folder, *what_it_takes(run.plan))

@@ -26,6 +26,12 @@ def test_a_search_gets_what_preparing_and_validating_leave(seconds, spent, basel
     assert Allowance(seconds).for_search(spent, baseline) == left
 
 
+def test_validating_on_a_gpu_gets_more_than_a_short_baseline_says() -> None:
+    assert Allowance(60).for_search(3, 2, gpu=True) == 37
+    assert Allowance(60).for_search(3, 5, gpu=True) == 32
+    assert Allowance(30).for_search(3, 2, gpu=True) == 15
+
+
 def test_a_search_that_finds_nothing_gets_what_validating_would_take() -> None:
     assert Allowance(100).without_validation(8) == 92
     assert Allowance(5).without_validation(8) == 0

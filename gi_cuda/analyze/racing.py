@@ -85,8 +85,8 @@ class Racing:
         return ((ident, one.said) for ident, one in self._seen.items() if one)
 
     def _said(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """What stands against each of several. Nothing does against what was watched in the search:
-        who holds is watched on the held-out cases as well."""
+        """Return the objection to each of several. There is none to a candidate in which the search
+        saw no race: a winner is watched on the held-out cases as well."""
         watcher, races = self.run.tools.watcher, self.run.tools.certification.races
         clean = [watcher is not None and watcher.known(one) == Looked() for one in some]
         left = [one for one, known in zip(some, clean, strict=True) if not known]

@@ -138,18 +138,23 @@ def _compared(
     findings: tuple[Objection, ...],
     floor: float,
 ) -> Compared:
-    verdict = None
-    if reading.right:
-        verdict = Verdict.UNCERTAIN if findings else verdict_on_builds(reading.builds, floor)
     return Compared(
         one,
         reading.failure,
-        verdict,
+        verdict(reading, findings, floor),
         _on(reading, tools.train()),
         _on(reading, tools.held_out()),
         takes,
         findings,
     )
+
+
+def verdict(reading: Reading, findings: Sequence[Objection], floor: float) -> Verdict | None:
+    """Return the verdict on a contestant's speed; None if it failed. An unverified one has none
+    that is certain."""
+    if not reading.right:
+        return None
+    return Verdict.UNCERTAIN if findings else verdict_on_builds(reading.builds, floor)
 
 
 def judged(reading: Reading, findings: Sequence[Objection]) -> Reading:

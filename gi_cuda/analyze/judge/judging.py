@@ -65,7 +65,7 @@ GRAVITY = (Status.INCORRECT, Status.INVALID, Status.UNVERIFIED, Status.INCONCLUS
 """Verdicts that no speed matters beside, the gravest first."""
 
 REPEATS = Repeats(builds=6, processes=FEWEST_ROUNDS, pairs=9)
-"""Of the fewest rounds of measurement."""
+"""How often a rewrite is measured at least."""
 
 LIMIT = 10.0
 """Seconds that a launch may take at least: a rewrite may be slow where it is emulated, as shuffles
@@ -195,7 +195,8 @@ class Referee:
             found.status = _gravest(found.reasons) or status
 
     def _built(self, one: Candidate) -> tuple[Built, Built, Objection | None]:
-        """The reference and a rewrite, compiled; and what of the latter is no device code."""
+        """Compile the reference and a rewrite; return both, and the objection to a rewrite that is
+        no device code."""
         folder = self.tools.scratch("judged")
         some = [unmodified(self.tools.subject), one]
         base, built = build_candidates(self.tools.compiler, some, folder)

@@ -153,12 +153,13 @@ class Elsewhere:
         there, why = self._there
         if there is None:
             return Looked(why=why)
-        if one.key is None or one.key not in self._looked:
-            self._looked[one.key] = there.watch.look(there.candidate(one))
-        return self._looked[one.key]
+        found = there.watch.look(there.candidate(one))
+        if one.key is not None:
+            self._looked[one.key] = found
+        return found
 
     def known(self, one: Candidate) -> Looked | None:
-        """The same of one that was looked at; None of others."""
+        """Return what was seen of a candidate before; None if nobody looked at it."""
         return self._looked.get(one.key)
 
     def ask(self, one: Candidate) -> Looked:

@@ -61,7 +61,7 @@ def findings_of(
         source: of that name and text.
         folder: where binaries may be written.
         limit: seconds that a run may take.
-        processes: at a time, where that is not for the machine to say.
+        processes: that run at a time; 0: as many as the machine has processors for.
     """
     built: Built | None = one.binary
     if built is None:
@@ -149,6 +149,9 @@ class Looks(Protocol):
     def look(self, one: Candidate) -> Looked:
         """What is seen of a candidate."""
 
+    def known(self, one: Candidate) -> Looked | None:
+        """Return what was seen of a candidate before; None if nobody looked at it."""
+
     def look_at_all_blocks(self, one: Candidate) -> Looked:
         """What is seen of a candidate in blocks that :meth:`look` leaves out."""
 
@@ -212,7 +215,8 @@ class RaceWatch:
     def on_small_cases(self, some: Sequence[Candidate]) -> list[bool]:
         """Which of several are watched on small cases: in seconds, where others take minutes."""
         looks: list[Callable[[], bool]] = [partial(self._is_small, one) for one in some]
-        return at_once([*looks, self._is_watched])[:-1]
+        found, _ = both(partial(at_once, looks), self._watch_reference)
+        return found
 
     def _objection(self, one: Candidate) -> Objection | None:
         here, beside = at_once([partial(self._here, one), partial(self._beside, one)])
@@ -241,7 +245,7 @@ class RaceWatch:
         mine = self.look(one)
         if mine.seen or self.beside is None or one.key is None:
             return mine.seen
-        return self.beside.look(one).seen
+        return (self.beside.known(one) or self.beside.look(one)).seen
 
     def on_all_blocks(self, one: Candidate) -> str:
         """Return the races of a candidate that only more blocks show than a search looks at."""
@@ -251,12 +255,12 @@ class RaceWatch:
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates, here and by who looks as well."""
-        both(self._is_watched, self.beside.watch_reference if self.beside else lambda: None)
+        both(self._watch_reference, self.beside.watch_reference if self.beside else lambda: None)
 
-    def _is_watched(self) -> bool:
-        """Watch the reference; whether that could be done."""
+    def _watch_reference(self) -> None:
         known, _ = self._small_reference
-        return known is not None or self._reference[0] is not None
+        if known is None:
+            _ = self._reference
 
     def look(self, one: Candidate) -> Looked:
         """What this watch itself sees of a candidate."""
@@ -271,7 +275,7 @@ class RaceWatch:
         """What who looks as well has against a candidate."""
         if self.beside is None or one.key is None:
             return ""
-        other = self.beside.look(one)
+        other = self.beside.known(one) or self.beside.look(one)
         if other.why and self._changed(one, changes_order_of_blocks):
             return (
                 "changes a fence or an atomic function, and only shared memory could be watched for"

@@ -50,7 +50,7 @@ class SanitizerFinding:
 
     @property
     def race(self) -> bool:
-        """Whether it is one, of what the detector of races finds."""
+        """Tell whether a finding of the detector of races is a race."""
         return not self.kind.startswith(UNEVEN)
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ def races(log: str, source: Source) -> list[SanitizerFinding]:
 
 
 def _barrier(words: Sequence[str], source: Source) -> SanitizerFinding:
-    """The same finding, whichever barrier of a kernel it is."""
+    """Return the finding of a barrier. Its key is the same for all barriers of a kernel."""
     kernel, ended, size, place = _kernel(words[0]), *words[1:]
     line = _line(place, source)
     where = f" on line {line}" if line else ""

@@ -271,7 +271,7 @@ def _inside(node: Node) -> Node:
 
 
 def _parameters(function: Node) -> Iterator[Node]:
-    """What a function, or what it is a member of, is a template of."""
+    """Yield the template parameters of a function and of the classes around it."""
     above = function.parent
     while above is not None:
         if above.type == "template_declaration" and (

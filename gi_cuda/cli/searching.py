@@ -163,7 +163,7 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
     gpu = backend_named(run.subject.backend).gpu
     seconds = allowed.for_search(prepared, run.store.get("prepared", 0.0), gpu=gpu)
     end = place = None
-    begun = clock.monotonic()
+    begun, before = clock.monotonic(), len(run.store.evaluations())
     resume = command_line("resume", run.folder, *what_it_takes(run.plan))
     with ExitStack() as stack:  # who evaluated may have a say in what holds
         whole = allowed.without_validation(prepared)
@@ -201,10 +201,11 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
         short, refusal = stored_shortfall(run.store), stored_refusal(run.store)
         print_next_steps(console, faster, refusal, list(next_steps(run)), short)
     if seconds is not None:
-        validated = clock.monotonic() - searched
+        spent, validated = searched - begun, clock.monotonic() - searched
+        rate = (len(run.store.evaluations()) - before) / spent
         said = (
-            f"prepared for {prepared:.0f} s, searched for {searched - begun:.0f} s, validated for"
-            f" {validated:.0f} s"
+            f"prepared for {prepared:.0f} s, searched for {spent:.0f} s ({rate:.1f} individuals/s),"
+            f" validated for {validated:.0f} s"
         )
         say(console, said)
     say_next_of_run(run.store, run.folder)

@@ -52,9 +52,10 @@ class Certification:
     not_reached: NotReached
 
     def prepare(self) -> None:
-        """Do now, beside a search, what is done once for all candidates and needs no GPU."""
+        """Do now, beside a search, what is done once for all candidates."""
         if self.races.beside:
             self.races.beside.watch_reference()
+        self.dependence.ask_reference_meanwhile()
 
     def watch_reference(self) -> None:
         """Do now all that is done once for all candidates when they are watched for races."""

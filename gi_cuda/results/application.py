@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,10 @@ from dataclasses import dataclass
 from gi_cuda.results.measurement import Sample
 from gi_cuda.results.speed_up import SpeedUp, speed_up
 from gi_cuda.results.verdict import is_slower
+
+WIDE = 2.0
+"""How many times its lower end the upper end of an interval is, of which nothing is said any more:
+it is what a few pairs of runs give that differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +31,20 @@ class Timing:
 
 
 def timing(pairs: Sequence[tuple[float, float]]) -> Timing:
-    """What pairs of times, before and after a patch, say."""
+    """What pairs of times, before and after a patch, say; one alone gives no interval."""
     before, after = ([pair[at] for pair in pairs] for at in (0, 1))
     builds = [[Sample("application", variant, reference)] for reference, variant in pairs]
-    return Timing(speed_up(builds), statistics.median(before), statistics.median(after))
+    worth = speed_up(builds)
+    if len(pairs) == 1:
+        worth = SpeedUp(worth.value, 0.0, math.inf)
+    return Timing(worth, statistics.median(before), statistics.median(after))
+
+
+def _in_words(worth: SpeedUp) -> str:
+    """A speed-up with its interval, unless that says nothing."""
+    if worth.high <= WIDE * worth.low:
+        return f"speed-up {worth}"
+    return f"speed-up {worth.value:.2f}, which so few runs do not tell for certain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +83,14 @@ class ApplicationResult:
         command, judged = (" ".join(text.split()) for text in (self.run, self.judged))
         yield f"application: built, run and right with the patch: {judged}"
         if self.program is not None:
+            noun = "pair" if self.pairs == 1 else "pairs"
             yield (
-                f"application, whole program: speed-up {self.program.speed_up}"
+                f"application, whole program: {_in_words(self.program.speed_up)}"
                 f" ({self.program.before:.3g} s before, {self.program.after:.3g} s after;"
-                f" {self.pairs} pairs of runs in turn of `{command}`)"
+                f" {self.pairs} {noun} of runs in turn of `{command}`)"
             )
         if self.kernel is not None:
             yield (
-                f"application, kernel's time as it prints it: speed-up {self.kernel.speed_up}"
+                f"application, kernel's time as it prints it: {_in_words(self.kernel.speed_up)}"
                 f" ({self.kernel.before:.4g} before, {self.kernel.after:.4g} after)"
             )

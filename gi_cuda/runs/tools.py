@@ -182,8 +182,18 @@ def open_tools(
             place = folder / "build" / "inputs"
             unsettled = beside.unsettled if beside else nobody_knows
             patience = THOROUGH if isolated else Patience()
-            given = subject, compiler, pool, place, small or watched, unsettled
-            inputs = Dependence(*given, patience=patience)
+            spare = cores() >= second_opinion.FEWEST
+            # Beside a search, whose compiler and workers are busy.
+            own = keeping(backend.compiler(subject, jobs), cache) if spare else compiler
+            few = Crew(max(1, there.crew // 2))
+            less = replace(knowing, cases=small or watched)
+
+            def alone() -> Pool[int]:
+                return opened.enter_context(Pool[int](less, few))
+
+            given = subject, own, pool, place, small or watched, unsettled
+            spared = alone if spare and beside else None
+            inputs = Dependence(*given, patience=patience, alone=spared)
             place = folder / "build" / "locals"
             examined = Examined(subject, compiler)
             unset = UnsetLocals(subject, compiler, pool, place, session.cases, examined)
@@ -195,14 +205,13 @@ def open_tools(
             reach = NotReached(subject, uncached, place, pool, session.cases, inputs)
             checks = Certification(blind, inputs, unset, races, device_code, reach)
             watcher = asking = None
-            if beside is not None and cores() >= second_opinion.FEWEST:
+            if spare and beside:
                 place, role = folder / "build" / "second", CaseRole.TRAIN
                 limit = second_opinion.LIMIT
                 watcher = replace(beside, folder=place, role=role, limit=limit, opened=opened)
-                alone = replace(session, cases=subject.cases(role))
-                own = backend.compiler(subject, jobs)  # the search's is busy
+                trained = replace(session, cases=subject.cases(role))
                 place = folder / "build" / "asked"
-                asked = subject, own, alone, place, 1, None, opened, all_unsettled
+                asked = subject, own, trained, place, 1, None, opened, all_unsettled
                 asking = Asking(*asked)
             renderers = opened.enter_context(closing(Renderers(subject)))
             parts = subject, backend, compiler, uncached, pool, folder, session, checks

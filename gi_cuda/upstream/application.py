@@ -40,7 +40,10 @@ APPENDED = "NVCC_APPEND_FLAGS"
 """The variable of which nvcc takes options besides those on its command line."""
 
 LEAST_PAIRS = 3
-"""Pairs of runs that are timed in any case, as the interval needs some."""
+"""Pairs of runs that are timed at least, as the interval needs some."""
+
+LONGEST = 20.0
+"""Seconds of a run from which on one pair is enough."""
 
 SLOW = 10.0
 """Seconds of a run from which on two are enough to tell what differs, and the first one with the
@@ -282,7 +285,8 @@ def pairs_of(wanted: int, seconds: float) -> int:
         wanted: at most.
         seconds: that a run takes.
     """
-    return min(wanted, max(LEAST_PAIRS, int(PATIENCE / (2 * seconds))))
+    least = LEAST_PAIRS if seconds < LONGEST else 1
+    return min(wanted, max(least, int(PATIENCE / (2 * seconds))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +342,7 @@ class _Trial:
         """
         before, after = ([pair[at] for pair in known] for at in (0, 1))
         count = pairs_of(self.application.pairs, median(one.seconds for one in self.first))
-        tell(f"timing the application: {count} pairs of runs")
+        tell(f"timing the application: {count} {'pair' if count == 1 else 'pairs'} of runs")
         for number in range(len(known), count):
             for copy in (self.original, self.modified)[:: -1 if number % 2 else 1]:
                 (after if copy.patched else before).append(copy.run())

@@ -15,9 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
+from threading import RLock
 from typing import Any, Final
 
 from gi_cuda.backends.job_threads import at_once
+from gi_cuda.backends.leash import everything
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.substitutes import Other, Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
@@ -83,6 +85,7 @@ class Dependence:
         each: so many things are tried in the place of each input in a quick look; None: all that
             are quick.
         patience: with launches that do not end.
+        alone: opens workers that are for this alone; None where there are none to spare.
     """
 
     subject: Subject
@@ -93,6 +96,9 @@ class Dependence:
     elsewhere: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
     each: int | None = None
     patience: Patience = field(default_factory=Patience)
+    alone: Callable[[], Pool[int]] | None = None
+    _opened: list[Pool[int]] = field(default_factory=list, repr=False, compare=False)
+    _turn: RLock = field(default_factory=RLock, repr=False, compare=False)
     _originals: dict[Configuration, Original] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -167,8 +173,28 @@ class Dependence:
 
     def ask_reference(self) -> None:
         """Find out now what the reference does with other inputs, once for all candidates."""
-        self._prepare([self.subject.standard])
-        _ = self._originals[self.subject.standard].decisive, self._fit_thoroughly
+        with self._turn:
+            self._prepare([self.subject.standard])
+            _ = self._originals[self.subject.standard].decisive, self._fit_thoroughly
+
+    def ask_reference_meanwhile(self) -> None:
+        """Find out the same beside a search, which needs the other workers; nothing happens where
+        there are none to spare. Those that are started for it answer all that is asked later."""
+        # They are there for longer than the search.
+        with self._turn, everything().held():
+            if self.alone is None or self._opened:
+                return
+            try:
+                self._opened.append(self.alone())
+                self.ask_reference()
+            except BaseException:  # as where the device has no room for more workers
+                self._opened.clear()
+                self._originals.clear()
+                raise
+
+    @property
+    def _workers(self) -> Pool[int]:
+        return self._opened[0] if self._opened else self.pool
 
     def compared(self, one: Candidate) -> list[Substituted]:
         """Substitutes for inputs with which a candidate's answers are held against those of the
@@ -208,14 +234,15 @@ class Dependence:
     def _found(
         self, some: Sequence[Candidate], thorough: bool, part: Part = Only.ALL
     ) -> list[list[Told]]:
-        built = build_candidates(self.compiler, some, self.folder / "variant")
-        self._prepare_for(some)
-        return [
-            []
-            if isinstance(made, BuildFailure)
-            else self._held_against(one).told(one.program(made, self.cases), thorough, part)
-            for one, made in zip(some, built, strict=True)
-        ]
+        with self._turn:
+            built = build_candidates(self.compiler, some, self.folder / "variant")
+            self._prepare_for(some)
+            return [
+                []
+                if isinstance(made, BuildFailure)
+                else self._held_against(one).told(one.program(made, self.cases), thorough, part)
+                for one, made in zip(some, built, strict=True)
+            ]
 
     def _held_against(self, one: Candidate) -> Original:
         """What a candidate is held against."""
@@ -255,7 +282,7 @@ class Dependence:
         one = as_candidate(self.subject, self.subject.reference, configuration)
         built = self._built(one, folder)
         alike = self._originals.get(self._without_options(configuration))
-        return Original(self.pool, built, self._fit, self.patience, alike)
+        return Original(self._workers, built, self._fit, self.patience, alike)
 
     def _fit(self, thorough: bool) -> Fits:
         """Return the things that a look tries, with their fitness."""
@@ -318,7 +345,7 @@ class Dependence:
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
             requests = agreeing(otherwise or program, program, pairs, self.patience)
-            answers = answers_of(self.pool, requests, until=until)
+            answers = answers_of(self._workers, requests, until=until)
             for pair, answer in zip(pairs, answers, strict=True):
                 lost = isinstance(answer, Lost)
                 if lost:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.substitutes import Substitute
+from gi_cuda.backends.workers.device_workers import Crew
+from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.errors import MachineError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
 from gi_cuda.evaluate.scrutiny.objections import Ruling
@@ -38,6 +43,34 @@ def test_an_input_that_is_left_out_is_named(tools: Tools, number: int, said: str
     """Its answers are the same, or such that the oracle refuses them anyway."""
     variant = candidate(tools.subject, tools.subject.read(f"LEFT_OUT={number}"))
     assert said in tools.certification.dependence.objection(variant)
+
+
+def test_workers_of_its_own_answer_while_a_search_needs_the_others(tools: Tools) -> None:
+    """They are told apart by what ends: the reference is asked beside other threads, and what it
+    answered is known later."""
+    variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=3"))
+    nobody = Pool[int](tools.session, Crew(1))
+    nobody.close()
+    shared = replace(tools.certification.dependence, pool=nobody, _opened=[], _originals={})
+    with pytest.raises(OSError, match="closed"):
+        shared.objection(variant)
+    with ExitStack() as opened:
+        own = Pool[int](tools.session, Crew(1))
+        alone = replace(shared, alone=lambda: opened.enter_context(own), _opened=[], _originals={})
+        at_once([alone.ask_reference_meanwhile, alone.ask_reference_meanwhile])
+        assert "a quarter more in place of the input lean" in alone.objection(variant)
+
+
+def test_without_room_for_workers_of_its_own_the_others_answer(tools: Tools) -> None:
+    def no_room() -> Pool[int]:
+        raise MachineError("no room")
+
+    shared = tools.certification.dependence
+    alone = replace(shared, alone=no_room, _opened=[], _originals={})
+    with pytest.raises(MachineError):
+        alone.ask_reference_meanwhile()
+    variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=3"))
+    assert "a quarter more in place of the input lean" in alone.objection(variant)
 
 
 def edited(tools: Tools, number: int) -> Candidate:

@@ -24,6 +24,23 @@ def test_few_pairs_have_a_wide_interval_that_ends() -> None:
 
 
 @pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        ([(2.0, 1.0)], "speed-up 2.00, which so few runs do not tell for certain"),
+        ([(2.0, 1.0), (2.0, 2.0), (2.0, 1.5)], "speed-up 1.33, which so few runs do not tell"),
+        ([(2.0, 1.0), (2.02, 1.0), (2.0, 1.01)], "speed-up 2.000 ["),
+    ],
+)
+def test_an_interval_is_shown_where_it_says_something(
+    pairs: list[tuple[float, float]], said: str
+) -> None:
+    result = ApplicationResult("./program", pairs=len(pairs), program=timing(pairs))
+    _, program = result.lines()
+    assert f"whole program: {said}" in program
+    assert result.fault == ""
+
+
+@pytest.mark.parametrize(
     ("program", "kernel", "fault"),
     [
         ((1.0, 0.9, 1.1), None, ""),

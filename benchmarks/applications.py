@@ -185,7 +185,7 @@ class Walk:
         row.changes = "\n".join(_changes(said))
         if until == "evolve":
             return
-        adopt = ("patch", "run", "--as-found", "--application", "-o", "faster.patch")
+        adopt = ("patch", "run", "--application", "-o", "faster.patch")
         said = self.step("patch", *GI_CUDA, *adopt, limit=240)
         row.patch = "holds"
         told = [line for line in said.splitlines() if "application" in line]

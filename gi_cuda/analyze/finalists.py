@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from gi_cuda.analyze.heats import leaders, ordered
+from gi_cuda.analyze.neutral import without_neutral
 from gi_cuda.analyze.racing import Racing
 from gi_cuda.analyze.repair import (
     Finalist,
@@ -134,7 +135,10 @@ def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
         if checks.races.beside is not None and best:
             # A processor watches for races, and meanwhile nothing is timed.
             run.tools.pool.stock(THOROUGH.builds * THOROUGH.processes)
-            both(partial(final.racing.without, _best(run)), checks.dependence.ask_reference)
+            both(
+                partial(final.racing.without, _best(run)),
+                lambda: both(checks.dependence.ask_reference, partial(final.shortened, best)),
+            )
         entered = finalists(run, final.racing)
         for _ in range(ROUNDS):
             before = len(final.tried)
@@ -218,6 +222,7 @@ class Finals:
     glances: dict[int, tuple[Genotype, Validation]] = field(default_factory=dict)
     watched: dict[int, Objection | None] = field(default_factory=dict)
     racing: Racing = field(init=False)
+    _short: dict[int, Genotype] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.racing = Racing(self.run)
@@ -263,13 +268,13 @@ class Finals:
         """The first that holds. Most are dismissed by a short look, and most of the others by one
         that takes seconds; no more are watched closely once several were rejected so: what these
         share can be found with few."""
-        promising: list[tuple[Finalist, Candidate]] = []
+        promising: list[Finalist] = []
         for finalist, seen in zip(entered, self.glance(entered), strict=True):
-            ident, genotype = finalist
+            ident, _ = finalist
             if seen.message:
                 self.refusals[ident] = seen.message
             if seen.overall is not None and seen.overall.high > 1:
-                promising.append((finalist, candidate(self.run.subject, genotype)))
+                promising.append(finalist)
             else:
                 self.tried.append(finalist)
                 self._fell_short(ident, seen.overall)
@@ -277,9 +282,25 @@ class Finals:
         for begin in range(0, len(promising), SCREENED):
             if self.over or len(self.rejected_by) - before >= ENOUGH:
                 break
-            if winner := self._first(self._screened(promising[begin : begin + SCREENED])):
+            group = self.shortened(promising[begin : begin + SCREENED])
+            some = [(one, candidate(self.run.subject, one[1])) for one in group]
+            if winner := self._first(self._screened(some)):
                 return winner
         return None
+
+    def shortened(self, some: Sequence[Finalist]) -> list[Finalist]:
+        """Some without the changes that the compiler makes nothing of; what a glance said of them
+        holds for what is left."""
+        new = [one for one in some if one[0] not in self._short]
+        run, folder = self.run, self.run.tools.scratch("neutral")
+        left = without_neutral(
+            run.subject, run.tools.compiler, [genotype for _, genotype in new], folder
+        )
+        for (ident, _), genotype in zip(new, left, strict=True):
+            self._short[ident] = genotype
+            if ident in self.glances:
+                self.glances[ident] = genotype, self.glances[ident][1]
+        return [(ident, self._short[ident]) for ident, _ in some]
 
     def _screened(
         self, promising: Sequence[tuple[Finalist, Candidate]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gi_cuda
@@ -21,7 +21,6 @@ from gi_cuda.analyze.winner import (
 )
 from gi_cuda.backends.table import ALL, backend_named
 from gi_cuda.errors import UserError
-from gi_cuda.genome import canonical
 from gi_cuda.grammar import Untested
 from gi_cuda.results.evaluation import Evaluation, Outcome, Validation
 from gi_cuda.results.generation import Generation, Individual, Phases
@@ -296,19 +295,13 @@ def _winner(store: Store, subject: Subject | None) -> WinnerRecord | None:
     found = stored_winner(store)
     if found is None:
         return None
-    one, minimized = store.individual(found.ident), stored_minimized(store, found.ident)
-    if one is None or minimized is None:
+    minimized = stored_minimized(store, found.ident)
+    if minimized is None:
         return winner_record(found, subject)
     genotype = minimized.minimization.genotype
-    whole = one.genotype if subject is None else _effective(one.genotype, subject)
-    before = Winner(found.ident, whole, minimized.before or found.validation)
+    before = replace(found, validation=minimized.before or found.validation)
     told = _told(subject, genotype)
     return WinnerRecord(found.ident, True, genotype, minimized.validation, before, *told)
-
-
-def _effective(genotype: str, subject: Subject) -> str:
-    """A genotype as winners are stored: without edits that others of it overrule."""
-    return str(canonical(subject.read(genotype), subject.order))
 
 
 def winner_record(found: Winner, subject: Subject | None) -> WinnerRecord:

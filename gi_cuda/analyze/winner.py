@@ -35,7 +35,7 @@ class Winner:
 
     Attributes:
         ident: the individual's number.
-        genotype: in notation, without edits that others of it overrule.
+        genotype: in notation, without changes that the compiler makes nothing of.
         validation: on the held-out cases.
     """
 
@@ -100,7 +100,8 @@ class ChosenIndividual:
 
     Attributes:
         found: the individual as it is stored.
-        genotype: of it, without edits that others overrule; the minimized one where there is one.
+        genotype: of it, without edits that others overrule, and of the winner without what the
+            compiler makes nothing of; the minimized one where there is one.
         minimized: what minimizing it found; None where the genotype is the individual's own.
     """
 
@@ -165,14 +166,15 @@ def choose_individual(
     Args:
         folder: the run's, for messages.
         individual: its number; None: the winner.
-        as_found: as the search found it, even if it was minimized.
+        as_found: as it was validated, even if it was minimized.
 
     Raises:
         UserError: there is no such individual, or no winner.
     """
-    found = _find(store, folder, individual)
+    found, winner = _find(store, folder, individual), stored_winner(store)
     minimized = None if as_found else stored_minimized(store, found.ident)
-    text = minimized.minimization.genotype if minimized else found.genotype
+    text = winner.genotype if winner and winner.ident == found.ident else found.genotype
+    text = minimized.minimization.genotype if minimized else text
     genotype = canonical(subject.read(text), subject.order)
     return ChosenIndividual(found, genotype, minimized)
 

@@ -87,7 +87,9 @@ def test_both_levels_and_files_are_measured_in_one_session(compared: Compared) -
     assert [row["contestant"] for row in rows] == compared.words
     kinds = ["run", "PTX run", "PTX genotype", "PTX", "cubin", "PTX", "genotype", "PTX"]
     assert [row["kind"] for row in rows] == [*kinds, "PTX run", "PTX"]
-    assert rows[0]["verdict"] == rows[1]["verdict"] == "faster"
+    # It changes a barrier, and nobody looks for races on a GPU that is pretended.
+    assert rows[0]["verdict"] == "unverified"
+    assert rows[1]["verdict"] == "faster"
     assert rows[1]["search"] == "barracuda, PTX edits, 1 generations of 4"
     # What is made of the reference itself is the reference.
     assert [row["verdict"] for row in rows[3:6]] == ["same"] * 3
@@ -110,5 +112,5 @@ def test_both_levels_and_files_are_measured_in_one_session(compared: Compared) -
 def test_a_start_its_winner_and_its_module_have_one_reference(compared: Compared) -> None:
     three = [compared.rows[n] for n in (0, 8, 9)]
     start, winner, module = (float(row["train"]) for row in three)
-    assert [row["verdict"] for row in three] == ["faster"] * 3
+    assert [row["verdict"] for row in three] == ["unverified", "faster", "faster"]
     assert winner == module >= start > 1.2

@@ -227,10 +227,10 @@ def test_a_mail_goes_in_with_git_am(run: Path, finished: Any, tmp_path: Path) ->
         assert said in log
 
 
-@pytest.mark.usefixtures("minimized")
-def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any, tmp_path: Path) -> None:
-    """The winner as found: a setting, then two edits. Standard output is the patch and no more."""
-    words = ["--as-found", "--changes", 3, "--check"]
+def test_a_patch_of_chosen_changes_alone(finished: Any, tmp_path: Path) -> None:
+    """The winner is a setting, then two edits. Standard output is the patch and no more."""
+    run = with_winner(finished.folder, WINNER, tmp_path / "run")
+    words = ["--changes", 3, "--check"]
     done = gi_cuda("patch", run, *words, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Measured by gi-cuda on ")

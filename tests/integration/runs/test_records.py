@@ -13,7 +13,6 @@ from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.records import run_record
 from gi_cuda.analyze.winner import Minimized, keep_minimized, stored_winner
 from gi_cuda.errors import UserError
-from gi_cuda.genome import canonical
 from gi_cuda.runs.stored import DATABASE, stored_subject
 from gi_cuda.store import Store
 from tests.integration.runs.conftest import WASTE, Finished, printed, with_winner
@@ -84,15 +83,12 @@ def test_no_run(tmp_path: Path) -> None:
 def test_what_a_search_found_is_told_as_before_it_was_minimized(
     finished: Finished, tmp_path: Path
 ) -> None:
-    """An individual may name its edits in any order, and some twice; its winner does not."""
-    twice = f"{WASTE} <for3_kernel.cu_26>+<for3_kernel.cu_11> {WASTE}"
-    copy = with_winner(finished.folder, twice, tmp_path / "copy")
+    whole = f"<for3_kernel.cu_26>+<for3_kernel.cu_11> {WASTE}"
+    copy = with_winner(finished.folder, whole, tmp_path / "copy")
     with Store(copy / DATABASE) as store:
         subject = stored_subject(store, copy)
         winner = stored_winner(store)
         assert winner is not None
-        whole = str(canonical(subject.read(twice), subject.order))
-        assert whole != twice
         speed_up = winner.validation.overall
         assert speed_up is not None
         left = Minimization(WASTE, speed_up, speed_up, (), (), 1, 1)

@@ -137,7 +137,7 @@ def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
             run.tools.pool.stock(THOROUGH.builds * THOROUGH.processes)
             both(
                 partial(final.racing.without, _best(run)),
-                lambda: both(checks.dependence.ask_reference, partial(final.shortened, best)),
+                lambda: both(checks.dependence.ask_reference, partial(final.shortened, best[:1])),
             )
         entered = finalists(run, final.racing)
         for _ in range(ROUNDS):
@@ -279,11 +279,13 @@ class Finals:
                 self.tried.append(finalist)
                 self._fell_short(ident, seen.overall)
         before = len(self.rejected_by)
-        for begin in range(0, len(promising), SCREENED):
+        groups = [promising[:1]]  # each takes seconds, and most often the first one holds
+        groups += [promising[at : at + SCREENED] for at in range(1, len(promising), SCREENED)]
+        for group in filter(None, groups):
             if self.over or len(self.rejected_by) - before >= ENOUGH:
                 break
-            group = self.shortened(promising[begin : begin + SCREENED])
-            some = [(one, candidate(self.run.subject, one[1])) for one in group]
+            short = self.shortened(group)
+            some = [(one, candidate(self.run.subject, one[1])) for one in short]
             if winner := self._first(self._screened(some)):
                 return winner
         return None

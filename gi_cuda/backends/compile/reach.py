@@ -12,6 +12,7 @@ of one is used again for those that have the same text around such functions.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,10 @@ def everything(text: str) -> Reached:
 
 _END = "\n}\n"
 """Where most functions end."""
+
+_PLACE = re.compile(r'"v\d+/([^"\n]*)"(?:, \d+)?')
+"""A variant's file, and mostly a line of it: what macros that check for errors say of where they
+are."""
 
 _EDGE = "\f"
 """What stands for a text's begin and end among its lines."""
@@ -179,7 +184,7 @@ def _reached(text: str, roots: Iterable[str], *, late: bool) -> tuple[Reached, _
 
 
 class _Framed(NamedTuple):
-    """The code of a text between two lines for its edges.
+    """The code of a text between two lines for its edges, wherever it stands.
 
     Attributes:
         places: which of the text's lines these are.
@@ -192,9 +197,14 @@ class _Framed(NamedTuple):
 
 
 def _framed(text: str) -> _Framed:
-    code, places = code_lines(text, 0)
+    code, places = code_lines(_anywhere(text), 0)
     framed = [_EDGE, *code, _EDGE]
     return _Framed(framed, [-1, *places, text.count("\n") + 1], "\n".join(["", *framed, ""]))
+
+
+def _anywhere(text: str) -> str:
+    """A text that does not say in which variant it stands, and on which line."""
+    return _PLACE.sub(r'"\1"', text)
 
 
 def _stretches(
@@ -207,7 +217,7 @@ def _stretches(
         bodies: of functions the first and the last line, in order.
     """
     code, places, _ = _framed(text)
-    remain = [_EDGE, *(after[place] for place in places[1:-1]), _EDGE]
+    remain = [_EDGE, *(_anywhere(after[place]) for place in places[1:-1]), _EDGE]
     stretches: list[_Stretch] = []
     at = 0
     for first, last in [*bodies, (places[-1] + 1, places[-1] + 1)]:

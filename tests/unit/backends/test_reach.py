@@ -137,6 +137,31 @@ def test_what_was_found_out_holds_for_other_configurations(monkeypatch: pytest.M
     assert len(read) == 1
 
 
+def test_macros_that_say_where_they_are_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``check(cudaFree(a), __FILE__, __LINE__)``: another file and, behind an edit, another line in
+    each variant."""
+    read: list[str] = []
+
+    def counted(code: list[str]) -> object:
+        read.append("")
+        return read_items(code)
+
+    where = 'void tidy(int *a) { check(cudaFree(a), "v3/a.cu", 41); }\n'
+    text = where + SOURCE.replace("{ return 2 * x; }", '{ at("v3/a.cu", 7); return 2 * x; }')
+    others = [
+        text.replace('"v3/', f'"v{n}/')
+        .replace("41)", f"{n})")
+        .replace("twice(a[0])", f"twice(a[{n}])")
+        for n in range(5)
+    ]
+    expected = [reached(one) for one in others]
+    monkeypatch.setattr("gi_cuda.backends.compile.reach.read_items", counted)
+    reach = Reach(frozenset({"scale"}))
+    assert [reached(one, reach=reach) for one in others] == expected
+    assert 'at("v4/a.cu", 7)' in expected[4]
+    assert len(read) == 1
+
+
 def test_another_text_is_read_anew() -> None:
     reach = Reach(frozenset({"scale"}))
     reached("", reach=reach)

@@ -199,9 +199,12 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | 
     if isinstance(other, InPlace) and why_wrong(runner, right, runs[0], [given], width=width):
         return None  # a source that is not made for that
     whole = {one.name for one in runner.target.scalars if one.dtype.kind != "f"}
+    indices = {one.name for one in runner.target.buffers if not one.type.real}
+    if (several or request.input in whole | indices) and _became_nan(right, given, runs[0]):
+        return None  # it reads what nothing has set: beyond an array, with an index of another one
     if several or request.input in whole:
-        if _is_lost(runner, right, given, runs[0]):
-            return None  # a source that is made for some sizes reads what nothing has set
+        if _leaves_more(runner, right, given, runs[0]):
+            return None  # a source that is made for some sizes
         if _is_ordered(runner, request.reference, right, given, runs):
             return None  # and with others its threads write where others do
     return Expected(limit, tuple(runs), scale)
@@ -245,14 +248,19 @@ def _why_overflown(found: Answers, right: Answers) -> str:
     return ""
 
 
-def _is_lost(runner: CaseRunner, case: Changed, given: Answers, found: Answers) -> bool:
-    """Tell whether answers became NaN or infinite, or whether more of them were never written."""
+def _became_nan(case: Changed, given: Answers, found: Answers) -> bool:
+    """Tell whether answers became NaN that were numbers."""
     alike = case.plan.sizes == case.given.sizes
     for name, array in found.outputs.items():
         if array.dtype.kind == "f":
             lost, known = np.isnan(array), np.isnan(given.outputs[name])
             if np.any(lost & ~known) if alike else np.any(lost) and not np.any(known):
                 return True
+    return False
+
+
+def _leaves_more(runner: CaseRunner, case: Changed, given: Answers, found: Answers) -> bool:
+    """Tell whether more answers were never written."""
     before = unwritten(runner.target, case.given, given.outputs)
     now = unwritten(runner.target, case.plan, found.outputs)
     return any(_part(*now[name]) > _most_unwritten(_part(*one)) for name, one in before.items())

@@ -30,7 +30,8 @@ from gi_cuda.backends.job_threads import JobThreads, at_once
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.batches.passes import REFERENCE, Record, Trial
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
+from gi_cuda.evaluate.scrutiny.dependence import Dependence
+from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
 from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
@@ -92,7 +93,7 @@ class SecondOpinion:
     inner: FitnessEvaluator[Trial]
     subject: Subject
     elsewhere: Elsewhere
-    asking: Asking | None = None
+    asking: Dependence | None = None
     _best: float = math.inf
     _looks: tuple[_Look, ...] | None = None
     _held: dict[int, _Held] = field(default_factory=dict)
@@ -226,7 +227,7 @@ class SecondOpinion:
         """Ask on the GPU; where there is no room for one process more, that is said."""
         assert self.asking is not None, "there is somebody to ask"
         try:
-            return self.asking.ask(one)
+            return Looked(self.asking.objection_meanwhile(one))
         except (UserError, MachineError) as error:
             return Looked(why=error.what)
 

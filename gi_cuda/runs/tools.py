@@ -28,9 +28,9 @@ from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.rendering import Renderers
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobody_knows
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobody_knows, opening
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
-from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
+from gi_cuda.evaluate.scrutiny.elsewhere import BESIDE, Elsewhere
 from gi_cuda.evaluate.scrutiny.examined import Examined
 from gi_cuda.evaluate.scrutiny.for_gpus import ForGpus
 from gi_cuda.evaluate.scrutiny.not_reached import NotReached
@@ -67,7 +67,7 @@ class Tools:
     certification: Certification
     renderers: Renderers
     watcher: Elsewhere | None = None
-    asking: Asking | None = None
+    asking: Dependence | None = None
 
     @property
     def reference(self) -> Path:
@@ -185,15 +185,10 @@ def open_tools(
             spare = cores() >= second_opinion.FEWEST
             # Beside a search, whose compiler and workers are busy.
             own = keeping(backend.compiler(subject, jobs), cache) if spare else compiler
-            few = Crew(max(1, there.crew // 2))
             less = replace(knowing, cases=small or watched)
-
-            def alone() -> Pool[int]:
-                return opened.enter_context(Pool[int](less, few))
-
-            given = subject, own, pool, place, small or watched, unsettled
-            spared = alone if spare and beside else None
-            inputs = Dependence(*given, patience=patience, alone=spared)
+            alone = opening(opened, less, max(1, there.crew // 2)) if spare and beside else None
+            given = subject, own, pool, place, less.cases, unsettled
+            inputs = Dependence(*given, patience=patience, alone=alone)
             place = folder / "build" / "locals"
             examined = Examined(subject, compiler)
             unset = UnsetLocals(subject, compiler, pool, place, session.cases, examined)
@@ -211,8 +206,9 @@ def open_tools(
                 watcher = replace(beside, folder=place, role=role, limit=limit, opened=opened)
                 trained = replace(session, cases=subject.cases(role))
                 place = folder / "build" / "asked"
-                asked = subject, own, trained, place, 1, None, opened, all_unsettled
-                asking = Asking(*asked)
+                asked = subject, own, None, place, trained.cases, all_unsettled
+                alone = opening(opened, trained, 1)
+                asking = Dependence(*asked, patience=BESIDE, alone=alone)
             renderers = opened.enter_context(closing(Renderers(subject)))
             parts = subject, backend, compiler, uncached, pool, folder, session, checks
             yield Tools(*parts, renderers, watcher, asking)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,8 +22,10 @@ from typing import Any, Final
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.leash import everything
 from gi_cuda.backends.protocol.programs import Program
+from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.substitutes import Other, Substitute, Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection
@@ -62,6 +65,11 @@ def all_unsettled(some: Sequence[Substituted]) -> frozenset[str]:
     return frozenset(name for name, _ in some)
 
 
+def opening(opened: ExitStack, session: Session, workers: int) -> Callable[[], Pool[int]]:
+    """Return what starts workers for a session, which end with others."""
+    return lambda: opened.enter_context(Pool[int](session, Crew(workers)))
+
+
 def nobody_knows(some: Sequence[Substituted]) -> frozenset[str]:
     """No input of some substitutions."""
     return frozenset()
@@ -77,7 +85,7 @@ class Dependence:
 
     Attributes:
         compiler: the back end's.
-        pool: workers of a session that has the cases.
+        pool: workers of a session that has the cases; None where it has only its own.
         folder: for binaries.
         cases: names of the cases.
         elsewhere: asks with which inputs of some substitutions it is a matter of the order of
@@ -90,7 +98,7 @@ class Dependence:
 
     subject: Subject
     compiler: Compiler
-    pool: Pool[int]
+    pool: Pool[int] | None
     folder: Path
     cases: tuple[str, ...]
     elsewhere: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
@@ -180,7 +188,6 @@ class Dependence:
     def ask_reference_meanwhile(self) -> None:
         """Find out the same beside a search, which needs the other workers; nothing happens where
         there are none to spare. Those that are started for it answer all that is asked later."""
-        # They are there for longer than the search.
         with self._turn, everything().held():
             if self.alone is None or self._opened:
                 return
@@ -192,9 +199,18 @@ class Dependence:
                 self._originals.clear()
                 raise
 
-    @property
+    def objection_meanwhile(self, one: Candidate) -> str:
+        """Return the objection of a quick look beside a search, from workers of its own, which are
+        there for longer than who asks first."""
+        with self._turn, everything().held():
+            return self.objection(one)
+
     def _workers(self) -> Pool[int]:
-        return self._opened[0] if self._opened else self.pool
+        if not self._opened and self.pool is not None:
+            return self.pool
+        if not self._opened and self.alone is not None:
+            self._opened.append(self.alone())
+        return self._opened[0]
 
     def compared(self, one: Candidate) -> list[Substituted]:
         """Substitutes for inputs with which a candidate's answers are held against those of the
@@ -274,15 +290,17 @@ class Dependence:
         """Compile the source in configurations in which it was not yet, all at once."""
         new = [one for one in dict.fromkeys(configurations) if one not in self._originals]
         places = [self.folder / str(len(self._originals) + number) for number in range(len(new))]
-        made = at_once([partial(self._of, *one) for one in zip(new, places, strict=True)])
+        workers = self._workers()
+        jobs = [partial(self._of, workers, *one) for one in zip(new, places, strict=True)]
+        made = at_once(jobs)
         self._originals.update(zip(new, made, strict=True))
 
-    def _of(self, configuration: Configuration, folder: Path) -> Original:
+    def _of(self, workers: Pool[int], configuration: Configuration, folder: Path) -> Original:
         """The source in a configuration."""
         one = as_candidate(self.subject, self.subject.reference, configuration)
         built = self._built(one, folder)
         alike = self._originals.get(self._without_options(configuration))
-        return Original(self._workers, built, self._fit, self.patience, alike)
+        return Original(workers, built, self._fit, self.patience, alike)
 
     def _fit(self, thorough: bool) -> Fits:
         """Return the things that a look tries, with their fitness."""
@@ -345,7 +363,7 @@ class Dependence:
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
             requests = agreeing(otherwise or program, program, pairs, self.patience)
-            answers = answers_of(self._workers, requests, until=until)
+            answers = answers_of(self._workers(), requests, until=until)
             for pair, answer in zip(pairs, answers, strict=True):
                 lost = isinstance(answer, Lost)
                 if lost:

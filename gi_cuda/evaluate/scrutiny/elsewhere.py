@@ -9,7 +9,7 @@ matter of it. What a candidate does with other inputs, a processor says without 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +18,6 @@ from threading import Lock
 from typing import Final
 
 from gi_cuda.backends import cores
-from gi_cuda.backends.leash import everything
 from gi_cuda.backends.protocol.input_requests import AgreesWith
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.session import Session
@@ -30,7 +29,7 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, nobody_knows
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
 from gi_cuda.evaluate.scrutiny.originals import Patience
 from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
@@ -58,7 +57,7 @@ ALL: Final = 20.0
 _FIRST: Final = 2
 """So many things are tried on a processor in the place of each input."""
 
-_PATIENCE: Final = Patience(limit=1.0, goes_on=False)
+BESIDE: Final = Patience(limit=1.0, goes_on=False)
 """With what answers beside a search: what hangs there with each of some ten inputs kept one from
 its best for a minute. The reference answers all of them in three seconds."""
 
@@ -79,7 +78,7 @@ class _There:
     session: Session
     reference: Program
     watch: RaceWatch
-    asking: Asking
+    asking: Dependence
     partial: bool
 
     def candidate(self, one: Candidate) -> Candidate:
@@ -87,42 +86,6 @@ class _There:
         here = self.watch.subject
         mine = as_candidate(here, one.text, one.configuration)
         return mine if one.own is None else replace(mine, own=_on(here.backend, one.own))
-
-
-@dataclass(frozen=True)
-class Asking:
-    """Asks what candidates do with other inputs (see :class:`.Dependence`), beside a search.
-
-    Attributes:
-        session: what its workers need to run the cases.
-        folder: for binaries.
-        workers: that answer.
-        each: so many things are tried in the place of each input; None: all that are quick.
-        opened: closes the workers.
-        unsettled: as :class:`.Dependence` is told.
-    """
-
-    subject: Subject
-    compiler: Compiler
-    session: Session
-    folder: Path
-    workers: int
-    each: int | None
-    opened: ExitStack = field(repr=False, compare=False)
-    unsettled: Callable[[Sequence[Substituted]], frozenset[str]] = nobody_knows
-    _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
-
-    def ask(self, one: Candidate) -> Looked:
-        """Return the first thing that a candidate does and the reference does not."""
-        # Its workers answer one after the other, and are there for longer than who asks first.
-        with self._turn, everything().held():
-            return Looked(self._dependence.objection(one))
-
-    @cached_property
-    def _dependence(self) -> Dependence:
-        pool = self.opened.enter_context(Pool[int](self.session, Crew(self.workers)))
-        given = self.subject, self.compiler, pool, self.folder, self.session.cases
-        return Dependence(*given, self.unsettled, self.each, _PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -172,7 +135,7 @@ class Elsewhere:
         launched = subject.launch_values(mine.configuration)
         if there.partial and (mine.own or launched != subject.launch_values(subject.standard)):
             return Looked(why="too large to run all blocks here, and it has a launch of its own")
-        return there.asking.ask(mine)
+        return Looked(there.asking.objection_meanwhile(mine))
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates."""
@@ -214,8 +177,9 @@ class Elsewhere:
             return None, f"the reference fails on the {name} back end"
         folder = self.folder / "watched"
         watch = RaceWatch(subject, session, compiler, folder, cases, limit=self.limit)
-        workers, place = max(1, min(_ASKED, cores() // 4)), self.folder / "inputs"
-        asking = Asking(subject, compiler, session, place, workers, _FIRST, self.opened)
+        given = subject, compiler, None, self.folder / "inputs", session.cases
+        alone = opening(self.opened, session, max(1, min(_ASKED, cores() // 4)))
+        asking = Dependence(*given, each=_FIRST, patience=BESIDE, alone=alone)
         return _There(session, reference, watch, asking, small.partial), ""
 
     def look_at_all_blocks(self, one: Candidate) -> Looked:

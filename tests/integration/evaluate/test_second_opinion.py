@@ -18,7 +18,8 @@ from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.batches.passes import Record, Trial
 from gi_cuda.evaluate.candidates import as_candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny import originals
-from gi_cuda.evaluate.scrutiny.elsewhere import Asking, Elsewhere
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
+from gi_cuda.evaluate.scrutiny.elsewhere import BESIDE, Elsewhere
 from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.evaluate.second_opinion import _ASKED, LONGEST, SecondOpinion
 from gi_cuda.genome import Genotype
@@ -93,7 +94,7 @@ def opinions(
     ratios: Mapping[str, float],
     later: Sequence[str] = (),
     codes: Mapping[str, bytes] | None = None,
-    asking: Asking | None = None,
+    asking: Dependence | None = None,
     known: bool = False,
 ) -> dict[str, Evaluation]:
     """What becomes of genotypes, in the order in which it is told.
@@ -300,7 +301,7 @@ def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
     monkeypatch.setattr("gi_cuda.evaluate.second_opinion.LONGEST", 600.0)
     if not known:
         monkeypatch.setattr("gi_cuda.evaluate.second_opinion.PATIENCE", 0.0)
-        monkeypatch.setattr(Asking, "ask", lambda *_: Event().wait())
+        monkeypatch.setattr(Dependence, "objection_meanwhile", lambda *_: Event().wait())
     subject = load_subject(TARGETS / "inputs", "host", edits="full")
     nowhere = replace(subject, backend="cuda", target=_without_host_cases(subject))
     ratios = {"LEFT_OUT=1": 0.5, "LEFT_OUT=8": 0.9}
@@ -308,8 +309,9 @@ def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
         (binary,) = compile_reference(subject, tools.compiler, [subject.reference], tmp_path / "r")
         program = unmodified(subject).program(binary, tools.train())
         record_reference(subject, tools.pool, program, tools.reference)
-        given = subject, tools.compiler, tools.session, tmp_path / "a", 1, None, opened
-        asking = Asking(*given)
+        given = subject, tools.compiler, None, tmp_path / "a", tools.session.cases
+        alone = opening(opened, tools.session, 1)
+        asking = Dependence(*given, patience=BESIDE, alone=alone)
         elsewhere = Elsewhere(nowhere, tmp_path / "b", 2, CaseRole.TRAIN, 10.0, opened)
         told = opinions(subject, elsewhere, ratios, asking=asking, known=known)
     said = "looked at more closely it is wrong: its answers are the same with zeros in place of"

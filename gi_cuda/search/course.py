@@ -34,6 +34,7 @@ class Course:
         settings: of the search.
         generations: that are bred so far.
         pending: what of them is not evaluated.
+        ahead: how many more than a population may be under way.
 
     Attributes:
         newest: the number of the newest generation; -1 while there is none.
@@ -41,9 +42,13 @@ class Course:
     """
 
     def __init__(
-        self, settings: Settings, generations: Sequence[Generation], pending: Iterable[Individual]
+        self,
+        settings: Settings,
+        generations: Sequence[Generation],
+        pending: Iterable[Individual],
+        ahead: int = 0,
     ) -> None:
-        self._settings = settings
+        self._settings, self._most = settings, settings.population + ahead
         self.newest = len(generations) - 1
         self.bred = sum(one.cohorts for one in generations)
         self.barren = False
@@ -83,7 +88,7 @@ class Course:
     def due(self) -> Cohort | None:
         """The next cohort, if there is room for it."""
         found = self.next
-        room = self._settings.population - len(self._under_way)
+        room = self._most - len(self._under_way)
         return found if found and found.places <= room and not self.barren else None
 
     def begin(self, cohort: Cohort, individuals: Iterable[Individual]) -> None:

@@ -8,10 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from gi_cuda.backends import cores
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, afterwards
-from gi_cuda.backends.table import backend_named
 from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.answers import Difference, answer_differences
@@ -103,11 +101,6 @@ HEATS = Repeats(builds=1, pairs=7)
 """Enough to put some in order."""
 
 
-UNDER_WAY = 16
-"""Individuals for each processor that a search on a GPU may have under way: some are compiled, and
-as many are measured. With 128 of a source that takes long to compile 6 of 16 processors worked."""
-
-
 class OtherKinds(Protocol):
     """Machines of other kinds than a run's own, which have a say in what holds."""
 
@@ -193,8 +186,6 @@ class Run:
         start, evaluator = stored_start(self.store), evaluator or self.evaluator()
         original = None if start is None else self.subject.starting(start)
         believed: FitnessEvaluator[Any] = evaluator
-        settings, gpu = self.plan.settings, backend_named(self.subject.backend).gpu
-        busy = UNDER_WAY * cores() if gpu and settings.cohorts > 1 else 0
         # At the end of a generation all would wait for what is held back.
         if self.tools.watcher is not None and self.plan.settings.cohorts > 1:
             believed = SecondOpinion(evaluator, self.subject, self.tools.watcher, self.tools.asking)
@@ -204,10 +195,9 @@ class Run:
             phases=evaluator.take_phases,
             strategy=self.preset.strategy(self.plan.settings),
             variation=self.preset.vary(self.subject, original),
-            settings=settings,
+            settings=self.plan.settings,
             seed=self.plan.seed,
             stop=stop,
-            ahead=max(0, busy - settings.population),
         )
 
     def extended(self, generations: int) -> Run:

@@ -34,7 +34,6 @@ class Course:
         settings: of the search.
         generations: that are bred so far.
         pending: what of them is not evaluated.
-        ahead: how many more than a population may be under way.
 
     Attributes:
         newest: the number of the newest generation; -1 while there is none.
@@ -42,13 +41,9 @@ class Course:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        generations: Sequence[Generation],
-        pending: Iterable[Individual],
-        ahead: int = 0,
+        self, settings: Settings, generations: Sequence[Generation], pending: Iterable[Individual]
     ) -> None:
-        self._settings, self._most = settings, settings.population + ahead
+        self._settings = settings
         self.newest = len(generations) - 1
         self.bred = sum(one.cohorts for one in generations)
         self.barren = False
@@ -88,7 +83,7 @@ class Course:
     def due(self) -> Cohort | None:
         """The next cohort, if there is room for it."""
         found = self.next
-        room = self._most - len(self._under_way)
+        room = self._settings.population - len(self._under_way)
         return found if found and found.places <= room and not self.barren else None
 
     def begin(self, cohort: Cohort, individuals: Iterable[Individual]) -> None:

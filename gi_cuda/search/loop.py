@@ -64,8 +64,6 @@ class Evolution:
         seed: with it and the scores, every decision of the search can be repeated.
         stop: asked between evaluations and, from another thread, while there are none; True ends
             the search.
-        ahead: how many more individuals than a population may be under way at a time, in an
-            asynchronous search.
         end: why it ended, once it has.
     """
 
@@ -77,7 +75,6 @@ class Evolution:
     settings: Settings
     seed: int
     stop: Callable[[], bool]
-    ahead: int = 0
     end: End | None = None
     _course: Course = field(init=False)
     _tabu: Tabu = field(init=False)
@@ -106,7 +103,7 @@ class Evolution:
         """Read how far the search has come; what is bred and not evaluated."""
         self._since = time.process_time(), time.perf_counter()
         generations, pending = self.store.generations(), self.store.pending()
-        self._course = Course(self.settings, generations, pending, self.ahead)
+        self._course = Course(self.settings, generations, pending)
         tabued = self.store.tabu()
         self._tabu = Tabu(tabued.genotypes, tabued.phenotypes)
         if not generations:

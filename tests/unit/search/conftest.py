@@ -138,7 +138,6 @@ def evolution() -> Callable[..., Evolution]:
         stop: Callable[[], bool] = lambda: False,
         seed: int = 1,
         rates: Rates = PAPER,
-        ahead: int = 0,
         **numbers: int,
     ) -> Evolution:
         settings = replace(SETTINGS, **{"population": 12, "generations": 5, **numbers})  # type: ignore[arg-type]
@@ -151,7 +150,6 @@ def evolution() -> Callable[..., Evolution]:
             settings=settings,
             seed=seed,
             stop=stop,
-            ahead=ahead,
         )
 
     return make

@@ -120,19 +120,17 @@ def whole(simulated: Make, evolution: Evolve) -> Callable[[str], tuple[object, .
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("ahead", [0, 8])
 def test_as_many_as_a_generation_has_are_under_way_all_the_time(
-    preset: str, ahead: int, simulated: Make, evolution: Evolve
+    preset: str, simulated: Make, evolution: Evolve
 ) -> None:
-    """And as many more as many processors need."""
     evaluator = InOrder(simulated(), scattered)
     with Store(Path(":memory:"), create=True) as store:
-        search = evolution(store, evaluator, preset, ahead=ahead, **NUMBERS)
+        search = evolution(store, evaluator, preset, **NUMBERS)
         steps = list(search.run())
         assert search.end is End.COMPLETE
         # What there is room for is bred at once: cohort after cohort, while others are evaluated.
-        assert evaluator.most == 16 + ahead
-        assert evaluator.overlaps == 20 - 4 - ahead // 4
+        assert evaluator.most == 16
+        assert evaluator.overlaps == 20 - 4
         individuals, generations = store.individuals(), store.generations()
         assert [sum(one.outcomes.values()) for one in generations] == [16] * 5
         assert all(one.finished and one.cohorts == 4 for one in generations)

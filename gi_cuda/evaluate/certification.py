@@ -83,7 +83,7 @@ class Certification:
 
     def findings(self, one: Candidate) -> list[Objection]:
         """All objections to a candidate, also those that leave it unverified and do not fail it."""
-        looks = [self._all_by_workers, self._all_races]
+        looks = [self._all_by_workers, self._all_races, lambda one: _found(self._unset([one]))]
         return [found for some in at_once([partial(look, one) for look in looks]) for found in some]
 
     @property
@@ -118,7 +118,7 @@ class Certification:
         return Remembered(self.races.objections)
 
     def _quick_objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        looks = (self._by_workers, self.device_code.invalid)
+        looks = (self._by_workers, self.device_code.invalid, self._unset)
         found = at_once([partial(look, some) for look in looks])
         return [next(filter(None, each), None) for each in zip(*found, strict=True)]
 
@@ -130,6 +130,13 @@ class Certification:
         left = [one for one, found in zip(some, depends, strict=True) if found is None]
         unset = iter(objections_of(self.unset_locals.objections, left, quick=True))
         return [found or next(unset) for found in depends]
+
+    def _unset(self, some: Sequence[Candidate]) -> list[Objection | None]:
+        """Return the objection to what reads locals that nothing sets: of a GPU's, whose registers
+        hold what is in them, a processor sees it."""
+        if self.races.beside is None:
+            return [None] * len(some)
+        return objections_of(self.races.beside.unset, some, quick=True, code="unset-local")
 
     def _all_by_workers(self, one: Candidate) -> list[Objection]:
         """All that the checks have against a candidate which run it in the workers they share."""

@@ -177,7 +177,7 @@ def open_tools(
         try:
             watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
             substitutes = SmallCases(subject, small, watched, uncached, place, first, opened)
-            beside = _elsewhere(subject, folder / "build" / "elsewhere", jobs)
+            beside = _elsewhere(subject, folder / "build" / "elsewhere", jobs, opened)
             races = RaceWatch(subject, session, uncached, place, watched, substitutes, beside)
             place = folder / "build" / "inputs"
             unsettled = beside.unsettled if beside else nobody_knows
@@ -191,7 +191,7 @@ def open_tools(
             inputs = Dependence(*given, patience=patience, alone=alone)
             place = folder / "build" / "locals"
             examined = Examined(subject, compiler)
-            unset = UnsetLocals(subject, compiler, pool, place, session.cases, examined)
+            unset = UnsetLocals(subject, compiler, lambda: pool, place, session.cases, examined)
             blind = BlindOracle(subject.target, pool, session.cases)
             device_code = DeviceCode(
                 examined, ForGpus(subject, folder / "build" / "for-gpus", jobs)
@@ -203,7 +203,7 @@ def open_tools(
             if spare and beside:
                 place, role = folder / "build" / "second", CaseRole.TRAIN
                 limit = second_opinion.LIMIT
-                watcher = replace(beside, folder=place, role=role, limit=limit, opened=opened)
+                watcher = replace(beside, folder=place, role=role, limit=limit)
                 trained = replace(session, cases=subject.cases(role))
                 place = folder / "build" / "asked"
                 asked = subject, own, None, place, trained.cases, all_unsettled
@@ -216,11 +216,11 @@ def open_tools(
             shutil.rmtree(folder / "build", ignore_errors=True)
 
 
-def _elsewhere(subject: Subject, folder: Path, jobs: int) -> Elsewhere | None:
+def _elsewhere(subject: Subject, folder: Path, jobs: int, opened: ExitStack) -> Elsewhere | None:
     """Who looks for races of a GPU's source on the processor as well."""
     if subject.compiled or not backend_named(subject.backend).gpu:
         return None
-    return Elsewhere(subject, folder, jobs)
+    return Elsewhere(subject, folder, jobs, opened=opened)
 
 
 @contextmanager

@@ -30,9 +30,11 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate
 from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
+from gi_cuda.evaluate.scrutiny.examined import Examined
 from gi_cuda.evaluate.scrutiny.originals import Patience
 from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
+from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.genome import Space
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
@@ -71,6 +73,7 @@ class _There:
         reference: how that runs them.
         watch: looks for races in it.
         asking: asks what it does with other inputs.
+        unset: looks for locals that nothing sets: on a processor these can hold something else.
         partial: whether only some blocks of a launch run. Under another launch other items are
             theirs.
     """
@@ -79,6 +82,7 @@ class _There:
     reference: Program
     watch: RaceWatch
     asking: Dependence
+    unset: UnsetLocals
     partial: bool
 
     def candidate(self, one: Candidate) -> Candidate:
@@ -86,6 +90,13 @@ class _There:
         here = self.watch.subject
         mine = as_candidate(here, one.text, one.configuration)
         return mine if one.own is None else replace(mine, own=_on(here.backend, one.own))
+
+    def runs(self, mine: Candidate) -> bool:
+        """Tell whether the same items are computed by a candidate that runs there."""
+        subject = self.watch.subject
+        launched = subject.launch_values(mine.configuration)
+        own = mine.own or launched != subject.launch_values(subject.standard)
+        return not (self.partial and own)
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,7 @@ class Elsewhere:
     limit: float = LIMIT
     opened: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
+    _locals: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
     _looked: dict[Hashable, Looked] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -131,11 +143,19 @@ class Elsewhere:
         there, why = self._there
         if there is None:
             return Looked(why=why)
-        subject, mine = there.watch.subject, there.candidate(one)
-        launched = subject.launch_values(mine.configuration)
-        if there.partial and (mine.own or launched != subject.launch_values(subject.standard)):
+        if not there.runs(mine := there.candidate(one)):
             return Looked(why="too large to run all blocks here, and it has a launch of its own")
         return Looked(there.asking.objection_meanwhile(mine))
+
+    def unset(self, some: Sequence[Candidate]) -> list[str]:
+        """Say of each of some candidates that it reads locals which nothing sets; "" if it is not
+        seen to."""
+        there, _ = self._there
+        if there is None:
+            return [""] * len(some)
+        known = [there.candidate(one) if one.binary is None else None for one in some]
+        with self._locals:
+            return [there.unset.objection(one) if one and there.runs(one) else "" for one in known]
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates."""
@@ -180,7 +200,10 @@ class Elsewhere:
         given = subject, compiler, None, self.folder / "inputs", session.cases
         alone = opening(self.opened, session, max(1, min(_ASKED, cores() // 4)))
         asking = Dependence(*given, each=_FIRST, patience=BESIDE, alone=alone)
-        return _There(session, reference, watch, asking, small.partial), ""
+        pool, names = opening(self.opened, session, 1), session.cases
+        examined = Examined(subject, compiler)
+        unset = UnsetLocals(subject, compiler, pool, self.folder / "locals", names, examined)
+        return _There(session, reference, watch, asking, unset, small.partial), ""
 
     def look_at_all_blocks(self, one: Candidate) -> Looked:
         """Return the races of a candidate among all blocks, if :meth:`look` sees only a sample and

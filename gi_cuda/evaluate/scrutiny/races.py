@@ -144,7 +144,7 @@ class Looked:
 
 
 class Looks(Protocol):
-    """Somebody else who looks for races."""
+    """Somebody else who looks for races, and sees more than them."""
 
     def look(self, one: Candidate) -> Looked:
         """What is seen of a candidate."""
@@ -154,6 +154,9 @@ class Looks(Protocol):
 
     def look_at_all_blocks(self, one: Candidate) -> Looked:
         """What is seen of a candidate in blocks that :meth:`look` leaves out."""
+
+    def unset(self, some: Sequence[Candidate]) -> list[str]:
+        """Say of each of some candidates that it reads locals which nothing sets."""
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ class UnsetLocals:
 
     Attributes:
         compiler: the back end's.
-        pool: workers of a session that has the cases.
+        workers: of a session that has the cases.
         folder: for binaries.
         cases: names of the cases.
         examined: what compilers warn of.
@@ -38,7 +38,7 @@ class UnsetLocals:
 
     subject: Subject
     compiler: Compiler
-    pool: Pool[int]
+    workers: Callable[[], Pool[int]]
     folder: Path
     cases: tuple[str, ...]
     examined: Examined
@@ -65,6 +65,10 @@ class UnsetLocals:
         return f"it reads {said}: with other values there it is wrong: {wrong}"
 
     @cached_property
+    def _pool(self) -> Pool[int]:
+        return self.workers()
+
+    @cached_property
     def of_reference(self) -> str:
         """What is wrong with the reference's answers then; "" where nothing is."""
         return self._wrong(unmodified(self.subject))
@@ -80,7 +84,7 @@ class UnsetLocals:
         if isinstance(built, BuildFailure):
             return ""
         program = one.program(built, self.cases)
-        answer = self.pool.ask(Measure(program, program, Sampling(limit=LIMIT).untimed()))
+        answer = self._pool.ask(Measure(program, program, Sampling(limit=LIMIT).untimed()))
         if isinstance(answer, Refused) or (not isinstance(answer, Lost) and answer.correct):
             return ""
         return answer.message or "it does not end well"

@@ -322,3 +322,22 @@ def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
 def _without_host_cases(subject: Subject) -> Target:
     cases = tuple(replace(one, backends=("cuda",)) for one in subject.target.cases)
     return replace(subject.target, cases=cases)
+
+
+@pytest.mark.usefixtures("toolkit")
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [("float part = 0.0f;", False), ("float part; part = fmaxf(part, 0.0f);", True)],
+)
+def test_a_processor_sees_locals_that_nothing_sets(tmp_path: Path, first: str, told: bool) -> None:
+    """On a GPU that one is 0, or nothing that is more than what it is compared with."""
+    subject = load_subject(TARGETS / "inputs", "cuda", edits="full")
+    whole = unmodified(subject)
+    assert "float part = 0.0f;" in whole.text
+    one = replace(whole, text=whole.text.replace("float part = 0.0f;", first))
+    with ExitStack() as opened:
+        said, same = Elsewhere(subject, tmp_path, 2, CaseRole.TRAIN, 10.0, opened).unset(
+            [one, whole]
+        )
+    assert said.startswith("it reads part, which nothing has set") == told
+    assert same == ""

@@ -93,7 +93,11 @@ def _error(one: OutputError) -> str:
     if not one.largest:
         return f"{one.output}: none, its values are those of the original"
     share = "" if one.of_tolerance is None else f", {one.of_tolerance:.1%} of what is allowed"
-    return f"{one.output}: at most {one.largest:.2g}{share} (case {one.case})"
+    exact = ""
+    if one.of_float64 is not None:
+        far = f"{one.of_float64:.2g}; the original {one.original_of_float64:.2g}"
+        exact = f"; from the answers in double precision {far}"
+    return f"{one.output}: at most {one.largest:.2g}{share} (case {one.case}){exact}"
 
 
 def _checks(judged: Judged) -> str:

@@ -20,6 +20,7 @@ from gi_cuda.analyze.judge.checks import (
     made,
     not_made,
 )
+from gi_cuda.analyze.judge.double_precision import in_double_precision
 from gi_cuda.analyze.judge.errors import output_errors, seeds_of
 from gi_cuda.analyze.judge.records import (
     Check,
@@ -178,10 +179,10 @@ class Referee:
             return
         found.checks.append(Check(ANSWERS, Outcome.PASSED, ", ".join(cases)))
         found.checks.append(self._orders(baseline))
-        place = self.tools.scratch("judged") / "outputs"
-        found.errors = output_errors(
-            self.tools.subject.target, program, self.tools.reference, pool, place, limit
-        )
+        place, tools = self.tools.scratch("judged"), self.tools
+        exact = in_double_precision(tools.subject, cases, place / "double", limit)
+        given = tools.subject.target, program, tools.reference, pool, place / "outputs", limit
+        found.errors = output_errors(*given, exact)
         self.tell("asking for other inputs, sizes and seeds, watching for races")
         pool.stock(REPEATS.builds)  # nothing is timed meanwhile
         objections = self.tools.certification.findings(one)

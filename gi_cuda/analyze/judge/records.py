@@ -64,8 +64,9 @@ class OutputError:
         largest: the largest distance of two values there; None of what are no numbers.
         of_tolerance: that distance as a multiple of what the oracle allows for that value; None
             where the oracle has no tolerance.
-        of_float64: the same distance from a reference in double precision; None where none was
-            computed.
+        of_float64, original_of_float64: the largest distances of the rewrite's and of the
+            original's values from what the original answers in double precision; None where that is
+            not known.
     """
 
     output: str
@@ -73,6 +74,7 @@ class OutputError:
     largest: float | None
     of_tolerance: float | None
     of_float64: float | None = None
+    original_of_float64: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

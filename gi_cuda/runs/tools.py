@@ -28,7 +28,7 @@ from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.rendering import Renderers
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, all_unsettled, nobody_knows, opening
+from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
 from gi_cuda.evaluate.scrutiny.elsewhere import BESIDE, Elsewhere
 from gi_cuda.evaluate.scrutiny.examined import Examined
@@ -37,6 +37,7 @@ from gi_cuda.evaluate.scrutiny.not_reached import NotReached
 from gi_cuda.evaluate.scrutiny.originals import THOROUGH, Patience
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
+from gi_cuda.evaluate.scrutiny.tried_inputs import all_unsettled, nobody_knows
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.spec import Case, CaseRole
 from gi_cuda.subject import Subject

@@ -9,70 +9,47 @@ be those of the reference. Nothing of which that is not so is certified.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final
+from typing import Final
 
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.leash import everything
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.protocol.substitutes import Other, Substitute, Substituted
+from gi_cuda.backends.protocol.substitutes import Substituted
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.device_workers import Crew
-from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
 from gi_cuda.evaluate.scrutiny.objections import Look, Objection
 from gi_cuda.evaluate.scrutiny.originals import (
-    NOT_ASKED,
     Fits,
     Only,
     Original,
     Part,
     Patience,
     Told,
-    agreeing,
-    answers_of,
     not_tried,
     ordinary,
 )
-from gi_cuda.evaluate.scrutiny.other_inputs import (
-    derived_sizes,
-    in_place,
-    inputs,
-    joint_inputs,
-    near_sizes,
-)
+from gi_cuda.evaluate.scrutiny.tried_inputs import TriedInputs, nobody_knows
 from gi_cuda.spec import Configuration, ParameterKind
-from gi_cuda.spec.other_sizes import OtherCase, numbers_in, other_seeds
+from gi_cuda.spec.other_sizes import numbers_in
 from gi_cuda.subject import Subject
-
-QUICK_SIZES: Final = 3
-"""Cases of other sizes in a quick look."""
 
 NUMBERS: Final = 4
 """Numbers of a candidate's text that are tried as sizes, the largest ones."""
 
 
-def all_unsettled(some: Sequence[Substituted]) -> frozenset[str]:
-    """All inputs of some substitutions, where nobody finds out which are settled."""
-    return frozenset(name for name, _ in some)
-
-
 def opening(opened: ExitStack, session: Session, workers: int) -> Callable[[], Pool[int]]:
     """Return what starts workers for a session, which end with others."""
     return lambda: opened.enter_context(Pool[int](session, Crew(workers)))
-
-
-def nobody_knows(some: Sequence[Substituted]) -> frozenset[str]:
-    """No input of some substitutions."""
-    return frozenset()
 
 
 @dataclass(frozen=True)
@@ -111,7 +88,6 @@ class Dependence:
         default_factory=dict, repr=False, compare=False
     )
     _looks: dict[tuple[bool, Part], Look] = field(default_factory=dict, repr=False, compare=False)
-    _nears: dict[tuple[int, ...], Fits] = field(default_factory=dict, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
         """Return the objection of a quick look to a candidate, in words; "" if there is none."""
@@ -149,29 +125,24 @@ class Dependence:
     def _near(self, one: Candidate) -> list[Told]:
         """Return the faults of a candidate in the cases of :meth:`_near_sizes`, and how many things
         were not tried on the reference."""
-        fits = self._near_sizes(one)
+        fits = self._tried.near(self._numbers(one))
         pairs = [pair for pair, fit in fits.items() if fit]
         late = sum(fit is None for fit in self._fits(one).values())
         program, until = self._program(one), time.monotonic() + self.patience.seconds
         found = self._held_against(one).wrong(program, pairs, until) if program and pairs else []
         return [*found, *not_tried(late)]
 
-    def _near_sizes(self, one: Candidate) -> Fits:
-        """Cases whose sizes are near numbers that a candidate's text has, and the reference's has
-        not, and whether they are fit: it may be right up to these, or for others alone."""
-        subject = self.subject
-        numbers = numbers_in(one.text) - numbers_in(subject.reference)
-        some = tuple(sorted(numbers - {0, 1})[-NUMBERS:])
-        if some not in self._nears:
-            sizes = near_sizes(subject.target, self._known_cases, subject.reference, some)
-            asked = {size.words: [size] for size in sizes}
-            self._nears[some] = self._tried(asked, time.monotonic() + self.patience.seconds)
-        return self._nears[some]
+    def _numbers(self, one: Candidate) -> tuple[int, ...]:
+        """Numbers that a candidate's text has, and the reference's has not: it may be right up to
+        these, or for others alone."""
+        numbers = numbers_in(one.text) - numbers_in(self.subject.reference)
+        return tuple(sorted(numbers - {0, 1})[-NUMBERS:])
 
     def _fits(self, one: Candidate) -> Fits:
         """All that is tried on the reference for a candidate."""
         self._prepare_for([one])
-        return {**self._fit_quickly, **self._fit_thoroughly, **self._near_sizes(one)}
+        tried = self._tried
+        return {**tried.fit(False), **tried.fit(True), **tried.near(self._numbers(one))}
 
     def _program(self, one: Candidate) -> Program | None:
         """The program of a candidate, ready to be held against the source; None if it does not
@@ -183,7 +154,7 @@ class Dependence:
         """Find out now what the reference does with other inputs, once for all candidates."""
         with self._turn:
             self._prepare([self.subject.standard])
-            _ = self._originals[self.subject.standard].decisive, self._fit_thoroughly
+            _ = self._originals[self.subject.standard].decisive, self._tried.fit(True)
 
     def ask_reference_meanwhile(self) -> None:
         """Find out the same beside a search, which needs the other workers; nothing happens where
@@ -225,18 +196,7 @@ class Dependence:
     @property
     def note(self) -> str:
         """The other sizes that a thorough look tries, and those that it leaves out; "" for none."""
-        if not self._sizes or self.subject.standard not in self._originals:
-            return ""
-        fit = {**self._fit_quickly, **self._fit_thoroughly}
-        known = [(one.words, fit.get((one.words, one))) for one in self._sizes]
-        tried = [words for words, yes in known if yes]
-        failed = [words for words, yes in known if yes is False]
-        late = len(known) - len(tried) - len(failed)
-        said = f"other sizes that were tried: {'; '.join(tried) or 'none'}."
-        if failed:
-            why = "with which the reference fails or takes long"
-            said += f" {len(failed)} left out, {why}: {'; '.join(failed)}."
-        return said + (f" {late} left out for want of time." if late else "")
+        return self._tried.note if self.subject.standard in self._originals else ""
 
     def _objection(self, told: Told, thorough: bool) -> Objection:
         part = Only.STATE if told.shown is None else told.shown
@@ -290,128 +250,42 @@ class Dependence:
         """Compile the source in configurations in which it was not yet, all at once."""
         new = [one for one in dict.fromkeys(configurations) if one not in self._originals]
         places = [self.folder / str(len(self._originals) + number) for number in range(len(new))]
-        workers = self._workers()
-        jobs = [partial(self._of, workers, *one) for one in zip(new, places, strict=True)]
+        given = self._workers(), self._tried.fit
+        jobs = [partial(self._of, *given, *one) for one in zip(new, places, strict=True)]
         made = at_once(jobs)
         self._originals.update(zip(new, made, strict=True))
 
-    def _of(self, workers: Pool[int], configuration: Configuration, folder: Path) -> Original:
+    def _of(
+        self,
+        workers: Pool[int],
+        fit: Callable[[bool], Fits],
+        configuration: Configuration,
+        folder: Path,
+    ) -> Original:
         """The source in a configuration."""
         one = as_candidate(self.subject, self.subject.reference, configuration)
         built = self._built(one, folder)
         alike = self._originals.get(self._without_options(configuration))
-        return Original(workers, built, self._fit, self.patience, alike)
-
-    def _fit(self, thorough: bool) -> Fits:
-        """Return the things that a look tries, with their fitness."""
-        return self._fit_thoroughly if thorough else self._fit_quickly
+        return Original(workers, built, fit, self.patience, alike)
 
     @cached_property
-    def _fit_quickly(self) -> Fits:
-        quick = {name: [one for one in some if one.quick] for name, some in self._inputs.items()}
-        asked = {name: some[: self.each] for name, some in quick.items()}
-        return self._tried({**asked, **{one.words: [one] for one in self._quick_cases}})
+    def _tried(self) -> TriedInputs:
+        target, reference = self.subject.target, self.subject.reference
+        cases = [one for one in target.cases if self.subject.backend in one.backends]
+        asking = self.elsewhere, self.each, self.patience
+        own = self._workers, self._reference, self._otherwise
+        return TriedInputs(target, reference, cases, self.cases, *asking, *own)
 
-    @cached_property
-    def _fit_thoroughly(self) -> Fits:
-        sizes = {one.words: [one] for one in self._sizes if one not in self._quick_cases}
-        rest = {name: [one for one in some if not one.quick] for name, some in self._inputs.items()}
-        joint = joint_inputs(self.subject.target, self._sizes)
-        others: list[Other] = [
-            *joint,
-            *in_place(self.subject.target, self.subject.reference),
-        ]
-        several = {str(one): [one] for one in others}
-        asked: dict[str, Sequence[Other]] = {**sizes, **rest, **several}
-        return self._tried(asked, time.monotonic() + self.patience.seconds)
+    def _reference(self) -> Program | None:
+        """The source as it is, once it is compiled."""
+        return self._originals[self.subject.standard].program
 
-    def _tried(self, asked: Mapping[str, Sequence[Other]], until: float = math.inf) -> Fits:
-        """Try substitutes for inputs on the reference.
-
-        Args:
-            until: on the monotonic clock, when nothing more is begun.
-        """
-        program = self._originals[self.subject.standard].program
-        if program is None:
-            return {}
-        jobs: list[Callable[[], Any]] = [
-            partial(self._compared, program, asked, until),
-            partial(self._unsettled, asked),
-        ]
-        tried, unsettled = at_once(jobs)
-        order = list(asked)
-        return {
-            pair: tried[pair] and pair[0] not in unsettled
-            for pair in sorted(tried, key=lambda pair: order.index(pair[0]))
-        }
-
-    def _compared(
-        self,
-        program: Program,
-        asked: Mapping[str, Sequence[Other]],
-        until: float,
-    ) -> dict[Substituted, bool | None]:
-        """Return for each substitute whether the reference answers the same where it rounds
-        otherwise, at another pace where that can be had. Of an input no more is tried once a launch
-        does not end by itself."""
+    def _otherwise(self) -> Program | None:
+        """The same where it rounds otherwise, at another pace; None where that cannot be had."""
         one = unmodified(self.subject)
-        otherwise = None
-        if other := self.compiler.differently(one.options):
-            otherwise = self._built(replace(one, compiler=other), self.folder / "otherwise")
-        found: dict[Substituted, bool | None] = {}
-        left = dict(asked)
-        for turn in range(max(map(len, left.values()), default=0)):
-            pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
-            requests = agreeing(otherwise or program, program, pairs, self.patience)
-            answers = answers_of(self._workers(), requests, until=until)
-            for pair, answer in zip(pairs, answers, strict=True):
-                lost = isinstance(answer, Lost)
-                if lost:
-                    del left[pair[0]]
-                if not (lost and isinstance(pair[1], Substitute)):
-                    found[pair] = None if answer is NOT_ASKED else answer == ""
-        return found
-
-    def _unsettled(self, asked: Mapping[str, Sequence[Other]]) -> frozenset[str]:
-        """The sizes of which some make the reference's answers a matter of the order of threads."""
-        return self.elsewhere(
-            [
-                (name, one)
-                for name, some in asked.items()
-                for one in some
-                if name in self._whole or not isinstance(one, Substitute)
-            ]
-        )
-
-    @cached_property
-    def _whole(self) -> frozenset[str]:
-        """The scalars that are integers."""
-        return frozenset(one.name for one in self.subject.target.scalars if one.dtype.kind != "f")
-
-    @cached_property
-    def _inputs(self) -> Mapping[str, tuple[Substitute, ...]]:
-        """What may be something else, and what is tried in its place."""
-        return inputs(self.subject.target, planned=bool(self._sizes))
-
-    @cached_property
-    def _sizes(self) -> list[OtherCase]:
-        """Cases of other sizes."""
-        return derived_sizes(self.subject.target, self._known_cases, self.subject.reference)
-
-    @cached_property
-    def _quick_cases(self) -> list[OtherCase]:
-        """A few of them, small and large ones, and those of other seeds, as many as other things
-        are tried; none where nobody knows which are settled."""
-        if self.elsewhere is all_unsettled:
-            return []
-        some = self._sizes[1 :: max(1, len(self._sizes) // QUICK_SIZES)][:QUICK_SIZES]
-        return [*some, *other_seeds(self.subject.target, self.cases)[: self.each]]
-
-    @cached_property
-    def _known_cases(self) -> list[str]:
-        """The names of the back end's cases."""
-        cases = self.subject.target.cases
-        return [one.name for one in cases if self.subject.backend in one.backends]
+        other = self.compiler.differently(one.options)
+        place = self.folder / "otherwise"
+        return None if other is None else self._built(replace(one, compiler=other), place)
 
     def _built(self, one: Candidate, folder: Path) -> Program | None:
         """Return the program of a candidate; None if it does not compile."""

@@ -21,6 +21,7 @@ from gi_cuda.evaluate.scrutiny.other_inputs import (
     inputs,
     joint_inputs,
     near_sizes,
+    telling,
 )
 from gi_cuda.spec import Case, Target
 from gi_cuda.spec.other_sizes import OtherCase, other_seeds
@@ -96,7 +97,9 @@ class TriedInputs:
     @cached_property
     def _fit_quickly(self) -> Fits:
         quick = {name: [one for one in some if one.quick] for name, some in self._inputs.items()}
-        asked = {name: some[: self.each] for name, some in quick.items()}
+        asked = quick
+        if self.each is not None:
+            asked = {name: telling(some, self.each) for name, some in quick.items()}
         return self._tried({**asked, **{one.words: [one] for one in self._quick_cases}})
 
     @cached_property

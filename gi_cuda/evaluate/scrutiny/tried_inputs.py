@@ -97,9 +97,7 @@ class TriedInputs:
     @cached_property
     def _fit_quickly(self) -> Fits:
         quick = {name: [one for one in some if one.quick] for name, some in self._inputs.items()}
-        asked = quick
-        if self.each is not None:
-            asked = {name: telling(some, self.each) for name, some in quick.items()}
+        asked = {name: telling(some, self.each) for name, some in quick.items()}
         return self._tried({**asked, **{one.words: [one] for one in self._quick_cases}})
 
     @cached_property

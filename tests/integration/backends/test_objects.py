@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.host.library import find_compiler
 from gi_cuda.backends.host.prepare import references
 from gi_cuda.backends.protocol.variants import Binary, Phenotype
+from gi_cuda.backends.table import open_backend
+from gi_cuda.evaluate.candidates import build_candidates, unmodified
+from gi_cuda.subject import load_subject
+from tests.conftest import TARGETS
 
 PLAIN = """
 __device__ int helper(int x) { return x % 7 + (x > 3 ? x / 5 : x * x); }
@@ -126,3 +131,16 @@ def test_code_that_runs_at_loading_time_leaves_no_keys(tmp_path: Path) -> None:
 def test_what_is_no_object_file_is_refused() -> None:
     with pytest.raises(ValueError, match="ELF"):
         Elf(b"!<arch>\n")
+
+
+def test_streams_leave_a_key(tmp_path: Path) -> None:
+    """A third of public sources includes them, for their host code."""
+    folder = shutil.copytree(TARGETS / "scale", tmp_path / "scale")
+    file = folder / "kernel.cu"
+    said = "void say() { std::cout << 1.5f << std::endl; }"
+    file.write_text(f"#include <iostream>\n{file.read_text()}\n{said}\n")
+    subject = load_subject(folder, "host")
+    compiler = open_backend("host").compiler(subject, 1)
+    (built,) = build_candidates(compiler, [unmodified(subject)], tmp_path / "build")
+    assert isinstance(built, Binary)
+    assert built.code_key is not None

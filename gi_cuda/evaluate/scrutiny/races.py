@@ -93,15 +93,12 @@ def has_shared_memory(binary: Binary, target: Target) -> bool:
 
 def together() -> int:
     """How many cases are watched at a time; a detector needs as much memory as several workers."""
-    return max(1, min(_TOGETHER, cores() // 2))
+    return max(1, min(4, cores() // 2))
 
-
-_TOGETHER: Final = 4
 
 ENOUGH = 10.0
 """Seconds of watching the reference after which no further case is begun: under compute-sanitizer a
 case takes from seconds to minutes. Variants are watched on the same cases."""
-
 
 _SLACK: Final = 10.0
 """Times as long as the reference that a variant may be watched."""

@@ -1,4 +1,4 @@
-"""Whether ``evolve --time T`` ends in time, with an answer.
+"""Measure whether ``evolve --time T`` ends in time, with an answer.
 
     python -m benchmarks.on_time [--runs 100] [--seed 1] [--json FILE]
 
@@ -23,9 +23,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
+
+from benchmarks.honesty import busy
 
 TARGETS = Path(__file__).parent.parent / "targets"
 SHORTEST, LONGEST = 5.0, 30.0
@@ -35,7 +37,7 @@ ANSWERS = {
     "winner: individual": "winner",
     "no individual is faster": "nothing faster",
 }
-"""What is said where there is an answer, the first that is found."""
+"""Answers, by words that the search prints; the first that are found decide."""
 
 NONE = "no answer"
 
@@ -48,22 +50,20 @@ def allowed(seconds: float) -> float:
 @contextmanager
 def load(begin: float, seconds: float, processes: int) -> Iterator[None]:
     """Compute beside what is done inside, from a moment on and for so many seconds."""
-    started: list[subprocess.Popen[bytes]] = []
-    loop = f"import time\nend = time.monotonic() + {seconds}\nwhile time.monotonic() < end: pass"
-
-    def start() -> None:
-        started.extend(subprocess.Popen([sys.executable, "-c", loop]) for _ in range(processes))
-
-    timer = threading.Timer(begin, start)
-    timer.start()
+    opened = ExitStack()
+    timers = [
+        threading.Timer(begin, lambda: opened.enter_context(busy(processes))),
+        threading.Timer(begin + seconds, opened.close),
+    ]
+    for timer in timers:
+        timer.start()
     try:
         yield
     finally:
-        timer.cancel()
-        timer.join()
-        for process in started:
-            process.kill()
-            process.wait()
+        for timer in timers:
+            timer.cancel()
+            timer.join()
+        opened.close()
 
 
 def run(number: int, seed: int) -> dict[str, object]:

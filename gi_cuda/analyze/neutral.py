@@ -35,7 +35,7 @@ def without_neutral(
     every = [Changed.of(one, subject.original, subject.order) for one in genotypes]
 
     def made(parts: Iterable[tuple[Changed, Collection[int]]]) -> list[_Made | None]:
-        """What becomes of parts of the changes, all compiled in one batch."""
+        """Compile parts of the changes in one batch; return the code and launches of each."""
         some = [one.having(left) for one, left in parts]
         fit = [one for one in some if subject.space.allows(one.configuration)]
         candidates = [candidate(subject, one) for one in fit]

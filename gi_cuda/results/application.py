@@ -12,8 +12,8 @@ from gi_cuda.results.speed_up import SpeedUp, speed_up
 from gi_cuda.results.verdict import is_slower
 
 WIDE = 2.0
-"""How many times its lower end the upper end of an interval is, of which nothing is said any more:
-it is what a few pairs of runs give that differ."""
+"""Ratio of an interval's ends above which it is not shown: a few pairs of runs that differ much
+give one from 0 to hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Timing:
 
 
 def timing(pairs: Sequence[tuple[float, float]]) -> Timing:
-    """What pairs of times, before and after a patch, say; one alone gives no interval."""
+    """Sum up pairs of times, before and after a patch; one pair alone gives no interval."""
     before, after = ([pair[at] for pair in pairs] for at in (0, 1))
     builds = [[Sample("application", variant, reference)] for reference, variant in pairs]
     worth = speed_up(builds)

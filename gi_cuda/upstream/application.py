@@ -40,10 +40,7 @@ APPENDED = "NVCC_APPEND_FLAGS"
 """The variable of which nvcc takes options besides those on its command line."""
 
 LEAST_PAIRS = 3
-"""Pairs of runs that are timed at least, as the interval needs some."""
-
-LONGEST = 20.0
-"""Seconds of a run from which on one pair is enough."""
+"""Pairs of runs that are timed in any case, as the interval needs some."""
 
 SLOW = 10.0
 """Seconds of a run from which on two are enough to tell what differs, and the first one with the
@@ -285,8 +282,7 @@ def pairs_of(wanted: int, seconds: float) -> int:
         wanted: at most.
         seconds: that a run takes.
     """
-    least = LEAST_PAIRS if seconds < LONGEST else 1
-    return min(wanted, max(least, int(PATIENCE / (2 * seconds))))
+    return min(wanted, max(LEAST_PAIRS, int(PATIENCE / (2 * seconds))))
 
 
 @dataclass(frozen=True, slots=True)

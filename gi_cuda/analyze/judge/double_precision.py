@@ -1,9 +1,9 @@
-"""What a source answers where all its numbers of single precision are of double precision.
+"""Run a source of single precision in double precision.
 
-That is what rounding is told by: a rewrite may add in another order, and be nearer to it than the
-original. The source is run by the back end for processors, with ``float`` defined as ``double``, on
-the same inputs. Nothing is known of sources that look at the bits of a number, hold numbers in
-structs or textures, or do not compile so.
+Its answers tell rounding errors: a rewrite that adds in another order may be nearer to them than
+the original. The back end for processors runs the source on the same inputs, with ``float`` defined
+as ``double``. That is not possible for sources that look at the bits of a number, hold numbers in
+structs or textures, or do not compile with that definition.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _outputs(file: Path) -> Outputs:
 
 
 def _is_plain(target: Target) -> bool:
-    """Whether all numbers of single precision lie in arrays of them, or are passed as they are."""
+    """Tell whether all numbers of single precision lie in arrays or are passed by value."""
     single = [one for one in target.buffers if one.dtype == _SINGLE]
     mixed = [one for one in target.buffers if one.item or one.addresses or one.type.small]
     return bool(single) and not mixed and not target.textures

@@ -73,8 +73,7 @@ LIMIT = 10.0
 are, and right."""
 
 FEW, SOON = 16 << 20, 3.0
-"""Bytes of answers, and seconds of a launch, up to which it is found out what they are in double
-precision."""
+"""Limits for answers in double precision: bytes of a case's answers, and seconds of a launch."""
 
 PATIENCE = 60.0
 """Seconds of measuring after which no further round is begun."""

@@ -70,10 +70,11 @@ _TELLING: Final = (
     Substitute.TWO,
     Substitute.MINUS_ONE,
 )
-"""What tells most where there is time for two of each input.
+"""The substitutes to try first where there is time for only two of each input.
 
-So 38 of 61 edits are told that are right on a target's cases and wrong with other inputs, and 28 of
-36 such rewrites of ``benchmarks/referee``; by the first two of each list, 13 and 22.
+With these two, 38 of 61 edits that are right on a target's cases and wrong with other inputs are
+found, and 28 of 36 such rewrites of ``benchmarks/referee``; with the first two of each list, 13 and
+22.
 """
 
 _MODES: Final = (Substitute.ONE, Substitute.TWO, Substitute.MINUS_ONE)

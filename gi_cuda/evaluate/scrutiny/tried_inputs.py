@@ -1,5 +1,4 @@
-"""What is tried in the place of inputs, as far as the reference's answers then are fit to compare
-with."""
+"""Try other inputs on the reference, and find out whether its answers are fit to compare with."""
 
 from __future__ import annotations
 
@@ -175,7 +174,7 @@ class TriedInputs:
 
     @cached_property
     def _inputs(self) -> Mapping[str, tuple[Substitute, ...]]:
-        """What may be something else, and what is tried in its place."""
+        """The inputs that are replaced, each with its substitutes."""
         return inputs(self.target, planned=bool(self._sizes))
 
     @cached_property

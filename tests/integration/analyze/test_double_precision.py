@@ -1,4 +1,4 @@
-"""What a source of single precision answers in double precision."""
+"""A source of single precision runs in double precision."""
 
 from __future__ import annotations
 

@@ -46,8 +46,7 @@ def test_an_input_that_is_left_out_is_named(tools: Tools, number: int, said: str
 
 
 def test_workers_of_its_own_answer_while_a_search_needs_the_others(tools: Tools) -> None:
-    """They are told apart by what ends: the reference is asked beside other threads, and what it
-    answered is known later."""
+    """The shared workers are closed here, so only its own can answer."""
     variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=3"))
     nobody = Pool[int](tools.session, Crew(1))
     nobody.close()

@@ -208,6 +208,12 @@ class RuleType(StrEnum):
     VECTOR = "vector", _transformation("the items of a thread", _VECTORS)
     WARP = "warp", _transformation("the lanes of a row", _LANES)
     SPLIT = "split", _transformation("the blocks that share a loop", _PARTS)
+    PAD = (
+        "pad",
+        _transformation(
+            "an array in shared memory", {"pad_K": "pads an array in shared memory of {function}"}
+        ),
+    )
     IDEA = "idea", Kind("a change that a patch makes", "transforms", deleted=None, transforms=True)
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, constants_in
 from gi_cuda.spec.expression import ExpressionError, parse
@@ -16,7 +17,16 @@ _FOLLOWED = 8
 
 def constant(code: CudaFile, text: str) -> int | None:
     """The value of an expression of a source's macros and constants."""
-    known = named(code)
+    return evaluated(text, named(code))
+
+
+def evaluated(text: str, known: Mapping[str, str]) -> int | None:
+    """Return the value of an expression of named numbers; None if it is not known.
+
+    Args:
+        text: the expression: ``2 * TILE``.
+        known: the text that each name stands for: ``{"TILE": "16"}``.
+    """
     for _ in range(_FOLLOWED):
         if not known.keys() & _WORD.findall(text):
             break

@@ -10,12 +10,12 @@ from pathlib import Path
 from tree_sitter import Node
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import LineIndex, Source, SourceLine, read_source
 from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, function_declarator
 from gi_cuda.grammar.frontends.cuda.macros import study
 from gi_cuda.grammar.frontends.cuda.reading import bare_text, read
 from gi_cuda.grammar.frontends.cuda.syntax import name_node, parse
 from gi_cuda.grammar.presence import Macro, Presence, read_presence
+from gi_cuda.grammar.source import LineIndex, Source, SourceLine, read_source
 from gi_cuda.spec.kernel_names import listed
 
 _SPACE = re.compile(r"\s+")

@@ -11,6 +11,7 @@ here with a subclass of :class:`Family`, and its instance in :data:`FAMILIES`.
 
 from gi_cuda.grammar.frontends.cuda.transforms.atomic import Atomic
 from gi_cuda.grammar.frontends.cuda.transforms.block import Block
+from gi_cuda.grammar.frontends.cuda.transforms.border import Border
 from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family
 from gi_cuda.grammar.frontends.cuda.transforms.fast import Fast
@@ -25,7 +26,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
 
 FAMILIES: tuple[Family, ...] = (
     *(Block(), Split(), Coarsen(), Single(), Power(), Recip(), Fast(), Atomic(), Scalar()),
-    *(Vector(), Warp(), Pad()),
+    *(Vector(), Warp(), Border(), Pad()),
 )
 """All families, in the order in which they rewrite a text."""
 

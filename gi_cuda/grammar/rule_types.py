@@ -221,6 +221,13 @@ class RuleType(StrEnum):
             "an array in shared memory", {"pad_K": "pads an array in shared memory of {function}"}
         ),
     )
+    CACHE = (
+        "cache",
+        _transformation(
+            "the use of an array",
+            {"cache_K": "uses an array of {function} with streaming hints for the cache"},
+        ),
+    )
     IDEA = "idea", Kind("a change that a patch makes", "transforms", deleted=None, transforms=True)
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")

@@ -120,10 +120,12 @@ static inline clock_t clock() {
   }
 GI_LOAD(__ldg) GI_LOAD(__ldca) GI_LOAD(__ldcg) GI_LOAD(__ldcs) GI_LOAD(__ldcv) GI_LOAD(__ldlu)
 #undef GI_LOAD
-#define GI_STORE(name)                              \
-  template <class T>                                \
-  static inline void name(T *address, T value) {    \
-    *address = value;                               \
+// The address alone decides the type, as the value converts to that of the element.
+template <class T> struct gi_element { using type = T; };
+#define GI_STORE(name)                                                          \
+  template <class T>                                                            \
+  static inline void name(T *address, typename gi_element<T>::type value) {     \
+    *address = value;                                                           \
   }
 GI_STORE(__stwb) GI_STORE(__stcg) GI_STORE(__stcs) GI_STORE(__stwt)
 #undef GI_STORE

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, name_node
-from gi_cuda.grammar.frontends.cuda.transforms.code import GEOMETRY, LOOPS, Code, Function, descend
+from gi_cuda.grammar.frontends.cuda.syntax import assigned_root
+from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.reading.derived import derived
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
     Access,
     Changes,
@@ -152,7 +153,7 @@ def _element(
     written = not pointer.const and any(one.use is not Use.READ for one in found)
     if written:
         partly = any(_is_part(one.element) for one in found)
-        if partly or (function.kernel and not _is_own(code, function, pointer, element)):
+        if partly or (function.kernel and not _is_own(code, function, element)):
             return None
     elif _is_loaded_once(loop, pointer, found) or not _stores(code, function, loop, pointer):
         return None
@@ -184,29 +185,10 @@ def _is_part(element: Node) -> bool:
     return element.parent is not None and element.parent.type == "field_expression"
 
 
-def _is_own(code: Code, function: Function, pointer: Pointer, element: Node) -> bool:
+def _is_own(code: Code, function: Function, element: Node) -> bool:
     """Tell whether an element depends on the number of the thread, and others do not write it."""
-    own = {"threadIdx", "blockIdx", "atomicAdd", "atomicInc"}
-    own |= {one.name for one in code.functions if code.words(one.body) & GEOMETRY}
-    values = list(_values(code, function))
-    while more := {name for name, words in values if words & own} - own:
-        own |= more
+    own = derived(code, function, ("threadIdx", "blockIdx", "atomicAdd", "atomicInc"))
     return bool(code.words(element) & own)
-
-
-def _values(code: Code, function: Function) -> Iterator[tuple[str, frozenset[str]]]:
-    """Find the variables that get a value, and the identifiers of that value."""
-    for node in descend(function.body):
-        if node.type == "init_declarator":
-            name = name_node(node.child_by_field_name("declarator"))
-            value = node.child_by_field_name("value")
-        elif node.type == "assignment_expression":
-            name = assigned_root(node.child_by_field_name("left"))
-            value = node.child_by_field_name("right")
-        else:
-            continue
-        if name is not None and value is not None:
-            yield code.span(name), code.words(value)
 
 
 def _stores(code: Code, function: Function, loop: Node, pointer: Pointer) -> bool:

@@ -1,0 +1,136 @@
+"""Streaming hints: loads and stores of data that a kernel uses once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, declarators, name_node
+from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, Code, Function
+from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
+from gi_cuda.grammar.frontends.cuda.transforms.reading.derived import derived
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
+    Access,
+    Pointer,
+    Use,
+    accesses,
+    changes,
+    pointers,
+)
+from gi_cuda.grammar.rule_types import RuleType
+from gi_cuda.grammar.splice import Splice, closing, opening, replacing
+
+_INTEGERS = ("char", "short", "int", "long", "long long")
+_VECTORS = {"char": (2, 4), "short": (2, 4), "int": (2, 4), "longlong": (2,), "float": (2, 4)}
+_STREAMED = frozenset(
+    {
+        *("signed char", "float", "double", "double2"),
+        *("__half", "half", "__half2", "half2", "__nv_bfloat16", "__nv_bfloat162"),
+        *(f"{sign}{base}" for base in _INTEGERS for sign in ("", "unsigned ")),
+        *(f"{base}{size}" for base, sizes in _VECTORS.items() for size in sizes),
+        *(f"u{b}{size}" for b, sizes in _VECTORS.items() if b != "float" for size in sizes),
+    }
+)
+"""The types of which CUDA loads and stores values with a hint."""
+
+
+class Cache(Family):
+    """``<cache_kernel.cu_8><cache_K>`` loads from an array, or stores to it, with a hint for the
+    cache that the data is not used again.
+
+    Before and after: ``b[i] = 2 * a[i];`` becomes ``b[i] = 2 * __ldcs(&a[i]);`` for the parameter
+    ``a``, and ``__stcs(&b[i], 2 * a[i]);`` for ``b``.
+
+    The array is a parameter of a kernel that only stores to it, or that loads from it in one place.
+    The index depends on the number of the thread. In a loop, each iteration has another index.
+    """
+
+    type = RuleType.CACHE
+
+    def sites(self, code: Code) -> Iterator[Site]:
+        """Find the parameters."""
+        for kernel in code.kernels:
+            for name, _ in _arrays(code, kernel):
+                yield Site(name.start_byte, kernel.number, tuple(self.type.kind.specials))
+
+    def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
+        """Make the accesses of the parameter's elements calls."""
+        for kernel in code.kernels:
+            if kernel.node.start_byte <= at < kernel.body.start_byte:
+                for name, found in _arrays(code, kernel):
+                    if name.start_byte == at:
+                        return Rewrite(tuple(s for one in found for s in _hinted(one)))
+        return None
+
+
+def _arrays(code: Code, kernel: Function) -> Iterator[tuple[Node, Sequence[Access]]]:
+    """Find the parameters of a kernel whose elements can be accessed with a hint."""
+    own = derived(code, kernel, ("threadIdx",))
+    for pointer in pointers(code, kernel):
+        found = accesses(code, kernel.body, pointer.name) if pointer.parameter else None
+        name = _name(code, pointer)
+        if not found or name is None:
+            continue
+        if not all(_is_streamed(code, kernel, one, own) for one in found):
+            continue
+        stored = not pointer.const and all(_is_store(one) for one in found)
+        if stored or (len(found) == 1 and found[0].use is Use.READ):
+            yield name, found
+
+
+def _name(code: Code, pointer: Pointer) -> Node | None:
+    """Return the name of a parameter where it is declared."""
+    names = (name_node(one) for one in declarators(pointer.node))
+    return next((one for one in names if one and code.span(one) == pointer.name), None)
+
+
+def _is_streamed(code: Code, kernel: Function, access: Access, own: Collection[str]) -> bool:
+    """Tell whether an element has a type with hints, and is another one for each thread and in each
+    iteration.
+
+    Args:
+        own: the variables that depend on the number of the thread.
+    """
+    type_ = code.type(access.element, kernel)
+    if type_ is None or type_.levels or type_.base not in _STREAMED:
+        return False
+    root = assigned_root(access.element)
+    words = code.words(access.element) - ({code.span(root)} if root else set())
+    if words.isdisjoint(own):
+        return False
+    above = access.node.parent
+    while above is not None and above != kernel.body:
+        if above.type == "lambda_expression":
+            return False
+        if above.type in LOOPS:
+            varied = changes(code, above).all | set(declared_names(above, code))
+            if not words & varied:
+                return False
+        above = above.parent
+    return True
+
+
+def _is_store(access: Access) -> bool:
+    """Tell whether an access is a statement ``p[i] = x;``."""
+    above = access.node.parent
+    value = None if above is None else above.child_by_field_name("right")
+    if access.use is not Use.WRITE or above is None or above.parent is None or value is None:
+        return False
+    return above.parent.type == "expression_statement" and value.type != "initializer_list"
+
+
+def _hinted(access: Access) -> Iterator[Splice]:
+    """Write an access as a call."""
+    node, element, above = access.node, access.element, access.node.parent
+    if access.use is Use.READ:
+        yield replacing(node.start_byte, element.start_byte, "__ldcs(&")
+        yield replacing(element.end_byte, node.end_byte, ")")
+        return
+    value = None if above is None else above.child_by_field_name("right")
+    assert above is not None, "it is an assignment"
+    assert value is not None, "it is an assignment"
+    yield opening(above.start_byte, above.end_byte, "__stcs(&")
+    yield replacing(element.end_byte, value.start_byte, ", ")
+    yield closing(above.start_byte, above.end_byte, ")")

@@ -83,6 +83,8 @@ DECLINED = {
     "a store whose value is used": "int v = c[i] = n; d[i] += v;",
     "a pointer of the kernel": "int *p = c; p[i] = 1;",
     "a list of values": "c[i] = {1};",
+    "a directive in a statement": "c[i] = 1 +\n#ifdef A\n2;\n#else\n3;\n#endif\n",
+    "a directive in an index": "c[i] += a[i +\n#ifdef A\n1\n#else\n2\n#endif\n];",
 }
 OTHER_TYPES = {
     "structures": "struct P { int x, y; };\n__global__ void k(P *p, const P *q, int n) { BODY }\n",

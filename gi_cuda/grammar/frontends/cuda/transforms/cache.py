@@ -75,7 +75,7 @@ def _arrays(code: Code, kernel: Function) -> Iterator[tuple[Node, Sequence[Acces
             continue
         if not all(_is_streamed(code, kernel, one, own) for one in found):
             continue
-        stored = not pointer.const and all(_is_store(one) for one in found)
+        stored = not pointer.const and all(_is_store(code, one) for one in found)
         if stored or (len(found) == 1 and found[0].use is Use.READ):
             yield name, found
 
@@ -96,6 +96,8 @@ def _is_streamed(code: Code, kernel: Function, access: Access, own: Collection[s
     type_ = code.type(access.element, kernel)
     if type_ is None or type_.levels or type_.base not in _STREAMED:
         return False
+    if "#" in code.span(access.element):
+        return False
     root = assigned_root(access.element)
     words = code.words(access.element) - ({code.span(root)} if root else set())
     if words.isdisjoint(own):
@@ -112,13 +114,15 @@ def _is_streamed(code: Code, kernel: Function, access: Access, own: Collection[s
     return True
 
 
-def _is_store(access: Access) -> bool:
-    """Tell whether an access is a statement ``p[i] = x;``."""
+def _is_store(code: Code, access: Access) -> bool:
+    """Tell whether an access is a statement ``p[i] = x;`` that no directive cuts in two."""
     above = access.node.parent
     value = None if above is None else above.child_by_field_name("right")
     if access.use is not Use.WRITE or above is None or above.parent is None or value is None:
         return False
-    return above.parent.type == "expression_statement" and value.type != "initializer_list"
+    if "#" in code.span(above.parent) or value.type == "initializer_list":
+        return False
+    return above.parent.type == "expression_statement"
 
 
 def _hinted(access: Access) -> Iterator[Splice]:

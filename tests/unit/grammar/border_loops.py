@@ -7,6 +7,7 @@ __device__ int total;
 struct Shape { int w, h; };
 __device__ void meet() { __syncthreads(); }
 __device__ void move(int &x) { x++; }
+__device__ inline int clamp(int v, int low, int high) { return min(max(low, v), high); }
 template <int N>
 __global__ void k(const int *in, int *out, int w, int h, int r, unsigned u) {
     const Shape s = {w, h};
@@ -135,6 +136,20 @@ KERNELS = {
                 sum += in[(y + j) * w + x + i];
             }
         }
+    }
+    out[y * w + x] = sum;
+""",
+    ),
+    "a clamp": (
+        """\
+    for (int i = 0; i < N; i++) sum += in[y * w + clamp(x + i - R, 0, w - 1)] * i;
+    out[y * w + x] = sum;
+""",
+        """\
+    if (x - R >= 0 && x + N - R - 1 <= w - 1) {
+        for (int i = 0; i < N; i++) sum += in[y * w + (x + i - R)] * i;
+    } else {
+        for (int i = 0; i < N; i++) sum += in[y * w + clamp(x + i - R, 0, w - 1)] * i;
     }
     out[y * w + x] = sum;
 """,
@@ -401,6 +416,7 @@ KERNELS = {
     ),
 }
 DECLINED = {
+    "a clamp of other numbers": ("for (int i = 0; i < r; i++) sum += in[clamp(0, x + i, w - 1)];"),
     "no test": "for (int i = 0; i < r; i++) sum += in[x];",
     "a test of the counter alone": "for (int i = 0; i < r; i++) if (i + 1 < w) sum += in[i];",
     "a test of a parameter": "for (int i = 0; i < r; i++) if (r + i < w) sum += in[i];",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gi_cuda.grammar import Expansion, RuleType, Source, convert
@@ -27,6 +29,22 @@ def test_before_and_after(name: str) -> None:
 def test_where_it_is_not_offered(name: str) -> None:
     code = read_code(Source("k.cu", f"{HEAD}    {DECLINED[name]}\n}}\n"))
     assert list(Border().sites(code)) == []
+
+
+@pytest.mark.parametrize(
+    "clamp",
+    [
+        "int clamp(int v, int low, int high) { return max(v, min(low, high)); }",
+        "int clamp(int low, int v, int high) { return max(low, min(v, high)); }",
+        "float clamp(float v, float low, int high) { return max(low, min(v, high)); }",
+        "float clamp(float v, float low, float high) { return max(low, min(v, high)); }",
+        "int clamp(int v, int low, int high) { return v < low ? low : v; }",
+    ],
+)
+def test_function_that_is_no_clamp_stays(clamp: str) -> None:
+    head = re.sub(r"inline int clamp.*", clamp, HEAD)
+    body = "    for (int i = 0; i < r; i++) sum += in[clamp(x + i, 0, w - 1)];\n}\n"
+    assert list(Border().sites(read_code(Source("k.cu", head + body)))) == []
 
 
 def test_loops_one_after_the_other_have_a_gene_each() -> None:

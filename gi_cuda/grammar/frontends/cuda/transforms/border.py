@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.grammar.frontends.cuda.functions import function_declarator
+from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import (
     TOGETHER,
     Code,
@@ -178,20 +179,23 @@ class _Interior:
             self.guards |= dict.fromkeys(guards)
 
     def _clamp(self, call: Node) -> None:
-        """Make ``min(x + i, w - 1)`` its sum."""
+        """Make ``min(x + i, w - 1)`` and ``clamp(x + i, 0, w - 1)`` their sum."""
         code, name = self.code, called_name(self.code, call) or ""
         arguments = parts(call.child_by_field_name("arguments"))
-        defined = name in code.macros or any(one.name == name for one in code.functions)
-        if name not in _CLAMPS or len(arguments) != 2 or defined:
+        types = {code.type(one, self.function) for one in arguments}
+        if len(types) != 1 or code.type(call, self.function) not in (None, *types):
             return
-        for item, limit in (arguments, arguments[::-1]):
-            types = {code.type(one, self.function) for one in (item, limit)}
-            guards = self._bounds(item, limit, _CLAMPS[name])
-            if guards and len(types) == 1:
-                self.sums.same[call.id] = item
-                self._put(call, item)
-                self.guards |= dict.fromkeys(guards)
-                return
+        if not _is_known(code, name, len(arguments)):
+            return
+        item, *limits = arguments
+        signs: tuple[str, ...] = (">=", "<=") if name == "clamp" else (_CLAMPS[name],)
+        if len(limits) == 1 and not self._bounds(item, limits[0], signs[0]):
+            item, limits = limits[0], [item]
+        guards = [self._bounds(item, *one) for one in zip(limits, signs, strict=True)]
+        if all(guards):
+            self.sums.same[call.id] = item
+            self._put(call, item)
+            self.guards |= dict.fromkeys(one for each in guards for one in each)
 
     def _bounds(self, item: Node, limit: Node, sign: str, *, mirrored: bool = False) -> list[str]:
         """Return the conditions under which a comparison holds in all iterations; none where the
@@ -303,6 +307,36 @@ class _Interior:
         """Make a change that takes the place of all changes within it."""
         outside = [o for o in self.splices if o.end <= one.start or one.end <= o.start]
         self.splices = [*outside, one]
+
+
+def _is_known(code: Code, name: str, arguments: int) -> bool:
+    """Tell whether a function is ``min``, ``max``, or a ``clamp`` that does what its name says."""
+    own = [one for one in code.functions if one.name == name]
+    if name in code.macros or (own and name != "clamp"):
+        return False
+    if name != "clamp":
+        return name in _CLAMPS and arguments == 2
+    return arguments == 3 and all(_is_clamp(code, one) for one in own)
+
+
+def _is_clamp(code: Code, function: Function) -> bool:
+    """Tell whether a function is ``int clamp(int v, int a, int b) { return max(a, min(v, b)); }``,
+    in whatever order the arguments of ``min`` and ``max`` are."""
+    head = function_declarator(function.node)
+    given = parts(None if head is None else head.child_by_field_name("parameters"))
+    names = [name_node(one.child_by_field_name("declarator")) for one in given]
+    types = {code.span(t) for one in given if (t := one.child_by_field_name("type"))}
+    returned = function.node.child_by_field_name("type")
+    if len(names) != 3 or None in names or returned is None or types != {code.span(returned)}:
+        return False
+    value, low, high = (code.span(one) for one in names if one is not None)
+    body = "".join(code.bare(function.body).split())
+    return body in {
+        f"{{return{outer}({first},{second});}}"
+        for outer, limit, inner, other in (("max", low, "min", high), ("min", high, "max", low))
+        for nested in (f"{inner}({value},{other})", f"{inner}({other},{value})")
+        for first, second in ((limit, nested), (nested, limit))
+    }
 
 
 def _bare_condition(condition: Node) -> Node:

@@ -39,6 +39,14 @@ _MOST = 1 << 16
 Differing = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Values of two arrays, in their order."""
 
+_TWICE = 2.0
+"""A rewrite that is as far from the exact answers as the original may be so far from those of the
+original."""
+
+_WIDEST = 100.0
+"""How many times what rounding usually changes is allowed where the original is far from the exact
+answers. What is further away is no matter of rounding, or nothing could be told from it."""
+
 _LEAST = 2.0
 """Less than so many times what a number's last bit is worth leaves no room for rounding."""
 
@@ -147,6 +155,7 @@ def allowed(
     answers: Sequence[NDArray[Any]],
     pairs: Sequence[tuple[NDArray[Any], NDArray[Any]]],
     got: Sequence[Sequence[NDArray[Any]]] = (),
+    exact: Sequence[tuple[NDArray[Any], NDArray[Any]]] = (),
 ) -> Allowed:
     """How far floating-point results may be off.
 
@@ -158,6 +167,7 @@ def allowed(
         answers: results of each launch that was captured.
         pairs: results of a launch and of the same launch made again.
         got: of each launch what would stand there had the kernel passed on what it got.
+        exact: results of a launch and those in double precision.
     """
     accuracy = ACCURACY[kind]
     each = [size for size in map(_largest, answers) if size]
@@ -173,11 +183,27 @@ def allowed(
         told = zip(answers, got, strict=False)
         cases = [[differing(one, other) for other in others] for one, others in told]
         cases = [case for case in cases if any(len(first) for first, _ in case)]
-        return _narrow(Allowed(absolute, accuracy, why), NumberType(kind).epsilon, cases)
+        usual = Allowed(absolute, accuracy, why)
+        return _narrow(_widened(usual, exact), NumberType(kind).epsilon, cases)
     why = f"from run to run up to {apart:.1e} apart, where the largest is {largest:.1e}"
     shares = (_apart(one, other) / (_largest(one) or 1.0) for one, other in pairs)
     share = max(accuracy, _MARGIN * max(shares))
     return Allowed(share * scale, share, why)
+
+
+def _widened(usual: Allowed, exact: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> Allowed:
+    """As much more that a rewrite is right that is as near to the exact answers as the original."""
+    factor = 1.0
+    for given, precise in (part for pair in exact for part in in_parts(*pair)):
+        answers = given.astype(np.float64)
+        bound = usual.absolute + usual.relative * np.abs(answers)
+        with np.errstate(all="ignore"):
+            shares = _TWICE * np.abs(answers - precise) / bound
+        factor = max(factor, float(shares[np.isfinite(shares)].max(initial=0.0)))
+    if not 1.0 < factor <= _WIDEST:
+        return usual
+    why = "its answers are up to half of that away from those in double precision"
+    return Allowed(factor * usual.absolute, factor * usual.relative, why)
 
 
 def _narrow(wide: Allowed, bit: float, cases: Sequence[Sequence[Differing]]) -> Allowed:

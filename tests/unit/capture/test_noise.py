@@ -127,3 +127,15 @@ def test_what_large_answers_allow_does_not_hide_small_ones() -> None:
     assert noisy.relative == pytest.approx(4e-9)
     assert noisy.absolute < 1e-3 * 0.5
     assert allowed("float64", [small, 50 * small], []).absolute == pytest.approx(1e-10 * 100)
+
+
+@pytest.mark.parametrize(
+    ("off", "relative"),
+    [(1e-3, 1e-5), (1e-2, 2e-2 / 4e-3 * 1e-5), (1.0, 1e-5), (np.nan, 1e-5)],
+)
+def test_twice_the_error_of_the_answers_themselves_is_allowed(off: float, relative: float) -> None:
+    """But not of answers that are far from those in double precision: that is no rounding."""
+    exact = VALUES + np.array([0, off, 0, 0])
+    found = allowed("float32", [VALUES], [], [], [(VALUES, exact)])
+    assert found.relative == pytest.approx(relative)
+    assert found.absolute == pytest.approx(200 * relative)

@@ -184,7 +184,10 @@ class RuleType(StrEnum):
     )
     POWER = (
         "power",
-        _transformation("powers in a function", {"power_K": "writes out powers in {function}"}),
+        _transformation(
+            "powers in a function",
+            {"power_K": "writes out powers and their reciprocals in {function}"},
+        ),
     )
     SINGLE = (
         "single",

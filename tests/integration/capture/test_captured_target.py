@@ -331,7 +331,7 @@ def test_a_few_answers_may_be_further_off_where_the_kernels_own_are(
     assert isinstance(others, Tolerance)
     assert (most.outside, others.outside) == (0.1, 0.0)
     assert others.relative == pytest.approx(1e-3, rel=0.1)
-    assert "10% of them by up to" in "\n".join(captured_lines(found))
+    assert "a share of 0.1 by up to" in "\n".join(captured_lines(found))
 
 
 @broad

@@ -14,6 +14,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.block import Block
 from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family
 from gi_cuda.grammar.frontends.cuda.transforms.fast import Fast
+from gi_cuda.grammar.frontends.cuda.transforms.jam import Jam
 from gi_cuda.grammar.frontends.cuda.transforms.power import Power
 from gi_cuda.grammar.frontends.cuda.transforms.recip import Recip
 from gi_cuda.grammar.frontends.cuda.transforms.scalar import Scalar
@@ -23,7 +24,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.vector import Vector
 from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
 
 FAMILIES: tuple[Family, ...] = (
-    *(Block(), Split(), Coarsen(), Single(), Power(), Recip(), Fast(), Atomic(), Scalar()),
+    *(Block(), Split(), Coarsen(), Jam(), Single(), Power(), Recip(), Fast(), Atomic(), Scalar()),
     *(Vector(), Warp()),
 )
 """All families, in the order in which they rewrite a text."""

@@ -34,6 +34,8 @@ DECLINED = {
     "a macro that hides a variable": "#define LAST (c[i])\n" + START + SUM + "    LAST += 1;\n",
     "an index without a test that has one elsewhere": START.split("    if")[0]
     + SUM.replace("c[i] = sum", "if (i < n) c[i] = sum"),
+    "memory that is changed once a thread": START + "    atomicAdd(c, 1.0f);\n" + SUM,
+    "memory that is changed before": "    c[threadIdx.x] += 1;\n" + START + SUM,
     "a lower limit": START.replace("i >= n", "i < n") + SUM,
 }
 
@@ -81,3 +83,19 @@ def test_without_a_test_of_the_index_the_work_is_that_of_whole_blocks() -> None:
     assert rewrite is not None
     assert rewrite.shape == {"k.items.x": 2, "k.exact.x": 1}
     assert "break" not in spliced(code.source, rewrite.splices).text
+
+
+def test_what_a_called_function_gives_is_had_for_the_items_that_there_are() -> None:
+    """It may read memory, so no loop reads by what it gives for another item."""
+    first = "    int start = f(a, i);\n"
+    code = read_code(
+        Source(
+            "k.cu",
+            "__device__ int f(const float *a, int i) { return a[i]; }\n"
+            f"{HEAD}{START}{first}{SUM.replace('a[j * n + i]', 'a[start + j]')}}}\n",
+        )
+    )
+    (site,) = Jam().sites(code)
+    rewrite = Jam().rewrite(code, site.at, "jam_K2")
+    assert rewrite is not None
+    assert spliced(code.source, rewrite.splices).text.count("== i) break;") == 3

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.syntax import declarators, name_node, parts
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, statements
+from gi_cuda.grammar.frontends.cuda.transforms.code import (
+    Code,
+    Function,
+    descend,
+    geometry,
+    statements,
+)
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.indices import (
     declared_as,
@@ -22,7 +28,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.indices import (
 from gi_cuda.grammar.frontends.cuda.transforms.reading.arithmetic import math_call
 from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import Bound, joined, read_bound
 from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import called_name, is_cast
-from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes, changes_by
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, unit
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, indent, is_first, newline, replacing, splice
@@ -146,12 +152,13 @@ def _read(code: Code, kernel: Function, axis: str) -> _Work | None:
         return None
     guarded = _guarded(code, rest, index)
     if guarded is None:
-        if is_guarded(code, kernel, axis):
+        others = {told[1] for one in known.others if (told := geometry(one, code.text))}
+        if axis in others or is_guarded(code, kernel, axis):
             return None
         guarded = (), kernel.body, rest
     tests, block, work = guarded
     before = own[: own.index(work[0])] if work and block == kernel.body else own[:-1]
-    outside = frozenset[str]().union(*(declared_names_in(code, one) for one in before))
+    outside = frozenset[str]().union(*(_declared(code, one) for one in before))
     names = _own(code, work, index, outside - {index})
     if names is None:
         return None
@@ -159,10 +166,21 @@ def _read(code: Code, kernel: Function, axis: str) -> _Work | None:
     shared = (one for top in work for one in descend(top) if one.type in _SHARED)
     if not any(_holds(loop, run[0]) and loop not in run for loop in shared for run in runs):
         return None
+    mine = [one for run in runs for one in run]
+    if _acts(code, _outside(kernel.body, mine), _held(code, [kernel.body])):
+        return None  # a thread would do for all items what it did for each
     return _Work(block, index, declared[0], tests, tuple(work), names, runs)
 
 
-def declared_names_in(code: Code, node: Node) -> frozenset[str]:
+def _outside(top: Node, inner: Sequence[Node]) -> Iterator[Node]:
+    """A node and those below it, without some of them."""
+    if top not in inner:
+        yield top
+        for child in top.children:
+            yield from _outside(child, inner)
+
+
+def _declared(code: Code, node: Node) -> frozenset[str]:
     """Return the variables that a statement declares."""
     return frozenset(declared_names(node, code))
 
@@ -211,10 +229,10 @@ def _own(
         for leaf in _leaves(code, work, names):
             if code.words(leaf) & names:
                 changed = changes(code, leaf)
-                inside = declared_names_in(code, leaf)
+                inside = _declared(code, leaf)
                 own = inside if leaf.type == "declaration" else frozenset[str]()
                 names |= own | ((changed.whole | changed.inner & held) - (inside - own))
-    declared = frozenset[str]().union(*(declared_names_in(code, one) for one in work))
+    declared = frozenset[str]().union(*(_declared(code, one) for one in work))
     hidden = frozenset[str]().union(*(code.macro_words(one) for one in work))
     if names - {index} - declared or names & (hidden | outside):
         return None
@@ -318,7 +336,8 @@ def _rewritten(
         f"{step}{items}[{item}] = {number};",
     ]
     splices.append(replacing(begin, begin, f"{gap}{margin}".join([*lines, ""])))
-    for run in work.runs:
+    guards = _guards(code, work, several)
+    for run, guard in zip(work.runs, guards, strict=True):
         first, last = run[0], run[-1]
         bare = first.parent is not None and first.parent.type != "compound_statement"
         around = first.parent if bare else None
@@ -336,7 +355,7 @@ def _rewritten(
             head += made[1]
             body += (text[at : one.start_byte] if body else "") + made[0]
             at = one.end_byte
-        if tests and _stores(code, run, work):
+        if tests and guard:
             body = f"if ({item} && {items}[{item}] == {work.index}) break;{gap}{margin}{body}"
         body = re.sub(r"\n(?=[^\n\r])", f"\n{step}", body)
         loop = f"{header.format(margin)} {{{gap}{margin}{step}{body}{gap}{margin}}}"
@@ -360,9 +379,9 @@ def _escaping(code: Code, work: _Work) -> frozenset[str]:
     found: set[str] = set()
     for run in work.runs:
         said = frozenset[str]().union(*(code.words(one) for one in run)) & work.own
-        own = [declared_names_in(code, one) for one in run]
+        own = [_declared(code, one) for one in run]
         found |= said - {work.index} - frozenset[str]().union(*own)
-    together = [declared_names_in(code, one) for run in work.runs for one in run]
+    together = [_declared(code, one) for run in work.runs for one in run]
     return frozenset(found).union(*(one for one in together if one & found))
 
 
@@ -371,7 +390,7 @@ def _of_item(
 ) -> tuple[str, list[str]] | None:
     """The text of a statement for one item, and the arrays that it needs; None where a variable
     cannot be one."""
-    if node.type != "declaration" or not declared_names_in(code, node) & several:
+    if node.type != "declaration" or not _declared(code, node) & several:
         return _renamed(code, node, renamed), []
     kind = node.child_by_field_name("type")
     words = [code.span(one) for one in node.children if one.type == "type_qualifier"]
@@ -392,14 +411,14 @@ def _of_item(
         if inner.type == "pointer_declarator" and inner.child_by_field_name("declarator") != name:
             return None
         const = "const " if words and inner.type == "pointer_declarator" else ""
-        shaped = text_between(code, inner, name, f"{code.span(name)}[{count}]")
+        shaped = _with_part(code, inner, name, f"{code.span(name)}[{count}]")
         arrays.append(f"{const}{code.span(kind)} {shaped};")
         if value is not None:
             values.append(f"{renamed[code.span(name)]} = {_renamed(code, value, renamed)};")
     return " ".join(values), arrays
 
 
-def text_between(code: Code, whole: Node, part: Node, text: str) -> str:
+def _with_part(code: Code, whole: Node, part: Node, text: str) -> str:
     """The text of a node with another one for a part of it."""
     before = code.text[whole.start_byte : part.start_byte]
     return f"{before}{text}{code.text[part.end_byte : whole.end_byte]}"
@@ -415,14 +434,31 @@ def _renamed(code: Code, node: Node, renamed: dict[str, str]) -> str:
     return splice(code.span(node), found)
 
 
-def _stores(code: Code, run: Run, work: _Work) -> bool:
-    """Tell whether a run may change anything but variables of the work."""
-    own = _held(code, work.statements)
-    nodes = [one for top in run for one in descend(top)]
-    calls = [one for one in nodes if one.type == "call_expression"]
-    if not all(_is_pure_call(code, one) for one in calls):
-        return True
-    return bool(changes(code, *run).inner - own)
+def _guards(code: Code, work: _Work, several: frozenset[str]) -> list[bool]:
+    """Tell of each run whether a thread may not make it for an item that it does not have: it
+    changes memory, or another run does that leaves a variable to later ones."""
+    held = _held(code, work.statements)
+    acts = [_acts(code, [n for one in run for n in descend(one)], held) for run in work.runs]
+    left = (
+        changes(code, *run).all.union(*(_declared(code, one) for one in run)) & several
+        for run, act in zip(work.runs, acts, strict=True)
+        if act and not (run == work.runs[-1] and run[0] in work.statements)
+    )
+    return [True] * len(acts) if any(left) else acts
+
+
+def _acts(code: Code, nodes: Iterable[Node], held: frozenset[str]) -> bool:
+    """Tell whether some nodes may change anything but variables.
+
+    Args:
+        held: variables that hold their elements or members.
+    """
+    return any(
+        not _is_pure_call(code, one)
+        if one.type == "call_expression"
+        else bool(changes_by(code, one).inner - held)
+        for one in nodes
+    )
 
 
 def _is_pure_call(code: Code, call: Node) -> bool:

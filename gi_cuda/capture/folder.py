@@ -211,16 +211,22 @@ def _oracles(buffers: Sequence[ProposedBuffer], tolerances: Mapping[str, Allowed
             continue
         found, fields = tolerances[buffer.name], buffer.element.fields
         members = {f.name: [f.type, f.at, *([f.length] if f.length > 1 else [])] for f in fields}
-        yield table(
-            "[[oracle]]",
-            f'{buffer.name}: {found.why}. Where every bit counts: kind = "exact".',
-            kind="tolerance",
-            absolute=found.absolute,
-            relative=found.relative,
-            buffers=[buffer.name],
-            item=Noted(buffer.element.parts, "bytes of a struct") if fields else None,
-            members=members or None,
-        )
+        comment = f'{buffer.name}: {found.why}. Where every bit counts: kind = "exact".'
+        for times, outside in [(1.0, found.outside), (found.furthest, 0.0)][
+            : 1 + bool(found.outside)
+        ]:
+            yield table(
+                "[[oracle]]",
+                comment,
+                kind="tolerance",
+                absolute=times * found.absolute,
+                relative=times * found.relative,
+                outside=Noted(outside, "share of the values") if outside else None,
+                buffers=[buffer.name],
+                item=Noted(buffer.element.parts, "bytes of a struct") if fields else None,
+                members=members or None,
+            )
+            comment = "the others of these"
     if exact:
         said = "; ".join(f"{one}: {tolerances[one].why}" for one in exact if one in tolerances)
         yield table("[[oracle]]", said, kind="exact", buffers=exact)

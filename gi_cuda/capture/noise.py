@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,18 @@ _MOST = 1 << 16
 Differing = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Values of two arrays, in their order."""
 
+_TWICE = 2.0
+"""A rewrite that is as far from the exact answers as the original may be so far from those of the
+original."""
+
+_MOSTLY = 95
+"""Percent of the values whose errors are those of most; the others are told apart where they are
+more than twice as far off, and twice as many may be so far off."""
+
+_WIDEST, _FURTHEST = 10.0, 1e4
+"""How many times what rounding usually changes is allowed of most values, and of all. What is
+further from the exact answers is no matter of rounding, or nothing could be told from it."""
+
 _LEAST = 2.0
 """Less than so many times what a number's last bit is worth leaves no room for rounding."""
 
@@ -49,6 +61,8 @@ class Allowed:
 
     Attributes:
         why: what was seen, a line for people.
+        outside: share of the values that may be further off.
+        furthest: how many times as far, at most.
         together: buffers whose rows, taken together, may be in any order.
     """
 
@@ -56,6 +70,8 @@ class Allowed:
     relative: float
     why: str
     together: tuple[str, ...] = ()
+    outside: float = 0.0
+    furthest: float = 1.0
 
     @property
     def exact(self) -> bool:
@@ -147,6 +163,7 @@ def allowed(
     answers: Sequence[NDArray[Any]],
     pairs: Sequence[tuple[NDArray[Any], NDArray[Any]]],
     got: Sequence[Sequence[NDArray[Any]]] = (),
+    exact: Sequence[tuple[NDArray[Any], NDArray[Any]]] = (),
 ) -> Allowed:
     """How far floating-point results may be off.
 
@@ -158,6 +175,7 @@ def allowed(
         answers: results of each launch that was captured.
         pairs: results of a launch and of the same launch made again.
         got: of each launch what would stand there had the kernel passed on what it got.
+        exact: results of a launch and those in double precision.
     """
     accuracy = ACCURACY[kind]
     each = [size for size in map(_largest, answers) if size]
@@ -173,11 +191,34 @@ def allowed(
         told = zip(answers, got, strict=False)
         cases = [[differing(one, other) for other in others] for one, others in told]
         cases = [case for case in cases if any(len(first) for first, _ in case)]
-        return _narrow(Allowed(absolute, accuracy, why), NumberType(kind).epsilon, cases)
+        usual = Allowed(absolute, accuracy, why)
+        return _narrow(_widened(usual, exact), NumberType(kind).epsilon, cases)
     why = f"from run to run up to {apart:.1e} apart, where the largest is {largest:.1e}"
     shares = (_apart(one, other) / (_largest(one) or 1.0) for one, other in pairs)
     share = max(accuracy, _MARGIN * max(shares))
     return Allowed(share * scale, share, why)
+
+
+def _widened(usual: Allowed, exact: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> Allowed:
+    """As much more that a rewrite is right that is as near to the exact answers as the original."""
+    every = []
+    for given, precise in (part for pair in exact for part in in_parts(*pair)):
+        answers = given.astype(np.float64)
+        bound = usual.absolute + usual.relative * np.abs(answers)
+        with np.errstate(all="ignore"):
+            shares = _TWICE * np.abs(answers - precise) / bound
+        every.append(shares[np.isfinite(shares)])
+    shares = np.concatenate([*every, np.empty(0)])
+    if not shares.size:
+        return usual
+    most, largest = max(1.0, float(np.percentile(shares, _MOSTLY))), float(shares.max())
+    if largest <= 1.0 or most > _WIDEST or largest > _FURTHEST:
+        return usual
+    outside = _TWICE * (1 - _MOSTLY / 100) if largest > _TWICE * most else 0.0
+    times = most if outside else largest
+    why = "its answers are up to half of that away from those in double precision"
+    wide = Allowed(times * usual.absolute, times * usual.relative, why)
+    return replace(wide, outside=round(outside, 3), furthest=largest / times) if outside else wide
 
 
 def _narrow(wide: Allowed, bit: float, cases: Sequence[Sequence[Differing]]) -> Allowed:

@@ -169,7 +169,6 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
         whole = allowed.without_validation(prepared)
         with suppress(_Overdue), _stopping(seconds, whole) as stop:
             place = stack.enter_context(where(run, stop))
-            meanwhile(run.tools.certification.prepare)
             end = _evolve(place, seconds, stop)
         if stop.asked:
             kept = len(run.store.evaluations())
@@ -221,13 +220,21 @@ def _evolve(place: Place, seconds: float | None, stop: _Stop) -> End | None:
     run = place.run
     with display(console) as shown:
         score = Score(run.plan.settings.generations, seconds, *_so_far(run))
-        stop.found = score.best is not None
         evolution = run.evolution(stop, place.evaluator)
+        _prepare_to_validate(run, score, stop)
         for progress in evolution.run():
             score.take(progress)
-            stop.found = score.best is not None
+            _prepare_to_validate(run, score, stop)
             shown.show(score)
     return evolution.end
+
+
+def _prepare_to_validate(run: Run, score: Score, stop: _Stop) -> None:
+    """Once something is faster, have done beside the search what is done once for all winners:
+    before, it is not worth the time that it takes the device."""
+    if score.best is not None and not stop.found:
+        stop.found = True
+        meanwhile(run.tools.certification.prepare)
 
 
 def _validated(run: Run, limit: float | None) -> Winner | None:

@@ -99,6 +99,12 @@ _ITEMS = {
     for axis in ("", "y", "z")
     for count in (2, 4, 8)
 }
+_JAMMED = {
+    f"jam_K{count}{axis}": f"each thread of {{function}} has {count} items along {axis or 'x'}"
+    ", which share its loops"
+    for axis in ("", "y")
+    for count in (2, 4, 8)
+}
 _VECTORS = {
     f"vector_K{count}": f"{{function}} loads and stores {count} items at a time"
     for count in (2, 4, 8, 16)
@@ -170,6 +176,7 @@ class RuleType(StrEnum):
     NUMBER = "num", Kind("a number", "numbers", deleted=None, stepped=True)
     BLOCK = "block", _transformation("the block of a kernel", _BLOCKS)
     COARSEN = "coarsen", _transformation("the work of a block", _ITEMS)
+    JAM = "jam", _transformation("the items of a thread that share its loops", _JAMMED)
     FAST = (
         "fast",
         _transformation(
@@ -184,7 +191,10 @@ class RuleType(StrEnum):
     )
     POWER = (
         "power",
-        _transformation("powers in a function", {"power_K": "writes out powers in {function}"}),
+        _transformation(
+            "powers in a function",
+            {"power_K": "writes out powers and their reciprocals in {function}"},
+        ),
     )
     SINGLE = (
         "single",

@@ -43,5 +43,7 @@ def captured_lines(found: Capture) -> Iterator[str]:
         yield f"  {buffer.name}: {buffer.role}, {buffer.notes.role}; {buffer.elements} items"
     for name, one in found.tolerances.items():
         off = f"may be off by {one.relative:.0e} of a value or {one.absolute:.0e}"
+        if one.outside:
+            off += f", a share of {one.outside:g} by up to {one.furthest:.0f} times as much"
         exact = "may be in any order" if one.together else "has to be the same, bit for bit"
         yield f"  {name} {exact if one.exact else off}: {one.why}"

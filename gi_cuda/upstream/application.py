@@ -22,6 +22,7 @@ from gi_cuda.errors import UserError, machine_error
 from gi_cuda.results.application import ApplicationResult, timing
 from gi_cuda.spec import Application, Target
 from gi_cuda.spec.load import keys_of
+from gi_cuda.spec.target import defaults
 from gi_cuda.upstream.copies import (
     WorkTree,
     application_tree,
@@ -30,7 +31,14 @@ from gi_cuda.upstream.copies import (
     environment,
     touch_changed,
 )
-from gi_cuda.upstream.outputs import Expected, Lines, Printed, expected, relative_tolerance
+from gi_cuda.upstream.outputs import (
+    Expected,
+    Lines,
+    Printed,
+    Settings,
+    expected,
+    relative_tolerance,
+)
 from gi_cuda.upstream.steps import PatchStep
 
 FIRST = 3
@@ -263,7 +271,7 @@ def judge(
     first = [original.run()]
     while len(first) < (FIRST if first[0].seconds < SLOW else 2):
         first.append(original.run())
-    trial = _Trial(original, modified, first, scratch)
+    trial = _Trial(original, modified, first, scratch, _settings(target, steps[-1]))
     trial.check_original()
     try:
         tell("building and running the application with the patch")
@@ -273,6 +281,12 @@ def judge(
         return trial.timed(tell, [(first[-1], ran)] if first[0].seconds >= SLOW else [])
     except _Wrong as wrong:
         return ApplicationResult(application.run, str(wrong))
+
+
+def _settings(target: Target, step: PatchStep) -> Settings:
+    """The values of parameters without and with a patch: a block's size, as a program prints it."""
+    usual, changed = defaults(target), step.genotype.configuration.changed
+    return frozenset((str(usual[name]), str(value)) for name, value in changed.items())
 
 
 def pairs_of(wanted: int, seconds: float) -> int:
@@ -292,12 +306,14 @@ class _Trial:
     Attributes:
         first: runs of the original.
         scratch: a folder for what they printed.
+        settings: values of parameters that the patch changes, which the program may print.
     """
 
     original: _Copy
     modified: _Copy
     first: Sequence[Followed]
     scratch: Path
+    settings: Settings
 
     @property
     def application(self) -> Application:
@@ -368,7 +384,7 @@ class _Trial:
 
     def _expected(self, runs: Sequence[Followed]) -> Expected:
         allowed = relative_tolerance(self.original.target.oracle)
-        found = expected([self.original.lines(one) for one in runs], allowed)
+        found = expected([self.original.lines(one) for one in runs], allowed, self.settings)
         if found is None:
             raise self.original.fault(
                 "run",

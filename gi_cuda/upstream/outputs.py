@@ -36,6 +36,9 @@ _SHOWN = 160
 
 Lines = list[str]
 
+Settings = frozenset[tuple[str, str]]
+"""Values of parameters, before and after."""
+
 
 @dataclass(frozen=True, slots=True)
 class Printed:
@@ -84,11 +87,13 @@ class Expected:
             run.
         shown: the lines of the first run.
         relative: how far a number with a fraction may be off.
+        settings: words for which a patch may have others, with these: values of parameters.
     """
 
     lines: tuple[tuple[str | None, ...] | None, ...]
     shown: tuple[str, ...]
     relative: float = 0.0
+    settings: Settings = frozenset()
 
     @property
     def compared(self) -> int:
@@ -119,7 +124,7 @@ class Expected:
         return ""
 
     def _is_alike(self, known: str | None, word: str) -> bool:
-        if known is None or known == word:
+        if known is None or known == word or (known, word) in self.settings:
             return True
         if not (self.relative and _REAL.fullmatch(known) and _REAL.fullmatch(word)):
             return False
@@ -129,21 +134,26 @@ class Expected:
 
 def relative_tolerance(oracle: Oracle) -> float:
     """Return how far results may be off, relative to themselves; 0 if each bit counts."""
-    found = [one.relative for one in oracle.checks if isinstance(one, Tolerance)]
-    return max(found, default=0.0)
+    found: dict[tuple[str, ...], float] = {}
+    for one in oracle.checks:
+        if isinstance(one, Tolerance):  # of two for the same buffers one is for a few values
+            found[one.buffers] = min(one.relative, found.get(one.buffers, one.relative))
+    return max(found.values(), default=0.0)
 
 
-def expected(outputs: Sequence[Lines], relative: float = 0.0) -> Expected | None:
+def expected(
+    outputs: Sequence[Lines], relative: float = 0.0, settings: Settings = frozenset()
+) -> Expected | None:
     """Return the words that all runs of a program print; None if they print more lines in one run
     than in another.
 
     Args:
-        relative: as :class:`Expected` has it.
+        relative, settings: as :class:`Expected` has them.
     """
     if len({len(lines) for lines in outputs}) > 1:
         return None
     rows = zip(*([_WORD.findall(line) for line in lines] for lines in outputs), strict=True)
-    return Expected(tuple(map(_common, rows)), tuple(outputs[0]), relative)
+    return Expected(tuple(map(_common, rows)), tuple(outputs[0]), relative, settings)
 
 
 def _common(lines: Sequence[list[str]]) -> tuple[str | None, ...] | None:

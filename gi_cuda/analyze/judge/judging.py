@@ -20,7 +20,6 @@ from gi_cuda.analyze.judge.checks import (
     made,
     not_made,
 )
-from gi_cuda.analyze.judge.double_precision import in_double_precision
 from gi_cuda.analyze.judge.errors import output_errors, seeds_of
 from gi_cuda.analyze.judge.records import (
     Check,
@@ -37,8 +36,10 @@ from gi_cuda.backends.job_threads import both
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built
+from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.evaluate.baseline import Baseline, in_silence
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
+from gi_cuda.evaluate.double_precision import in_double_precision
 from gi_cuda.evaluate.replicates import (
     NOT_COMPILED,
     Repeats,
@@ -184,7 +185,8 @@ class Referee:
         found.checks.append(self._orders(baseline))
         place, tools = self.tools.scratch("judged"), self.tools
         few = [one for one in cases if (tools.reference / f"{one}.npz").stat().st_size < FEW]
-        exact = in_double_precision(tools.subject, few, place / "double", SOON)
+        (processor, *_) = backends_on_gpus(gpu=False)
+        exact = in_double_precision(tools.subject, few, processor, place / "double", SOON)
         given = tools.subject.target, program, tools.reference, pool, place / "outputs", limit
         found.errors = output_errors(*given, exact)
         self.tell("asking for other inputs, sizes and seeds, watching for races")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -33,6 +33,10 @@ CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
 BUSY = 0.25
 """Share of the jobs above which a batch has not got the machine for itself: then variants share
 what a process costs, which is half of what it costs with one of them."""
+
+PRELUDE = 1 << 18
+"""Characters of a prelude that cost as much as some variants: of 4.5 million a compiler takes a
+second of processor time, and of eight short variants behind them 0.1 to 0.2."""
 
 _NUMBERS = count()
 """Of shards. No two of a process have one name: a worker that still has a library loaded is given
@@ -67,6 +71,12 @@ class Sizes:
     largest: int
     first: int = 0
     ahead: float = 0.0
+
+    def behind(self, prelude: int) -> Sizes:
+        """Sizes for variants that each shard compiles so many characters in front of; at most twice
+        as many."""
+        smallest = max(self.smallest, min(prelude // PRELUDE, 2 * self.largest))
+        return replace(self, smallest=smallest, largest=max(self.largest, smallest))
 
     def of(self, number: int, jobs: int, busy: int = 0) -> Iterator[int]:
         """The sizes of shards that hold so many variants together.

@@ -142,6 +142,7 @@ class SourceCompiler(ABC):
         collect: CollectShard[Collected],
         *,
         jobs: int | None = None,
+        prelude: int = 0,
         again: CompileShard | None = None,
     ) -> Iterator[Collected | BuildFailure]:
         """Compile a batch in shards of this compiler's sizes: see
@@ -149,13 +150,14 @@ class SourceCompiler(ABC):
 
         Args:
             jobs: processes at a time; None: as many as the compiler has.
+            prelude: characters that each shard has to compile in front of its variants.
         """
         return build(
             phenotypes,
             folder,
             compile_shard,
             collect,
-            sizes=self.sizes,
+            sizes=self.sizes.behind(prelude),
             turns=Turns(self.at_work, self.jobs if jobs is None else jobs, int(self.rehearses)),
             again=again,
         )

@@ -46,12 +46,14 @@ _ASKED: Final = 4
 """Workers, at most, that answer with other inputs: each of them once, and there are some ten."""
 
 
-SAMPLES: Final = (1 << 17, 1 << 13)
-"""Threads of a launch that run during a search. The second number is taken if the first one takes
-longer than :data:`SOON`."""
+SAMPLES: Final = (1 << 17, 1 << 13, 1)
+"""Threads of a launch that run during a search: the second number is taken if the first one takes
+longer than :data:`SOON`, the third if a launch with the second one does. Eight blocks run in any
+case."""
 
 SOON: Final = 3.0
-"""Seconds in which the reference has to be compiled, and to run three times."""
+"""Seconds that a launch may take, and in which the reference has to be compiled, and to run three
+times."""
 
 ALL: Final = 20.0
 """Seconds that a launch of all blocks may take, if more than a sample is looked at."""
@@ -194,7 +196,7 @@ class Elsewhere:
             return None, error.what
         session, reference = small.session, small.reference
         if session is None or reference is None:
-            return None, f"the reference fails on the {name} back end"
+            return None, f"the reference fails on the {name} back end, or takes too long"
         folder = self.folder / "watched"
         watch = RaceWatch(subject, session, compiler, folder, cases, limit=self.limit)
         given = subject, compiler, None, self.folder / "inputs", session.cases
@@ -230,17 +232,20 @@ class Elsewhere:
         self, subject: Subject, cases: tuple[str, ...], compiler: Compiler
     ) -> SmallCases:
         """Return the cases with a sample of the blocks of each launch that runs in :data:`SOON`
-        seconds; with all blocks, if the reference does not run on a sample."""
+        seconds; with all blocks, if the reference does not run on a sample, as where blocks wait
+        for each other."""
         found = None
         for threads in SAMPLES:
             begun, folder = time.monotonic(), self.folder / str(threads)
-            less = SmallCases(subject, cases, (), compiler, folder, sample=threads)
-            if less.session is None:
-                break
-            found = less
-            if not less.partial or time.monotonic() - begun < SOON:
-                break
-        return found or SmallCases(subject, cases, (), compiler, self.folder)
+            less = SmallCases(subject, cases, (), compiler, folder, sample=threads, limit=SOON)
+            if less.session is None and not less.hung:
+                return SmallCases(subject, cases, (), compiler, self.folder, limit=ALL)
+            if less.session is not None:
+                found = less
+                quick = time.monotonic() - begun < SOON
+                if quick or not less.partial or threads < SAMPLES[0]:
+                    break
+        return found or SmallCases(subject, cases, (), compiler, self.folder, limit=SOON)
 
 
 def _on(backend: str, subject: Subject) -> Subject:

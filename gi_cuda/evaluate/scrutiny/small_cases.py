@@ -29,9 +29,11 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.backends.workers.tasks import Lost
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.grammar import EDIT_SETS, Source, Wanted
+from gi_cuda.results.measurement import Survival
 from gi_cuda.spec import CaseRole, Target
 from gi_cuda.subject import Subject
 
@@ -101,27 +103,39 @@ class SmallCases:
         return bool(self.sample and self._recorded and self._recorded[1].threads > self.sample)
 
     @property
+    def hung(self) -> bool:
+        """Tell whether a launch of the reference takes longer than the limit."""
+        _, answer = self._run
+        return isinstance(answer, Lost) and answer.survival is Survival.HUNG
+
+    @property
     def _recorded(self) -> tuple[Program, Recorded] | None:
         """The reference's program, and what it left; None as :attr:`session` has it."""
+        program, answer = self._run
+        if program and isinstance(answer, Recorded) and not any(answer.penalties.values()):
+            return program, answer
+        return None
+
+    @property
+    def _run(self) -> tuple[Program | None, object]:
         with self._recording:  # several threads ask for it
             return self._record
 
     @cached_property
-    def _record(self) -> tuple[Program, Recorded] | None:
+    def _record(self) -> tuple[Program | None, object]:
+        """The reference's program, and what became of its run; None where there is none."""
         if not self.names:
-            return None
+            return None, None
         session = self._session(self.names)
         session.reference.mkdir(parents=True, exist_ok=True)
         whole = unmodified(self.subject)
         (binary,) = build_candidates(self.compiler, [whole], self.folder / "whole")
         if isinstance(binary, BuildFailure):
-            return None
+            return None, None
         program, runs = whole.program(binary, self.names), max(2, self.subject.target.oracle.runs)
         with suppress(UserError), Pool[int](session, Crew(1)) as pool:
-            answer = pool.ask(Record(program, session.reference, runs, self.limit, {}))
-            if isinstance(answer, Recorded) and not any(answer.penalties.values()):
-                return program, answer
-        return None
+            return program, pool.ask(Record(program, session.reference, runs, self.limit, {}))
+        return program, None
 
     def stand_for(self, one: Candidate) -> bool:
         """Whether they reach all that the others reach in a candidate."""

@@ -51,6 +51,14 @@ def beyond(got: Array, want: Array, absolute: float, relative: float) -> Mask:
     return _blockwise(got.size, judge)
 
 
+def besides(mask: Mask, got: Array, share: float) -> Mask:
+    """A mask of what is wrong, or one of nothing if no more than a share of all values is, all of
+    it finite."""
+    if share and mask.any() and np.isfinite(got[mask]).all():
+        mask &= mask.sum() > share * mask.size
+    return mask
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """How far the values of several reference runs lie apart.

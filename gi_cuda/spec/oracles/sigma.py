@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from gi_cuda.spec.oracles.base import Outputs, ValueCheck
-from gi_cuda.spec.oracles.compare import Array, Mask, Spread, outside, spread
+from gi_cuda.spec.oracles.compare import Array, Mask, Spread, besides, outside, spread
 
 if TYPE_CHECKING:
     from gi_cuda.spec import key_types as key
@@ -40,9 +40,7 @@ class Sigma(ValueCheck):
 
     def wrong(self, got: Array, reference: Spread) -> Mask:
         mask = outside(got, reference, self.k, self.absolute)
-        if self.outside and mask.any() and np.isfinite(got[mask]).all():
-            mask &= mask.sum() > self.outside * mask.size
-        return mask
+        return besides(mask, got, self.outside)
 
     def expected(self, reference: Spread, index: int) -> object:
         limit = self.k * reference.std[index] + self.absolute

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from gi_cuda.spec.numbers import NumberType
 from gi_cuda.spec.oracles.base import Judgement, Outputs, ValueCheck
-from gi_cuda.spec.oracles.compare import Array, Mask, beyond, differing
+from gi_cuda.spec.oracles.compare import Array, Mask, besides, beyond, differing
 from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ class Tolerance(ValueCheck):
     """Every value a fulfils ``|a - r| <= absolute + relative * |r|`` for the reference's r.
 
     Attributes:
+        outside: share of a buffer's values that may lie further off. NaN and infinities that the
+            reference does not have are never among them.
         item: of buffers that hold structs as bytes, the size of one.
         members: of a struct, type, first byte and number of each; whole numbers among them are
             exact, and what lies between members is not looked at.
@@ -29,6 +31,7 @@ class Tolerance(ValueCheck):
     absolute: key.NotNegative = 0.0
     relative: key.NotNegative = 0.0
     buffers: tuple[str, ...] = ()
+    outside: key.Share = 0.0
     item: key.Count | None = None
     members: dict[key.Name, key.Place] = field(default_factory=dict)
 
@@ -37,6 +40,8 @@ class Tolerance(ValueCheck):
 
     def rules(self, types: Mapping[str, NumberType]) -> Rules | None:
         names = self.buffers or tuple(types)
+        if self.outside:
+            return None
         if not self.members:
             return {name: (self._rule(types[name]),) for name in names}
         if self.item is None or any(types[name].small for name in names):
@@ -61,7 +66,8 @@ class Tolerance(ValueCheck):
     def wrong(self, got: Array, reference: Array) -> Mask:
         if self.item and got.dtype.kind in "iu":
             return differing(got, reference)
-        return beyond(got, reference, self.absolute, self.relative)
+        mask = beyond(got, reference, self.absolute, self.relative)
+        return besides(mask, got, self.outside)
 
     def expected(self, reference: Array, index: int) -> object:
         want = reference[index]

@@ -268,11 +268,9 @@ def with_part(compiler: NvccCompiler, tmp_path_factory: pytest.TempPathFactory) 
 def test_a_batch_has_the_same_code_with_part_of_the_headers(
     compiler: NvccCompiler, with_part: dict[int, Built], tmp_path: Path
 ) -> None:
-    assert list(compiler._reached) == [()]
-    reached = compiler._reached[()]
-    assert reached is not None
-    assert "sinf" in reached.front
-    assert "cosf" not in reached.front
+    (reached,) = compiler._reached.values()
+    assert "sinf" in reached
+    assert "cosf" not in reached
     unknown = replace(compiler, names=frozenset(), _reached={})
     whole = build_batch(unknown, batch({5})[::5], tmp_path)
     assert not unknown._reached
@@ -297,9 +295,8 @@ def test_a_name_that_nobody_knew_of_makes_no_variant_fail(
     variants[9] = replace(variants[9], text=text)
     variants[18] = replace(variants[18], text=text)
     built = build_batch(compiler, variants, tmp_path / "out")
-    reached = compiler._reached[()]
-    assert reached is not None
-    assert "cosf" not in reached.front
+    (reached,) = compiler._reached.values()
+    assert "cosf" not in reached
     failures = [one for one in built.values() if isinstance(one, BuildFailure)]
     assert [one.ident for one in failures] == [5]
     unknown = replace(compiler, names=frozenset(), _reached={})
@@ -310,24 +307,38 @@ def test_a_name_that_nobody_knew_of_makes_no_variant_fail(
     assert found.code_key == alone.code_key
 
 
+@pytest.mark.usefixtures("with_part")
+def test_options_that_leave_the_headers_as_they_are_need_the_same_part(
+    compiler: NvccCompiler, tmp_path: Path
+) -> None:
+    known = dict(compiler._reached)
+    variants = [
+        replace(one, options=(option,))
+        for one in batch(set())[:2]
+        for option in ("-use_fast_math", "-maxrregcount=32")
+    ]
+    variants = [replace(one, ident=ident) for ident, one in enumerate(variants)]
+    built = build_batch(compiler, variants, tmp_path)
+    assert all(isinstance(one, CudaBinary) for one in built.values())
+    assert compiler._reached == known
+
+
 @broad
 @pytest.mark.usefixtures("with_part")
 def test_what_was_found_out_once_is_known_to_the_next_process(
     compiler: NvccCompiler, cache: Path, tmp_path: Path
 ) -> None:
     (kept,) = cache.iterdir()
-    reached = compiler._reached[()]
-    assert reached is not None
-    assert kept.read_text() == reached.front
-    kept.write_text(f"{reached.front}/* from the cache */\n")
+    (reached,) = compiler._reached.values()
+    assert kept.read_text() == reached
+    kept.write_text(f"{reached}/* from the cache */\n")
     confined = next(iter(compiler.rehearsing()))
     for name, one in {"as it is": compiler, "confined": confined}.items():
         fresh = replace(one, _reached={}, _seen=Counter(), _translated={})
         built = build_batch(fresh, batch({5}), tmp_path / name)
         assert sum(isinstance(one, BuildFailure) for one in built.values()) == 1
-        found = fresh._reached[()]
-        assert found is not None
-        assert found.front.endswith("/* from the cache */\n")
+        (found,) = fresh._reached.values()
+        assert found.endswith("/* from the cache */\n")
 
 
 @pytest.mark.usefixtures("with_part")
@@ -378,9 +389,8 @@ def test_names_that_macros_paste_together_are_reached(odd: Odd, tmp_path: Path) 
     built = build_batch(odd.compiler, variants, tmp_path)
     assert len(built) == room.WORTH
     assert all(isinstance(one, CudaBinary) for one in built.values())
-    reached = odd.compiler._reached[()]
-    assert reached is not None
-    assert "half_of" in reached.front
+    (reached,) = odd.compiler._reached.values()
+    assert "half_of" in reached
 
 
 def test_other_code_is_noticed(odd: Odd) -> None:
@@ -425,8 +435,7 @@ def test_libraries_that_variants_do_not_name_are_left_out(
     compiler = compiler_of(toolkit, text, tmp_path)
     built = build_batch(compiler, [Variant(i, text, {}) for i in range(room.WORTH)], tmp_path)
     assert all(isinstance(one, CudaBinary) for one in built.values())
-    whole, reached = compiler.prepared(()), compiler._reached[()]
+    whole, (reached,) = compiler.prepared(()), compiler._reached.values()
     assert whole is not None
-    assert reached is not None
-    assert len(reached.front) < most * len(whole.front)
-    assert ("_Tp" in reached.front) == (text != ALONE)
+    assert len(reached) < most * len(whole.front)
+    assert ("_Tp" in reached) == (text != ALONE)

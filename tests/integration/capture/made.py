@@ -104,6 +104,22 @@ def smooth(n: int, seed: int) -> Made:
     )
 
 
+def total(n: int) -> Made:
+    """A launch that adds numbers of both signs, with errors larger than rounding usually makes."""
+    values = np.random.default_rng(n).random(n, dtype=np.float32)
+    values[: n // 2] += np.float32(100)
+    values[n // 2 :] -= np.float32(100)
+    sums = np.full(n, np.cumsum(values, dtype=np.float32)[-1])
+    return Made(
+        "_Z5totalPKfPfi",
+        (-(-n // 128), 1, 1),
+        (128, 1, 1),
+        [POINTER, POINTER, struct.pack("i", n)],
+        [(0, 0, 0, 0), (1, 0, 1, 0)],
+        [(values, values), (np.zeros(n, np.float32), sums)],
+    )
+
+
 def heat(width: int, height: int, steps: int) -> tuple[Made, ...]:
     """All launches of the example's first kernel in one run."""
     rng = np.random.default_rng(width)

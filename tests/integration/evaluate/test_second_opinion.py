@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -166,6 +167,24 @@ def test_a_few_blocks_of_a_large_launch_show_a_race(
         assert elsewhere.look(rare) == Looked()
         assert "race of threads of" in elsewhere.look_at_all_blocks(rare).seen
         assert elsewhere.look_at_all_blocks(clean) == Looked()
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_what_takes_too_long_on_a_processor_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gi_cuda.evaluate.scrutiny.elsewhere.SOON", 0.2)
+    target = shutil.copytree(RACES, tmp_path / "target")
+    text = (target / "kernel.cu").read_text()
+    end = "        out[i] = mine;\n"
+    assert text.count(end) == 1
+    slow = text.replace(end, f"{end}        for (volatile long k = 0; k < 1L << 40; k++) {{}}\n")
+    (target / "kernel.cu").write_text(slow)
+    subject = load_subject(target, "cuda", edits="full")
+    with ExitStack() as opened:
+        elsewhere = Elsewhere(subject, tmp_path, 2, CaseRole.TRAIN, 10.0, opened)
+        found = elsewhere.look(candidate(subject, subject.original))
+        assert found == Looked(why="the reference fails on the host back end, or takes too long")
 
 
 @broad

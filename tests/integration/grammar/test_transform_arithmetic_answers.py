@@ -55,6 +55,8 @@ BODIES = {
         c[i] = slope(c[i], b[i], 3 + c[i] * c[i]);
         for (int j = 0; j < m; j++) d[i * m + j] /= fabsf(b[i]) + 1;
         c[i] += pow(c[i] * c[i], 1.5) / m + powf(1 + c[i] * c[i], -2);
+        c[i] += b[i] / sqrtf(1 + c[i] * c[i]) - 1.0f / powf(1 + b[i] * b[i], 0.3f * c[i]);
+        c[i] /= expf(0.1f * b[i]);
     }
 """,
     "double literals": """\

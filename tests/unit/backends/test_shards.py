@@ -80,6 +80,14 @@ def test_beside_others_a_small_batch_shares_what_a_process_costs(
     assert list(Sizes(smallest=4, largest=16).of(number, 8, busy)) == expected
 
 
+@pytest.mark.parametrize(
+    ("characters", "expected"), [(500_000, [4] * 16), (4_500_000, [16] * 4), (20_000_000, [32] * 2)]
+)
+def test_behind_a_long_prelude_shards_are_larger(characters: int, expected: list[int]) -> None:
+    sizes = Sizes(smallest=4, largest=16).behind(characters)
+    assert list(sizes.of(64, 16, busy=14)) == expected
+
+
 def test_beside_others_nothing_need_go_ahead() -> None:
     sizes = Sizes(smallest=4, largest=16, ahead=1 / 3)
     assert list(sizes.of(30, 8, busy=8)) == [4] * 6 + [3] * 2

@@ -127,3 +127,26 @@ def test_what_large_answers_allow_does_not_hide_small_ones() -> None:
     assert noisy.relative == pytest.approx(4e-9)
     assert noisy.absolute < 1e-3 * 0.5
     assert allowed("float64", [small, 50 * small], []).absolute == pytest.approx(1e-10 * 100)
+
+
+@pytest.mark.parametrize(
+    ("off", "relative"),
+    [(1e-3, 1e-5), (1e-2, 2e-2 / 4e-3 * 1e-5), (1.0, 1e-5), (np.nan, 1e-5)],
+)
+def test_twice_the_error_of_the_answers_themselves_is_allowed(off: float, relative: float) -> None:
+    """But not of answers that are far from those in double precision: that is no rounding."""
+    exact = VALUES + np.array([0, off, 0, 0])
+    found = allowed("float32", [VALUES], [], [], [(VALUES, exact)])
+    assert found.relative == pytest.approx(relative)
+    assert found.absolute == pytest.approx(200 * relative)
+
+
+def test_a_few_answers_that_are_further_off_widen_no_other() -> None:
+    """Of 1000 values 970 are off by 2e-5, which is what is allowed, the others by 1e-3."""
+    answers = np.ones(1000, np.float32)
+    exact = answers + 2e-5
+    exact[:30] = 1 + 1e-3
+    found = allowed("float32", [answers], [], [], [(answers, exact)])
+    assert found.relative == pytest.approx(2e-5, rel=0.01)
+    assert found.outside == pytest.approx(0.1)
+    assert found.furthest * found.relative == pytest.approx(1e-3, rel=0.01)

@@ -39,6 +39,14 @@ CASES = {
         "b = powf(c * powf(a, 2.5f), 2.0f);",
         "b = (c * powf(a, 2.5f)) * (c * powf(a, 2.5f));",
     ),
+    "a reciprocal of a root": ("b = 1.0f / sqrtf(a * a + c);", "b = rsqrtf(a * a + c);"),
+    "a division by a root": ("b = c / a / sqrt(a + c);", "b = c / a * rsqrtf(a + c);"),
+    "a division by a power": ("b += c / powf(a, c) + 1;", "b += c * powf(a, -c) + 1;"),
+    "divisions by exponential functions": (
+        "d = 1 / exp(-d); b /= expf(a + c);",
+        "d = exp(d); b *= expf(-(a + c));",
+    ),
+    "a reciprocal in a divisor": ("b = c / (1 / cbrtf(a));", "b = c / (rcbrtf(a));"),
     "on two lines": ("b = powf(a +\n        c, 2.0f);", "b = (a + c) * (a + c);"),
 }
 DECLINED = {
@@ -49,6 +57,8 @@ DECLINED = {
     "a base that changes something": "b = powf(p[n++], 2.0f);",
     "a base from another function": "b = powf(next(p), 2.0f);",
     "a base of unknown type": "b = powf(UNKNOWN, 2.0f);",
+    "a division by a root in another type": "d = 1.0 / sqrtf(a); d = d / expf(a);",
+    "a division by another function": "b = c / sinf(a) + c / (1 + expf(a));",
     "a comment": "b = powf(a + // and\n        c, 2.0f);",
     "a macro without parentheses": "b = powf(SUM, 2.0f);",
 }

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gi_cuda.spec.numbers import NumberType
 from gi_cuda.spec.oracles import (
     Exact,
     Oracle,
@@ -259,6 +260,23 @@ def test_tolerance_is_the_same_for_both_signs(sign: int, by: float) -> None:
     reference = oracle.reference([{"x": np.array([sign * 2.0])}])
     got = np.array([sign * 2.0 + by])
     assert oracle.penalty({}, {"x": got}, reference) == (0 if abs(by) < 1 else 1)
+
+
+def test_a_share_of_values_may_be_further_off_than_the_tolerance() -> None:
+    """But not as far as another tolerance says, and nothing may be infinite."""
+    oracle = Oracle((Tolerance(0.5, outside=0.1), Tolerance(5.0)))
+    reference = oracle.reference([{"x": np.zeros(20)}])
+    assert oracle.rules({"x": NumberType("float64")}) is None
+
+    def penalty(*off: float) -> float:
+        got = np.zeros(20)
+        got[: len(off)] = off
+        return oracle.penalty({}, {"x": got}, reference)
+
+    assert penalty(2.0, -4.0) == 0
+    assert penalty(2.0, -4.0, 1.0) == 3
+    assert penalty(2.0, -6.0) == 1
+    assert penalty(math.inf) > 0
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64, np.float32, np.float64])

@@ -94,3 +94,11 @@ def test_numbers_with_a_fraction_may_be_off_as_far_as_the_oracle_allows() -> Non
     assert known.difference(lines("price 10.847921, 25 steps, norm 2.50001e-07")) == ""
     assert known.difference(lines("price 10.84813, 25 steps, norm 2.5e-07"))
     assert known.difference(lines("price 10.847914, 26 steps, norm 2.5e-07"))
+
+
+def test_a_program_may_print_the_parameters_that_a_patch_changes() -> None:
+    runs = [lines("blocks of 16 x 16, sum 16")] * 2
+    known = expected(runs, settings=frozenset({("16", "32")}))
+    assert known is not None
+    assert known.difference(lines("blocks of 32 x 16, sum 16")) == ""
+    assert known.difference(lines("blocks of 64 x 16, sum 16"))

@@ -127,10 +127,8 @@ class NvccCompiler(SourceCompiler):
     way: Way = AS_IT_IS
     disturbs: ClassVar[bool] = False
     makes: ClassVar[type[Binary]] = CudaBinary
-    _reached: dict[tuple[str, ...], ShardSetup | None] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    _seen: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False, compare=False)
+    _reached: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    _seen: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
     _translated: dict[tuple[int, bytes], ShardPtx] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -222,35 +220,33 @@ class NvccCompiler(SourceCompiler):
         for ready in (*whole.values(), *reached.values()):
             if ready:
                 ready.put(folder)
+        used = whole | reached
         yield from self.in_shards(
             phenotypes,
             folder,
-            partial(batch.compile, whole | reached),
+            partial(batch.compile, used),
             batch.collect,
+            prelude=max((len(ready.front) for ready in used.values() if ready), default=0),
             again=partial(batch.compile, whole) if reached else None,
         )
 
     def _within_reach(self, group: Sequence[Phenotype]) -> ShardSetup | None:
         """The prelude as far as variants with the same options need it; None where it is not known
         that they then have the same code."""
-        # How many registers a thread may use makes no difference to what is needed.
-        options = tuple(one for one in group[0].options if not _REGISTERS.match(one))
-        self._seen[options] += len(group)
-        if options not in self._reached and self.names:
-            whole = self.prepared(options)
-            if self._seen[options] < WORTH and not (whole and len(whole.front) > LARGE):
-                return None
-            plain = [replace(one, options=options) for one in group]
-            front = whole and self.headers_in_reach(whole, plain)
-            if whole is None or front is not None:
-                self._reached[options] = replace(whole, front=front) if whole and front else None
-        reached = self._reached.get(options)
-        if reached is None or group[0].options == options:
-            return reached
-        whole, own = self.prepared(options), self.prepared(group[0].options)
-        if whole is None or own is None or whole.front != own.front:
+        whole = self.prepared(group[0].options)
+        if whole is None or not self.names:
             return None
-        return replace(own, front=reached.front)
+        # Options that leave the prelude as it is make no difference to what is needed.
+        self._seen[whole.told] += len(group)
+        if whole.told not in self._reached:
+            if self._seen[whole.told] < WORTH and len(whole.front) <= LARGE:
+                return None
+            found = self.headers_in_reach(whole, group)
+            if found is None:
+                return None
+            self._reached[whole.told] = found
+        front = self._reached[whole.told]
+        return replace(whole, front=front) if front else None
 
     def headers_in_reach(self, whole: ShardSetup, group: Sequence[Phenotype]) -> str | None:
         """The part of the prelude that variants with the same options can reach."""

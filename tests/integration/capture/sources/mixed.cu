@@ -19,6 +19,13 @@ __global__ void smooth(const float *in, float *out, int n) {
     if (i < n) out[i] = in[i - 1] + in[i] + in[i + 1];
 }
 
+__global__ void total(const float *in, float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0.0f;
+    for (int k = 0; k < n; k++) sum += in[k];
+    if (i < n) out[i] = sum;
+}
+
 struct Row {
     float *host;
     float sum;
@@ -39,6 +46,7 @@ int main() {
     int n = 500;
     weigh<float, 64><<<(n + 63) / 64, 64>>>(a, b, nullptr, n, false);
     smooth<<<(n + 127) / 128, 128>>>(a + 1, b, n);
+    total<<<(n + 127) / 128, 128>>>(a, b, n);
     Row *all = nullptr;
     rows<<<(n + 31) / 32, 32>>>(all, n);
 }

@@ -18,12 +18,12 @@ from gi_cuda.grammar.frontends.cuda.transforms.code import (
 )
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.indices import (
-    Index,
     declared_as,
     indices,
     is_guarded,
     parameter_names,
     shape_along,
+    uses_block_besides,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import conjuncts, read_bound
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes
@@ -143,7 +143,7 @@ def _in_place_of_if(
     between = own[own.index(declaration) + 1 : -1] if declaration in own else None
     if between is None or any(name in code.words(one) for one in between):
         return None
-    if not _ends(code, condition, name) or _blocks_elsewhere(code, kernel, index, axis):
+    if not _ends(code, condition, name) or uses_block_besides(code, kernel, index):
         return None
     if name in changes(code, last).whole or not _bare_outside(code, own[:-1], last):
         return None
@@ -173,15 +173,6 @@ def _ends(code: Code, condition: Node, name: str) -> bool:
     found = [one for one in conjuncts(inner) if name in code.words(one)]
     bounds = [read_bound(code, one, name) for one in found]
     return bool(bounds) and all(one is not None and one.from_above for one in bounds)
-
-
-def _blocks_elsewhere(code: Code, kernel: Function, index: Index, axis: str) -> bool:
-    """Tell whether a kernel uses the number of its block, or of blocks, besides in its index."""
-    for node in descend(kernel.body):
-        told = geometry(node, code.text)
-        if told in (("blockIdx", axis), ("gridDim", axis)) and node.id != index.block.id:
-            return True
-    return False
 
 
 def _bare_outside(code: Code, before: Sequence[Node], work: Node) -> bool:

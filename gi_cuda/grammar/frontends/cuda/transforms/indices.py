@@ -270,6 +270,19 @@ def shape_along(
     return changed | {f"{kernel.name}.exact.{axis}": 1 for axis in exact}
 
 
+def uses_block_besides(code: Code, kernel: Function, index: Index) -> bool:
+    """Tell whether a kernel uses the number of its block, or of blocks, along the axis of an index
+    anywhere else."""
+    for node in descend(kernel.body):
+        told = geometry(node, code.text)
+        if (
+            told in (("blockIdx", index.axis), ("gridDim", index.axis))
+            and node.id != index.block.id
+        ):
+            return True
+    return False
+
+
 def parameter_names(code: Code, kernel: Function) -> frozenset[str]:
     """Return the names of a kernel's parameters."""
     nodes = (one for one in descend(kernel.node) if one.type == "parameter_declaration")

@@ -1,4 +1,4 @@
-"""Powers with a literal exponent: products and square roots."""
+"""Powers with a literal exponent become products and roots; divisions by powers, products."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ _POWERS = {
 }
 """The expression for each exponent."""
 
+_RECIPROCALS = {"sqrt": "rsqrt", "cbrt": "rcbrt"}
+"""The functions whose reciprocal is a function."""
+
+_NEGATED = frozenset({"exp", "exp2", "exp10", "pow"})
+"""Those whose reciprocal is the function of the last argument with another sign."""
+
 _TERMS = frozenset(
     {
         *("identifier", "subscript_expression", "field_expression", "call_expression"),
@@ -53,22 +59,66 @@ _SUMS = frozenset({"+", "-", "<", ">", "<=", ">=", "==", "!=", "&&", "||"})
 
 
 class Power(OfFunctions):
-    """``<power_kernel.cu_8><power_K>`` writes out the powers with a literal exponent in a function.
+    """``<power_kernel.cu_8><power_K>`` writes out the powers with a literal exponent in a function,
+    and multiplies by the reciprocals of roots, powers and exponential functions.
 
-    Before and after: ``a * powf(x, 3.0f)`` becomes ``a * (x * x * x)``, and ``pow(d, 0.5)``
-    becomes ``sqrt(d)``. The answers differ in the last bits; the oracle's tolerance decides.
+    Before and after: ``a * powf(x, 3.0f)`` becomes ``a * (x * x * x)``, ``pow(d, 0.5)`` becomes
+    ``sqrt(d)``, and ``a / sqrtf(x)`` becomes ``a * rsqrtf(x)``. The answers differ in the last
+    bits; the oracle's tolerance decides.
     """
 
     type = RuleType.POWER
 
     def splices(self, code: Code, function: Function) -> list[Splice]:
-        """Replace the calls of ``pow`` and ``powf``; those in the base of another one stay."""
+        """Replace calls and divisions; those in the base of another one stay."""
         found: list[Splice] = []
         for node in descend(function.body):
-            text = _written_out(code, function, node)
-            if text and not (found and node.start_byte < found[-1].end):
+            if found and node.start_byte < found[-1].end:
+                continue
+            if text := _written_out(code, function, node):
                 found.append(replacing(node.start_byte, node.end_byte, text))
+            else:
+                found += _multiplied(code, function, node)
         return found
+
+
+def _multiplied(code: Code, function: Function, division: Node) -> list[Splice]:
+    """Return the changes that make a division by a function a product; none for anything else."""
+    sides = (division.child_by_field_name(one) for one in ("left", "operator", "right"))
+    left, sign, right = sides
+    if left is None or sign is None or right is None or sign.type not in ("/", "/="):
+        return []
+    name, arguments = math_call(code, unparenthesized(right))
+    type_ = number_type(code, right, function)
+    if "#" in code.span(division) or type_ not in (FLOAT, DOUBLE):
+        return []
+    if sign.type == "/" and number_type(code, division, function) != type_:
+        return []
+    plain = name if name in _RECIPROCALS or name in _NEGATED else name.removesuffix("f")
+    suffix = "f" if type_ == FLOAT else ""
+    texts = [" ".join(code.span(one).split()) for one in arguments]
+    if plain in _RECIPROCALS:
+        called = _RECIPROCALS[plain]
+    elif (
+        plain in _NEGATED and _POWERS.get(literal_value(code, arguments[-1]) or Fraction(1)) is None
+    ):
+        called, texts[-1] = plain, _negative(arguments[-1], texts[-1])
+    else:
+        return []
+    text = f"{called}{suffix}({', '.join(texts)})"
+    if sign.type == "/" and literal_value(code, left) == 1:
+        return [replacing(division.start_byte, division.end_byte, text)]
+    return [
+        replacing(sign.start_byte, sign.end_byte, sign.type.replace("/", "*")),
+        replacing(right.start_byte, right.end_byte, text),
+    ]
+
+
+def _negative(node: Node, text: str) -> str:
+    """Return an expression with another sign."""
+    if text.startswith("-") and node.type in ("unary_expression", "number_literal"):
+        return text[1:].lstrip()
+    return f"-{text}" if node.type in (*_TERMS, "number_literal") else f"-({text})"
 
 
 def _written_out(code: Code, function: Function, call: Node) -> str:

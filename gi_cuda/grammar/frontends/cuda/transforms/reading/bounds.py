@@ -56,12 +56,17 @@ class Bound:
 
 def conjuncts(node: Node) -> Iterator[Node]:
     """Return the conditions that ``&&`` joins."""
+    return joined(node, "&&")
+
+
+def joined(node: Node, by: str) -> Iterator[Node]:
+    """Return the conditions that an operator joins."""
     inner = parts(node)[0] if node.type == "parenthesized_expression" else node
     operator = inner.child_by_field_name("operator")
-    if inner.type == "binary_expression" and operator is not None and operator.type == "&&":
+    if inner.type == "binary_expression" and operator is not None and operator.type == by:
         for side in ("left", "right"):
             if (child := inner.child_by_field_name(side)) is not None:
-                yield from conjuncts(child)
+                yield from joined(child, by)
     else:
         yield node
 

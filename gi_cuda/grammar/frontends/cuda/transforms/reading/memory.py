@@ -234,15 +234,20 @@ class Changes:
 
 def changes(code: Code, *roots: Node) -> Changes:
     """Find the variables that some pieces of code change."""
+    found = [changes_by(code, node) for root in roots for node in descend(root)]
+    whole = (one.whole for one in found)
+    return Changes(frozenset().union(*whole), frozenset().union(*(one.inner for one in found)))
+
+
+def changes_by(code: Code, node: Node) -> Changes:
+    """Find the variables that a node itself changes, and not what is below it."""
     whole: set[str] = set()
     inner: set[str] = set()
-    for root in roots:
-        for node in descend(root):
-            for target in _targets(code, node):
-                variable = assigned_root(target)
-                if variable is not None:
-                    direct = _unwrapped(target) == variable
-                    (whole if direct else inner).add(code.span(variable))
+    for target in _targets(code, node):
+        variable = assigned_root(target)
+        if variable is not None:
+            direct = _unwrapped(target) == variable
+            (whole if direct else inner).add(code.span(variable))
     return Changes(frozenset(whole), frozenset(inner))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.analyze.judge.double_precision import in_double_precision
+from gi_cuda.evaluate.double_precision import in_double_precision
 from gi_cuda.spec import find_case, load_case
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS
@@ -46,7 +46,7 @@ def test_sums_are_those_of_double_precision(tmp_path: Path, value: str) -> None:
     subject = columns(
         tmp_path / "target", PARTS.replace("sums[j] = parts[threadIdx.x]", f"sums[j] = {value}")
     )
-    found = in_double_precision(subject, ["train"], tmp_path / "build", 10.0)
+    found = in_double_precision(subject, ["train"], "host", tmp_path / "build", 10.0)
     data = load_case(subject.target, find_case(subject.target, "train"))
     a = data.buffers["a"].astype(np.float64).reshape(int(data.scalars["rows"]), -1)
     expected = a.sum(axis=0) + (float(np.float32(0.1)) if "0.1f" in value else 0.0)
@@ -57,11 +57,11 @@ def test_sums_are_those_of_double_precision(tmp_path: Path, value: str) -> None:
 def test_of_other_numbers_nothing_is_known(name: str, tmp_path: Path) -> None:
     subject = load_subject(TARGETS / name, "host")
     cases = [one.name for one in subject.target.cases]
-    assert in_double_precision(subject, cases, tmp_path, 10.0) == {}
+    assert in_double_precision(subject, cases, "host", tmp_path, 10.0) == {}
 
 
 def test_of_what_does_not_compile_so_nothing_is_known(tmp_path: Path) -> None:
     text = PARTS.replace("sqrtf(1.0f)", "__int_as_float(__float_as_int(sqrtf(1.0f)))")
     text = text.replace("float4 one", "static_assert(sizeof(float) == 4); float4 one")
     subject = columns(tmp_path / "target", text)
-    assert in_double_precision(subject, ["train"], tmp_path / "build", 10.0) == {}
+    assert in_double_precision(subject, ["train"], "host", tmp_path / "build", 10.0) == {}

@@ -1,13 +1,14 @@
 """Run a source of single precision in double precision.
 
 Its answers tell rounding errors: a rewrite that adds in another order may be nearer to them than
-the original. The back end for processors runs the source on the same inputs, with ``float`` defined
-as ``double``. That is not possible for sources that look at the bits of a number, hold numbers in
-structs or textures, or do not compile with that definition.
+the original. The source runs on the same inputs, with ``double`` written for each ``float``. That
+is not possible for sources that look at the bits of a number, hold numbers in structs or textures,
+or do not compile then.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,7 +20,7 @@ import numpy as np
 from gi_cuda.backends.protocol.requests import Record, Recorded
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import BuildFailure
-from gi_cuda.backends.table import backends_on_gpus, open_backend
+from gi_cuda.backends.table import open_backend
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
@@ -40,7 +41,30 @@ _FUNCTIONS: Final = (
     " pow rcbrt remainder rint round rsqrt sin sinh sinpi sqrt tan tanh tgamma trunc"
 )
 _FAST: Final = "cos exp exp10 log log10 log2 pow sin tan"
-_ROUNDED: Final = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
+_PAIRS: Final = (
+    *(("__fadd_rn", "+"), ("__fsub_rn", "-"), ("__fmul_rn", "*"), ("__fdiv_rn", "/")),
+    ("__fdividef", "/"),
+)
+_WORDS: Final = {
+    **{f"float{one}": f"double{one}" for one in _VECTORS.split()},
+    **{f"make_float{one}": f"make_double{one}" for one in _VECTORS.split()},
+    **{f"{one}f": one for one in _FUNCTIONS.split()},
+    **{f"__{one}f": one for one in _FAST.split()},
+    **{one: f"gi_double{one}" for one in ("__frcp_rn", *dict(_PAIRS))},
+    **{"float": "double", "__fsqrt_rn": "sqrt", "__frsqrt_rn": "rsqrt", "__fmaf_rn": "fma"},
+}
+_SINGLE_WORD: Final = re.compile(
+    rf'"(?:\\.|[^"\\\n])*"|^[ \t]*#[ \t]*include\b.*|\b(?:{"|".join(_WORDS)})\b', re.M
+)
+_BITS: Final = re.compile(r"\b__(?:float_as_u?int|u?int_as_float)\b")
+_HELPER: Final = "static __device__ inline double gi_double{}({}) {{ return {}; }}\n"
+_HELPERS: Final = "".join(
+    [
+        *(_HELPER.format(name, "double a, double b", f"a {sign} b") for name, sign in _PAIRS),
+        _HELPER.format("__frcp_rn", "double a", "1.0 / a"),
+        "#line 1\n",
+    ]
+)
 
 _DATA: Final = """\
 import numpy as np
@@ -62,26 +86,27 @@ def _double(one):
 
 
 def in_double_precision(
-    subject: Subject, cases: Sequence[str], folder: Path, limit: float
+    subject: Subject, cases: Sequence[str], backend: str, folder: Path, limit: float
 ) -> Mapping[str, Outputs]:
     """Run a source in double precision; return its outputs by their names, for each case that the
-    back end for processors has too. Nothing where it cannot be told.
+    back end has. Nothing where it cannot be told.
 
     Args:
+        backend: what runs it.
         folder: for binaries and what they write.
         limit: seconds after which a launch counts as hung.
     """
-    (backend, *_) = backends_on_gpus(gpu=False)
     there = {one.name for one in subject.target.cases if backend in one.backends}
     names = tuple(one for one in cases if one in there)
-    if not names or subject.compiled or not _is_plain(subject.target):
+    bits = _BITS.search(subject.reference)
+    if not names or subject.compiled or bits or not _is_plain(subject.target):
         return {}
     place = folder / "outputs"
     place.mkdir(parents=True, exist_ok=True)
     doubled = replace(subject, backend=backend, target=_doubled(subject.target, folder))
     with suppress(UserError):
         compiler = open_backend(backend).compiler(doubled, 1)
-        one = as_candidate(doubled, f"{_macros()}{subject.reference}", doubled.standard)
+        one = as_candidate(doubled, f"{_HELPERS}{_wide(subject.reference)}", doubled.standard)
         (built,) = build_candidates(compiler, [one], folder)
         session = Session(doubled.target, backend, names, place)
         if not isinstance(built, BuildFailure):
@@ -119,21 +144,22 @@ def _doubled(target: Target, folder: Path) -> Target:
         replace(
             one,
             steps=tuple(
-                replace(step, shared=parse(f"2 * ({step.shared.text})")) for step in one.steps
+                replace(
+                    step,
+                    kernel=_wide(step.kernel),
+                    shared=parse(f"2 * ({step.shared.text})"),
+                )
+                for step in one.steps
             ),
         )
         for one in target.launches
     )
-    return replace(target, data=data, buffers=buffers, scalars=scalars, launches=launches)
+    kernels = tuple(map(_wide, target.kernels))
+    return replace(
+        target, data=data, buffers=buffers, scalars=scalars, launches=launches, kernels=kernels
+    )
 
 
-def _macros() -> str:
-    """Definitions that make the single precision of a source double."""
-    names = {f"float{one}": f"double{one}" for one in _VECTORS.split()}
-    names |= {f"make_float{one}": f"make_double{one}" for one in _VECTORS.split()}
-    names |= {f"{one}f": one for one in _FUNCTIONS.split()}
-    names |= {f"__{one}f": one for one in _FAST.split()}
-    names |= {"float": "double", "__fsqrt_rn": "sqrt", "__frsqrt_rn": "rsqrt", "__fmaf_rn": "fma"}
-    names |= {"__frcp_rn(a)": "(1.0 / (a))", "__fdividef(a, b)": "((a) / (b))"}
-    names |= {f"__{name}_rn(a, b)": f"((a) {sign} (b))" for name, sign in _ROUNDED.items()}
-    return "".join(f"#define {one} {other}\n" for one, other in names.items()) + "#line 1\n"
+def _wide(text: str) -> str:
+    """A text with the words of double precision for those of single precision."""
+    return _SINGLE_WORD.sub(lambda found: _WORDS.get(found[0], found[0]), text)

@@ -1,0 +1,101 @@
+"""Several items of a thread that share loops: the text, and where they are not offered."""
+
+from __future__ import annotations
+
+import pytest
+
+from gi_cuda.grammar import Source
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
+from gi_cuda.grammar.frontends.cuda.transforms.jam import Jam
+from gi_cuda.grammar.splice import spliced
+from tests.unit.grammar.jam_kernels import AFTER, BEFORE, HEAD
+
+START = "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
+SUM = "    float sum = 0;\n    for (int j = 0; j < m; j++) sum += a[j * n + i];\n    c[i] = sum;\n"
+
+DECLINED = {
+    "no loop": START + "    c[i] = a[i];\n",
+    "a loop of another length for each item": START + SUM.replace("j < m", "j < i"),
+    "a loop that an item leaves": START
+    + "    for (int j = 0; j < m; j++) {\n        if (a[j] > c[i]) break;\n"
+    "        c[i]++;\n    }\n",
+    "a block that shares memory": "    __shared__ float tile[64];\n" + START + SUM,
+    "a barrier": START + SUM + "    __syncthreads();\n",
+    "an index that changes": START + "    i = n - 1 - i;\n" + SUM,
+    "an index that is used before": START.replace("    if", "    c[i] = 0;\n    if") + SUM,
+    "the number of the block": START + SUM + "    if (blockIdx.x == 0) c[0] = 1;\n",
+    "a variable from before": "    float sum = 0;\n"
+    + START
+    + SUM.replace("    float sum = 0;\n", ""),
+    "a parameter that changes": START + "    n = i;\n" + SUM,
+    "a thread that ends later": START + "    if (a[i] < 0) return;\n" + SUM,
+    "a variable without a type": START + SUM.replace("float sum", "auto sum"),
+    "a list of values": START + SUM.replace("float sum = 0", "float2 sum = {0, 0}"),
+    "a macro that hides a variable": "#define LAST (c[i])\n" + START + SUM + "    LAST += 1;\n",
+    "an index without a test that has one elsewhere": START.split("    if")[0]
+    + SUM.replace("c[i] = sum", "if (i < n) c[i] = sum"),
+    "memory that is changed once a thread": START + "    atomicAdd(c, 1.0f);\n" + SUM,
+    "memory that is changed before": "    c[threadIdx.x] += 1;\n" + START + SUM,
+    "a lower limit": START.replace("i >= n", "i < n") + SUM,
+}
+
+
+def read(body: str) -> Code:
+    return read_code(Source("k.cu", f"{HEAD}{body}}}\n"))
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_before_and_after(name: str) -> None:
+    code = read(BEFORE[name])
+    (site,) = Jam().sites(code)
+    assert site.choices == ("jam_K2", "jam_K4", "jam_K8")
+    rewrite = Jam().rewrite(code, site.at, "jam_K2")
+    assert rewrite is not None
+    assert rewrite.shape == {"k.items.x": 2}
+    assert spliced(code.source, rewrite.splices).text == read(AFTER[name]).text
+
+
+@pytest.mark.parametrize("name", DECLINED)
+def test_where_it_is_not_offered(name: str) -> None:
+    assert list(Jam().sites(read(DECLINED[name]))) == []
+
+
+def test_rows_may_be_the_items() -> None:
+    rows = "    int y = blockIdx.y * blockDim.y + threadIdx.y;\n    if (y >= m) return;\n"
+    code = read(
+        START + rows + "    float sum = 0;\n    for (int j = 0; j < 3; j++)\n"
+        "        sum += a[y * 3 + j] * b[j * n + i];\n    c[y * n + i] = sum;\n"
+    )
+    (site,) = Jam().sites(code)
+    assert site.choices == ("jam_K2y", "jam_K4y", "jam_K8y")
+    rewrite = Jam().rewrite(code, site.at, "jam_K4y")
+    assert rewrite is not None
+    assert rewrite.shape == {"k.items.y": 4}
+    text = spliced(code.source, rewrite.splices).text
+    assert "blockIdx.y * 4 * blockDim.y + threadIdx.y" in text
+    assert "sum[item] += a[items[item] * 3 + j] * b[j * n + i];" in text
+
+
+def test_without_a_test_of_the_index_the_work_is_that_of_whole_blocks() -> None:
+    code = read(START.split("    if")[0] + SUM)
+    (site,) = Jam().sites(code)
+    rewrite = Jam().rewrite(code, site.at, "jam_K2")
+    assert rewrite is not None
+    assert rewrite.shape == {"k.items.x": 2, "k.exact.x": 1}
+    assert "break" not in spliced(code.source, rewrite.splices).text
+
+
+def test_what_a_called_function_gives_is_had_for_the_items_that_there_are() -> None:
+    """It may read memory, so no loop reads by what it gives for another item."""
+    first = "    int start = f(a, i);\n"
+    code = read_code(
+        Source(
+            "k.cu",
+            "__device__ int f(const float *a, int i) { return a[i]; }\n"
+            f"{HEAD}{START}{first}{SUM.replace('a[j * n + i]', 'a[start + j]')}}}\n",
+        )
+    )
+    (site,) = Jam().sites(code)
+    rewrite = Jam().rewrite(code, site.at, "jam_K2")
+    assert rewrite is not None
+    assert spliced(code.source, rewrite.splices).text.count("== i) break;") == 3

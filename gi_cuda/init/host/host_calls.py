@@ -15,7 +15,6 @@ from gi_cuda.init.kernel.sizes import bracketed, divided_up
 _DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
 _WHOLE_REAL = re.compile(r"(\d+)\.0*[fF]?")
 _NUMBER = re.compile(r"u?int(?:\d+_t)?|unsigned(?:\s+\w+)*|u?long|size_t|float|double")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 Reader = Callable[[Node], str | None]
 """What turns an expression of the host code into a target's."""

@@ -113,6 +113,7 @@ class Baseline:
 class Caught:
     """What became of a variant broken on purpose."""
 
+    survival: str
     penalty: float | None
     message: str
 
@@ -274,9 +275,9 @@ def try_broken(
     )
     answer = pool.one(Measure(variant, base, Sampling(limit=baseline.limit)))
     if isinstance(answer, Lost):
-        return Caught(None, answer.message)
+        return Caught(answer.survival, None, answer.message)
     if isinstance(answer, Refused):
-        return Caught(None, answer.message)
+        return Caught("refused", None, answer.message)
     if answer.correct:
         changed = [
             name for case in train for name, (n, _) in baseline.changed.get(case, {}).items() if n
@@ -294,7 +295,7 @@ def try_broken(
             else "the oracle must look at what the kernel writes: check [oracle], the roles of the"
             " buffers, and whether the kernel changes anything in them with the data of data.py",
         )
-    return Caught(answer.penalty, answer.message)
+    return Caught(answer.survival, answer.penalty, answer.message)
 
 
 _RACES = "mend the source, with a barrier, a fence or an atomic function; else, "

@@ -15,7 +15,6 @@ from gi_cuda.init.host.host import HostCode, enclosing_function, read_host_code
 from gi_cuda.init.host.launch_calls import launch_calls
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_LAUNCHED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^;{}()]*>\s*)?<<<")
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 _WORK = frozenset(
     {"binary_expression", "assignment_expression", "update_expression", "subscript_expression"}
@@ -26,7 +25,6 @@ _ROUNDS = 8
 _DEPTH = 3
 """Loops within each other that count."""
 
-_VARIABLE = re.compile(r"__(?:device|managed)__\b[^;{}()=\[\]]*?\b([A-Za-z_]\w*)\s*[;=\[]")
 _SCALAR = re.compile(
     r"(?:(?:unsigned|signed|int|long|short|char|float|double|bool)\s*)+"
     r"|size_t|u?int\d+_t|u(?:int|char|short|long)|clock_t"
@@ -87,7 +85,6 @@ def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]
     for host in hosts or (read_host_code(code),):
         _count(launches, host, names)
     work = _Work(code)
-    variables = frozenset(_VARIABLE.findall(code.text))
     amounts = {index: work.of(k.definition.node) for index, k in enumerate(every)}
 
     def order(index: int) -> tuple[bool, bool, bool, bool, int]:
@@ -97,7 +94,7 @@ def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]
         weight = launches.weight[name]
         return (
             not own,
-            not _has_data(code, kernel, variables),
+            not _has_data(kernel),
             not weight,
             not weight and name not in launches.named,
             -amounts[index] * max(weight, 1),
@@ -133,10 +130,6 @@ def _count(found: _Launches, host: HostCode, names: frozenset[str]) -> None:
             found.add(name, loops)
         if switch is not None:
             switched.add((name, switch))
-    # Of what the parser made nothing.
-    for name in _LAUNCHED.findall(code.text):
-        if name in names and not found.places[name]:
-            found.add(name, 0)
 
 
 def _around(node: Node) -> tuple[int, Node | None]:
@@ -185,9 +178,6 @@ class _Work:
         return self._known[name]
 
 
-def _has_data(code: CudaFile, kernel: KernelSource, variables: frozenset[str]) -> bool:
-    """Whether a kernel gets arrays, or uses variables of the device."""
-    if any(a.pointers or not _SCALAR.fullmatch(a.type) for a in kernel.arguments):
-        return True
-    body = code.of(kernel.definition.node)
-    return bool(variables & set(_WORD.findall(body)))
+def _has_data(kernel: KernelSource) -> bool:
+    """Whether a kernel gets arrays."""
+    return any(a.pointers or not _SCALAR.fullmatch(a.type) for a in kernel.arguments)

@@ -305,9 +305,9 @@ def is_faster(overall: SpeedUp | None, noise: SpeedUp | None = None, floor: floa
     return overall is not None and overall.low > max(bars)
 
 
-def is_slower(overall: SpeedUp, floor: float = LEAST_FLOOR) -> bool:
-    """Whether a whole interval lies below 1, by more than the noise floor."""
-    return overall.high < 1 / (1 + floor)
+def is_slower(overall: SpeedUp) -> bool:
+    """Whether a whole interval lies below 1, by more than the least noise floor."""
+    return overall.high < 1 / (1 + LEAST_FLOOR)
 
 
 def is_acceptable(

@@ -18,13 +18,11 @@ class Cohort:
         number: in the search, from 0.
         generation: that they belong to.
         places: how many there are to be.
-        rest: places of the same generation that are left for later cohorts.
     """
 
     number: int
     generation: int
     places: int
-    rest: int
 
 
 class Course:
@@ -75,9 +73,7 @@ class Course:
         generation = self.newest if left else self.newest + 1
         if generation >= settings.generations:
             return None
-        left = left or settings.population
-        places = min(settings.cohort, left)
-        return Cohort(self.bred, generation, places, left - places)
+        return Cohort(self.bred, generation, min(settings.cohort, left or settings.population))
 
     @property
     def due(self) -> Cohort | None:

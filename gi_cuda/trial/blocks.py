@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -16,14 +15,12 @@ from gi_cuda.init import Proposal
 from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.trial.facts import is_handy, on_host, plan
-from gi_cuda.trial.growing import larger
 from gi_cuda.trial.search import Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable, Beside, Slow, Trouble
+from gi_cuda.trial.troubles import Bearable
 
 PATIENCE = 0.05
 """Seconds that a case with several blocks may take."""
 
-_TRIES = 4
 _DOUBLINGS = 12
 _LEAST, _LEAST_IF_SLOW = 16, 4
 """No size gets smaller so that others may be larger, if it was not before: kernels go through rows
@@ -36,22 +33,13 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOTE = "so that there are several blocks"
 
 
-def with_several_blocks(outcome: Outcome, attempt: Attempt, until: float) -> Outcome:
-    """What passes, with sizes for which each case has more than one block, if that passes as well.
-
-    Args:
-        until: on the monotonic clock, when no further sizes are tried.
-    """
+def with_several_blocks(outcome: Outcome, attempt: Attempt) -> Outcome:
+    """What passes, with sizes for which each case has more than one block, if that passes as
+    well."""
     proposal = several_blocks(outcome.proposal) if outcome.passes else None
-    for _ in range(_TRIES):
-        if proposal is None or time.monotonic() >= until:
-            break
-        trouble = attempt(proposal, PATIENCE)
-        if isinstance(trouble, Bearable | None):
-            done = (*outcome.done, "several blocks")
-            return replace(outcome, proposal=proposal, done=done)
-        proposal = _mended(proposal, trouble)
-    return outcome
+    if proposal is None or not isinstance(attempt(proposal, PATIENCE), Bearable | None):
+        return outcome
+    return replace(outcome, proposal=proposal, done=(*outcome.done, "several blocks"))
 
 
 def several_blocks(proposal: Proposal) -> Proposal | None:
@@ -101,12 +89,3 @@ def _lessened(proposal: Proposal, names: Collection[str], least: int) -> Proposa
     less = replace(largest, train=largest.train // 2, held_out=largest.held_out // 2, note=_NOTE)
     extents = tuple(less if one is largest else one for one in proposal.extents)
     return replace(proposal, extents=extents)
-
-
-def _mended(proposal: Proposal, trouble: Trouble) -> Proposal | None:
-    if isinstance(trouble, Beside):
-        return next((mend.proposal for mend in larger(proposal, trouble)), None)
-    if isinstance(trouble, Slow):
-        deciding = set(_WORD.findall(" ".join(proposal.launching.grid)))
-        return _lessened(proposal, deciding, _LEAST_IF_SLOW)
-    return None

@@ -66,11 +66,6 @@ def whole(scalar: ProposedScalar, proposal: Proposal) -> bool:
     )
 
 
-def guessed(proposal: Proposal) -> tuple[str, ...]:
-    """The whole numbers, alike in all cases, of which the source says nothing."""
-    return tuple(s.name for s in proposal.scalars if whole(s, proposal) and not s.source)
-
-
 def with_scalars(
     proposal: Proposal, change: Callable[[ProposedScalar], int], note: str
 ) -> Proposal:

@@ -27,9 +27,6 @@ BUDGET = 45.0
 EACH = 15.0
 """The same of one kernel among others, once it is compiled."""
 
-BLOCKS = 5.0
-"""The same of sizes with which there are several blocks."""
-
 REACH = 10.0
 """The same of data with which more of a kernel is reached."""
 
@@ -38,12 +35,6 @@ TIGHT = 8.0
 
 LARGE = 8.0
 """The same of the sizes for a GPU."""
-
-UNGROWN = 15.0
-"""The same of sizes with which no buffer has to be grown."""
-
-SECOND = 5.0
-"""The same of buffers that are too small for other random numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +63,7 @@ class ProposalTrials:
         name = f"{len(list(self.folder.iterdir()))}"
         attempts = Attempts(self.folder / name, self.jobs, self.cache)
         outcome = mended(proposal, attempts.attempt, seconds)
-        outcome = with_several_blocks(outcome, attempts.attempt, time.monotonic() + BLOCKS)
+        outcome = with_several_blocks(outcome, attempts.attempt)
         outcome = with_varied_scalars(outcome, attempts.attempt)
         until = time.monotonic() + REACH
         outcome = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
@@ -80,9 +71,8 @@ class ProposalTrials:
         outcome = with_tight_buffers(outcome, attempts.attempt, until)
         until = time.monotonic() + LARGE
         outcome = with_large_cases(outcome, attempts.attempt, attempts.large, until)
-        until = time.monotonic() + UNGROWN
-        outcome = with_buffers_as_they_were(outcome, attempts.attempt, attempts.large, until)
-        outcome = with_second_cases(outcome, attempts.attempt, time.monotonic() + SECOND)
+        outcome = with_buffers_as_they_were(outcome, attempts.attempt, attempts.large)
+        outcome = with_second_cases(outcome, attempts.attempt)
         return with_right_values(outcome, attempts.values)
 
     def best(

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer
-from gi_cuda.init.proposing.consistent import is_pitch_name
-from gi_cuda.init.proposing.members import ProposedScalar
-from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
+from gi_cuda.trial.changes import Mend, resized, with_buffer, with_scalars
 from gi_cuda.trial.resizing import other_block
 from gi_cuda.trial.troubles import Died, Roles
 
 _ZEROS = Fill(0, 1)
 _GIVEN = ("input", "inout")
-_ROWS = (128, 1024)
-"""Lengths of rows that are tried."""
-
 _WHOLE = 128
 """Of which whole sizes are multiples."""
 
@@ -104,14 +98,6 @@ def _bytes(buffer: ProposedBuffer) -> bool:
     return buffer.element.type == "uint8" and buffer.fill is None and _whole_numbers(buffer)
 
 
-def _whole_inputs(buffer: ProposedBuffer) -> bool:
-    return buffer.role == "input" and _whole_numbers(buffer)
-
-
-def _signed_inputs(buffer: ProposedBuffer) -> bool:
-    return _whole_inputs(buffer) and buffer.element.type.startswith("int") and not buffer.into
-
-
 def _real_numbers(buffer: ProposedBuffer) -> bool:
     real = buffer.element.type.startswith("float")
     return real and buffer.role in _GIVEN and buffer.fill != _ZEROS
@@ -159,22 +145,6 @@ def _small(proposal: Proposal) -> Mend:
     return Mend(resized(proposal, lambda _, n: max(min(16, n), n // 8), note), "smaller sizes")
 
 
-def apart(proposal: Proposal) -> Iterator[Mend]:
-    """With scalars that were guessed so large that rows of so many items do not overlap."""
-    names = guessed(proposal)
-    rows = tuple(name for name in names if is_pitch_name(name))
-    note = "larger, as threads wrote the same places"
-    for length in _ROWS:
-        for group in dict.fromkeys((rows or names, names)):
-            tried = with_scalars(proposal, partial(_at_least, group, length), note)
-            if tried != proposal:
-                yield Mend(tried, f"{', '.join(group)} made larger")
-
-
-def _at_least(names: Collection[str], least: int, scalar: ProposedScalar) -> int:
-    return max(int(scalar.value), least) if scalar.name in names else int(scalar.value)
-
-
 def telling(proposal: Proposal) -> Iterator[Mend]:
     """Data that may show in the outputs."""
     real = "wide, as nothing showed in the outputs before"
@@ -189,11 +159,6 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
     if tried != proposal:
         yield Mend(tried, "larger scalars")
     few = "of few values, so that some are what the kernel looks for"
-    for flags in (Fill(0, 2), Fill(0, 1)):
-        # Threads that are told to do nothing leave at once.
-        found = _filled(proposal, _whole_inputs, flags, few)
-        if found != proposal:
-            yield Mend(found, f"whole numbers from {flags.low} to {flags.high}")
     found = _filled(proposal, _signed_results, Fill(-1, 2), few)
     found = with_scalars(found, lambda s: min(int(s.value), 1), few)
     if found != proposal:
@@ -206,8 +171,4 @@ def varied(proposal: Proposal) -> Iterator[Mend]:
     found = _filled(proposal, _real_numbers, Fill(-1, 1), note)
     if found != proposal:
         yield Mend(found, "real numbers from -1 to 1")
-    for which, fill in ((_signed_inputs, Fill(-1, 2)), (_whole_inputs, Fill(0, 2))):
-        few = _filled(proposal, which, fill, "few, as all answers were one value before")
-        if few != proposal:
-            yield Mend(few, f"whole numbers from {fill.low} to {fill.high}")
     yield from telling(proposal)

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from gi_cuda.init import Proposal
 from gi_cuda.init.kernel.sizes import Extent
-from gi_cuda.init.kernel.tuning import Tunable
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.init.proposing.cases import TRAIN
 from gi_cuda.spec.expression import ExpressionError, parse
@@ -26,6 +25,9 @@ _BLOCK_NAMES = ("blocks", "blocks_y", "blocks_z", *(f"gi_blocks_{n}" for n in ra
 _LARGE = 4096
 """Items of an input that is hardly a table, which threads share."""
 
+_LEAST = 2
+"""Blocks along a dimension, at least."""
+
 _SHARE = 0.75
 """Of the blocks of a train case, what a held-out one has where no size says how much there is."""
 
@@ -33,31 +35,22 @@ _NOTE = "fewer than the {} of the source, so that a launch takes milliseconds"
 _FOLLOWS = "{} in the source, and as many less as there are fewer blocks"
 
 
-def fewer_blocks(proposal: Proposal, factor: float, least: int = 2) -> Proposal:
+def fewer_blocks(proposal: Proposal, factor: float) -> Proposal:
     """With a grid of which some dimensions are always the same cut down on the host, a little more
-    in held-out cases where nothing else differs. On a GPU it stays what it is.
-
-    Args:
-        least: of which no dimension gets fewer.
-    """
+    in held-out cases where nothing else differs. On a GPU it stays what it is."""
     share = 1.0 if any(not one.blocks for one in proposal.extents) else _SHARE
     left = int(factor)
     for axis, text in enumerate(proposal.launching.grid):
         blocks = _blocks(proposal, text)
-        if blocks is None or blocks.train <= least or left < 2:
+        if blocks is None or blocks.train <= _LEAST or left < 2:
             continue
-        unit = _unit(proposal, text)
-        fewer = min(_up(max(least, blocks.train // left), unit), blocks.train)
-        held_out = min(_up(max(least, int(share * fewer)), unit), fewer)
+        fewer = max(_LEAST, blocks.train // left)
+        held_out = max(_LEAST, int(share * fewer))
         left //= -(-blocks.train // fewer)
         note = _NOTE.format(blocks.device if blocks in proposal.extents else text)
         blocks = replace(blocks, train=fewer, held_out=held_out, note=blocks.note or note)
         proposal = _with_blocks(proposal, axis, blocks)
     return proposal
-
-
-def _up(number: int, unit: int) -> int:
-    return -(-number // unit) * unit
 
 
 def following(proposal: Proposal) -> Proposal:
@@ -147,33 +140,10 @@ def _with_blocks(proposal: Proposal, axis: int, blocks: Extent) -> Proposal:
     """With so many blocks along a dimension, by their name."""
     grid = list(proposal.launching.grid)
     if blocks.name not in _WORD.findall(grid[axis]):
-        size = _size(proposal, grid[axis])
-        grid[axis] = f"{blocks.name} * {size.default} / {size.name}" if size else blocks.name
+        grid[axis] = blocks.name
     others = tuple(one for one in proposal.extents if one.name != blocks.name)
     launching = replace(proposal.launching, grid=tuple(grid))
     return replace(proposal, launching=launching, extents=(*others, blocks))
-
-
-def _size(proposal: Proposal, text: str) -> Tunable | None:
-    """The parameter of which there are as many blocks less as it is larger, if there is one."""
-    words = set(_WORD.findall(text))
-    found = [one for one in proposal.parameters if one.active and one.name in words]
-    if len(found) != 1 or len(found[0].values) < 2:
-        return None
-    known, default = names(proposal, TRAIN), found[0].default
-
-    def items(value: int) -> int:
-        return value * parse(text).evaluate(known | {found[0].name: value})
-
-    # The last block need not be full.
-    alike = (abs(items(one) - items(default)) < max(one, default) for one in found[0].values)
-    return found[0] if all(alike) else None
-
-
-def _unit(proposal: Proposal, text: str) -> int:
-    """Of how many blocks there is a whole number with each value of the parameter."""
-    size = _size(proposal, text)
-    return 1 if size is None else max(1, max(size.values) // size.default)
 
 
 def _sized(proposal: Proposal) -> set[str]:

@@ -10,7 +10,6 @@ from gi_cuda.init import Proposal
 from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.contents import (
     alive,
-    apart,
     in_their_roles,
     measured,
     nearer,
@@ -24,7 +23,6 @@ from gi_cuda.trial.troubles import (
     Beside,
     Blind,
     Brief,
-    Crowded,
     Died,
     Idle,
     LeftOut,
@@ -53,8 +51,6 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from longer(proposal, trouble)
             if trouble.alike:
                 yield from varied(proposal)
-        case Crowded():
-            yield from apart(proposal)
         case Blind(sizes):
             if sizes:
                 yield _finer(proposal, sizes)

@@ -83,10 +83,6 @@ def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
         yield Mend(tried, "smaller sizes")
     if before != proposal:
         yield Mend(fewer_blocks(_smaller(before, factor), factor), "smaller sizes, fixed ones")
-    if (tried := _smaller(proposal, factor)) != proposal:
-        yield Mend(tried, "smaller sizes, as many blocks")
-    if (tried := fewer_blocks(proposal, factor)) != proposal:
-        yield Mend(tried, "fewer blocks")
     tried = with_scalars(
         proposal,
         lambda s: max(1, int(s.value) // min(factor, _OVER)) if s.value > 4 else int(s.value),
@@ -94,8 +90,6 @@ def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
     )
     if tried != proposal:
         yield Mend(tried, "smaller scalars")
-    if (tried := fewer_blocks(_smaller(proposal, factor), factor, least=1)) != proposal:
-        yield Mend(tried, "smaller sizes, single blocks")
 
 
 def longer(proposal: Proposal, trouble: Brief) -> Iterator[Mend]:

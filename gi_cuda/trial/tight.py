@@ -20,7 +20,7 @@ from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial.changes import with_buffer
 from gi_cuda.trial.facts import names, on_host
 from gi_cuda.trial.search import Attempt, Outcome, Substitutes
-from gi_cuda.trial.troubles import Beside, Died
+from gi_cuda.trial.troubles import Beside
 
 _TRIES = 6
 _MOST_COUNTS = 4
@@ -52,13 +52,9 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
         trouble = substitutes.trouble(tried)
         if trouble is None:
             return replace(outcome, proposal=tried)
-        if isinstance(trouble, Beside):
-            further = {name: _enough(tried, trouble, name, some) for name, some in choices.items()}
-        elif isinstance(trouble, Died):
-            # So far beyond what is too small that nobody saw of which buffer.
-            further = {name: _larger(tried, some) for name, some in choices.items()}
-        else:
+        if not isinstance(trouble, Beside):
             break
+        further = {name: _enough(tried, trouble, name, some) for name, some in choices.items()}
         if further == choices:
             break
         choices = further
@@ -108,18 +104,6 @@ def _enough(
         )
 
     return tuple(filter(fits, sizes)) or (sizes[-1],)
-
-
-def _larger(proposal: Proposal, sizes: Sequence[str]) -> tuple[str, ...]:
-    """Those sizes of a buffer that are larger than the first one in any case; all, if none is."""
-
-    def is_larger(text: str) -> bool:
-        return any(
-            _items(proposal, case, text) > _items(proposal, case, sizes[0])
-            for case in on_host(proposal)
-        )
-
-    return tuple(filter(is_larger, sizes)) or tuple(sizes)
 
 
 def _items(proposal: Proposal, case: str, product: str) -> int:

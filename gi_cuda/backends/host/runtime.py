@@ -72,8 +72,6 @@ class BoundLaunch:
     """A launch with everything bound; may be run any number of times while its buffers live."""
 
     kernel: LoadedKernel
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
     shared: int
     _memory: Any = field(repr=False)
     _pointers: Any = field(repr=False)
@@ -207,16 +205,13 @@ class Runtime:
                 f"not of {_list(sizes)}"
             )
         memory, pointers = _pack(values)
-        three_grid, three_block = _three(grid), _three(block)
         return BoundLaunch(
             kernel=kernel,
-            grid=three_grid,
-            block=three_block,
             shared=shared,
             _memory=memory,
             _pointers=pointers,
-            _grid=(ctypes.c_uint * 3)(*three_grid),
-            _block=(ctypes.c_uint * 3)(*three_block),
+            _grid=(ctypes.c_uint * 3)(*_three(grid)),
+            _block=(ctypes.c_uint * 3)(*_three(block)),
         )
 
     def run(self, call: BoundLaunch) -> float:

@@ -6,9 +6,8 @@ Move and swap need no kinds of their own: each is two edits.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
-from gi_cuda.genome.edits.edit import Edit, Example, Step, Words
+from gi_cuda.genome.edits.edit import Edit, Step, Words
 from gi_cuda.grammar import Operation
 
 
@@ -26,23 +25,6 @@ class Delete(Edit):
         "deletes an instruction",
         ("deleted",),
         "moves an instruction away",
-    )
-    examples: ClassVar[tuple[Example, ...]] = (
-        Example(
-            "__global__ void k(int *x) {\n    x[0] = 1;\n    x[1] = 2;\n}\n",
-            "<_k.cu_2>",
-            "__global__ void k(int *x) {\n    x[1] = 2;\n}\n",
-        ),
-        Example(
-            "__global__ void k(int *x) {\n    if (x[0] > 1)\n        x[1] = 2;\n}\n",
-            "<_k.cu_3>",
-            "__global__ void k(int *x) {\n    if (x[0] > 1)\n        ;\n}\n",
-        ),
-        Example(
-            "__global__ void k(int *x) {\n    if (x[0] > 1) { x[1] = 2; }\n}\n",
-            "<IF_k.cu_2>",
-            "__global__ void k(int *x) {\n    if (0) { x[1] = 2; }\n}\n",
-        ),
     )
 
     def completes(self, other: Edit) -> bool:
@@ -65,22 +47,6 @@ class Replace(Edit):
         ("replaced", "by a copy of"),
         "swaps two instructions",
     )
-    examples: ClassVar[tuple[Example, ...]] = (
-        Example(
-            "__global__ void k(int *x) {\n    x[0] = 1;\n    x[1] = 2;\n}\n",
-            "<_k.cu_2><_k.cu_3>",
-            "__global__ void k(int *x) {\n    x[1] = 2;\n    x[1] = 2;\n}\n",
-        ),
-        Example(
-            "__global__ void k(int *x) {\n    for (int i = 0; i < 9; i++)\n        x[i] = 1;\n}\n",
-            "<pragma_k.cu_2><pragma_K4>",
-            "__global__ void k(int *x) {\n"
-            "    #pragma unroll 4\n"
-            "    for (int i = 0; i < 9; i++)\n"
-            "        x[i] = 1;\n"
-            "}\n",
-        ),
-    )
 
     def completes(self, other: Edit) -> bool:
         """Whether the other one replaces the donor by the rule."""
@@ -101,24 +67,6 @@ class Insert(Edit):
         "copies an instruction before {place}",
         ("before", "a copy of"),
         "moves an instruction before {place}",
-    )
-    examples: ClassVar[tuple[Example, ...]] = (
-        Example(
-            "__global__ void k(int *x) {\n    x[0] = 1;\n    x[1] = 2;\n}\n",
-            "<_k.cu_2>+<_k.cu_3>",
-            "__global__ void k(int *x) {\n    x[1] = 2;\n    x[0] = 1;\n    x[1] = 2;\n}\n",
-        ),
-        Example(
-            "__global__ void k(int *x) {\n"
-            "    if (x[0] > 1) { x[1] = 2; }\n"
-            "    if (x[2] > 3) { x[3] = 4; }\n"
-            "}\n",
-            "<IF_k.cu_2>+<IF_k.cu_3>",
-            "__global__ void k(int *x) {\n"
-            "    if ((x[2] > 3) && (x[0] > 1)) { x[1] = 2; }\n"
-            "    if (x[2] > 3) { x[3] = 4; }\n"
-            "}\n",
-        ),
     )
 
     def completes(self, other: Edit) -> bool:

@@ -53,14 +53,6 @@ class Step(NamedTuple):
         return Expansion((*so_far.before, self.donor), so_far.body)
 
 
-class Example(NamedTuple):
-    """What an edit does, shown: the source ``k.cu``, edits in notation, the variant's source."""
-
-    before: str
-    edits: str
-    after: str
-
-
 class Words(NamedTuple):
     """How a kind of edit is spoken of; ``{place}`` and ``{donor}`` are its rules in words, and
     ``{line}`` is the line of its place.
@@ -95,7 +87,6 @@ class Edit:
             kinds have the same.
         operation: what the place must offer.
         words: how it is spoken of.
-        examples: what it does; tests run them.
     """
 
     place: str
@@ -104,7 +95,6 @@ class Edit:
     operator: ClassVar[str | None]
     operation: ClassVar[Operation]
     words: ClassVar[Words]
-    examples: ClassVar[tuple[Example, ...]]
 
     def __str__(self) -> str:
         if self.operator is None:

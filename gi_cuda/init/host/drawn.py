@@ -24,7 +24,7 @@ from gi_cuda.init.host.host import (
     plain_name,
     without_casts,
 )
-from gi_cuda.init.host.value_ranges import Range, of_name, range_of, returned
+from gi_cuda.init.host.value_ranges import Range, range_of
 
 _DEPTH = 4
 """Functions that call each other on the way from a launch to who makes its data, and back."""
@@ -78,7 +78,7 @@ def drawn(host: HostCode, launch: Node, given: Node) -> Range | None:
 
 
 def _array(code: CudaFile, node: Node) -> str:
-    """The name of an array, ``a``, ``a.data()``, ``&a[0]`` or ``begin(a)``; "" for all else."""
+    """The name of an array, ``a``, ``a.data()``, or ``&a[0]``; "" for all else."""
     node = without_casts(node)
     if node.type == "identifier":
         return code.of(node)
@@ -89,8 +89,6 @@ def _array(code: CudaFile, node: Node) -> str:
             owner, member = (called.child_by_field_name(n) for n in ("argument", "field"))
             known = member is not None and code.of(member) in ("data", "begin", "get")
             return code.of(owner) if known and owner is not None else ""
-        if called is not None and plain_name(code.of(called)) == "begin" and len(values) == 1:
-            return _array(code, values[0])
     if node.type == "pointer_expression" and code.of(node).startswith("&"):
         return _item_of(code, node.child_by_field_name("argument"))
     return ""
@@ -214,15 +212,7 @@ def _set_by_call(
     """What a call sets the items of one of its arguments to."""
     if name.startswith(("cuda", "hip")) or name in _HARMLESS or name in host.kernels:
         return
-    if name in ("generate", "generate_n") and at == 0 and len(values) == 3:
-        by = without_casts(values[2])
-        if by.type == "lambda_expression":
-            yield returned(host, code, by)
-        else:
-            yield of_name(host, plain_name(code.of(by)))
-    elif name in ("fill", "fill_n") and at == 0 and len(values) == 3:
-        yield range_of(host, code, values[2])
-    elif name == "memset" and at == 0 and code.of(values[1]).strip() == "0":
+    if name == "memset" and at == 0 and code.of(values[1]).strip() == "0":
         yield Range(0, 0, True)
     else:
         own = host.defined(name)

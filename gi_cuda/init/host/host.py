@@ -30,14 +30,12 @@ class HostCode:
         constants: what names of constants and of enumerations stand for.
         calls: by a function's name, the calls of it in the file, in order.
         kernels: the names, without scope, of all kernels that it can see.
-        classes: by a class's name, its members in order, each with its type.
     """
 
     codes: tuple[CudaFile, ...]
     constants: Mapping[str, str]
     calls: Mapping[str, tuple[Node, ...]]
     kernels: frozenset[str]
-    classes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     _seen: dict[tuple[int, bool], Locals] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -71,28 +69,7 @@ def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
             calls.setdefault(plain_name(whole.of(called)), []).append(node)
     kernels = frozenset(d.name for one in (whole, *around) for d in one.definitions if d.kernel)
     every = {name: (*found,) for name, found in calls.items()}
-    classes: dict[str, dict[str, str]] = {}
-    for one in (whole, *around):
-        for name, members in _classes(one):
-            classes.setdefault(name, members)
-    return HostCode((whole, *around), constants, every, kernels, classes)
-
-
-def _classes(code: CudaFile) -> Iterator[tuple[str, dict[str, str]]]:
-    """The classes of a file, and their members."""
-    for node in walk(code.root):
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if node.type in ("struct_specifier", "class_specifier") and name is not None:
-            yield code.of(name), dict(_class_members(code, parts(body)))
-
-
-def _class_members(code: CudaFile, declared: Sequence[Node]) -> Iterator[tuple[str, str]]:
-    """The members of a class: names, and types without qualifiers."""
-    for node in declared:
-        kind, own = node.child_by_field_name("type"), node.children_by_field_name("declarator")
-        if node.type != "field_declaration" or kind is None:
-            continue
-        yield from ((code.of(one), plain_type(code.of(kind))) for one in own)
+    return HostCode((whole, *around), constants, every, kernels)
 
 
 def plain_name(text: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro
+from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.host.host import HostCode, plain_name
 from gi_cuda.init.kernel.sizes import bracketed, divided_up
@@ -15,7 +15,6 @@ from gi_cuda.init.kernel.sizes import bracketed, divided_up
 _DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
 _WHOLE_REAL = re.compile(r"(\d+)\.0*[fF]?")
 _NUMBER = re.compile(r"u?int(?:\d+_t)?|unsigned(?:\s+\w+)*|u?long|size_t|float|double")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 Reader = Callable[[Node], str | None]
 """What turns an expression of the host code into a target's."""
@@ -34,7 +33,7 @@ def value_of_call(host: HostCode, node: Node, read: Reader) -> str | None:
     nodes = parts(given)
     if name in ("ceil", "ceilf") and len(nodes) == 1:
         return _ceiling(host.code, nodes[0], read)
-    if len(nodes) == 1 and (name == "static_cast" or _is_number(host.codes, name)):
+    if len(nodes) == 1 and (name == "static_cast" or _NUMBER.fullmatch(name)):
         return read(nodes[0])
     values = [text for one in nodes if (text := read(one)) is not None]
     if len(values) < len(nodes):
@@ -48,14 +47,6 @@ def value_of_call(host: HostCode, node: Node, read: Reader) -> str | None:
     return None
 
 
-def _is_number(codes: Sequence[CudaFile], name: str) -> bool:
-    """Whether a name is of a type of numbers, so that a call of it is a cast."""
-    macro = first_macro(codes, name)
-    if macro is not None and macro.parameters is None:
-        name = macro.body.strip()
-    return _NUMBER.fullmatch(name) is not None
-
-
 def _ceiling(code: CudaFile, node: Node, read: Reader) -> str | None:
     """``ceil(n / (float)b)`` as a division of integers."""
     while node.type == "parenthesized_expression":
@@ -66,17 +57,7 @@ def _ceiling(code: CudaFile, node: Node, read: Reader) -> str | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
         return None
-    a = read(_without_one(code, left))
+    a = read(left)
     whole = _WHOLE_REAL.fullmatch(code.of(right))
     b = whole[1] if whole else read(right)
     return None if a is None or b is None else divided_up(a, b)
-
-
-def _without_one(code: CudaFile, node: Node) -> Node:
-    """``n`` of ``1.0 * n`` or ``n * 1.0f``."""
-    if node.type == "binary_expression":
-        for one, other in (("left", "right"), ("right", "left")):
-            factor, rest = node.child_by_field_name(one), node.child_by_field_name(other)
-            if factor and rest and re.fullmatch(r"1\.0*[fF]?", code.of(factor)):
-                return rest
-    return node

@@ -25,8 +25,6 @@ from gi_cuda.init.host.host import (
 )
 from gi_cuda.init.host.host_calls import value_of_call
 from gi_cuda.init.host.host_extents import DEPTH, LISTS, extent_of, named_extent
-from gi_cuda.init.host.initialized import member_in_list
-from gi_cuda.init.host.instantiated import instantiated
 from gi_cuda.init.kernel.count_names import is_count_name
 from gi_cuda.init.kernel.sizes import bare, bracketed, operand_of_sizeof
 from gi_cuda.spec.expression import ExpressionError
@@ -92,13 +90,13 @@ class Resolver:
         return None if given is None else (caller[0], given)
 
     def _template(self, name: str) -> str | None:
-        """What a template parameter of the function is where it is called, or else made."""
+        """What a template parameter of the function is where it is called."""
         names = template_names(self.code, self._function)
         if name not in names:
             return None
         caller = self.caller
         if caller is None:
-            return self._instantiated.get(name)
+            return None
         called = caller[1].child_by_field_name("function")
         given = list(caller[0].template_arguments(called))
         index = names.index(name)
@@ -112,10 +110,6 @@ class Resolver:
             if own.declared.get(parameter) == name and own.pointers.get(parameter) == stars:
                 return caller.declared_type(given)
         return None
-
-    @cached_property
-    def _instantiated(self) -> dict[str, str]:
-        return {} if self._function is None else instantiated(self.code, self._function)
 
     def template_arguments(self, called: Node | None) -> Iterator[str]:
         """The arguments of ``blur<float, 3>``, constants by their values."""
@@ -159,7 +153,7 @@ class Resolver:
     def other_names(self, name: str) -> Iterator[str]:
         """The variables that one, or a member, is set to: that to which it is, and so on."""
         for _ in range(DEPTH):
-            value = self._set_to(name)
+            value = self.value(name)
             if value is None or without_casts(value).type != "identifier":
                 return
             name = self.code.of(without_casts(value))
@@ -195,24 +189,14 @@ class Resolver:
             return self.number(value, depth + 1)
         if node.type == "identifier" and (passed := self.passed(shown)) is not None:
             return passed[0].number(passed[1], depth + 1)
-        if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
-            shown = macro.body
         return _real(shown)
 
     def number_of(self, name: str) -> int | float | None:
         """The number that a variable, or a member, is set to."""
-        value, (whole, _, path) = self._set_to(name), name.partition(".")
+        value, (whole, _, path) = self.value(name), name.partition(".")
         if value is None and path and (caller := self.passed(whole)) is not None:
             return caller[0].number_of(f"{self.code.of(caller[1]).strip()}.{path}")
         return None if value is None else self.number(value)
-
-    def _set_to(self, name: str) -> Node | None:
-        """Return what a variable or a member is set to, be it in a list for the whole struct."""
-        whole, _, path = name.partition(".")
-        kind, given = self.locals.declared.get(whole), self.value(whole)
-        if (value := self.value(name)) is not None or not (path and kind and given is not None):
-            return value
-        return member_in_list(self.code, self._host.classes, self._type(kind), given, path)
 
     def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block: a ``dim3``, or a number."""
@@ -260,22 +244,10 @@ class Resolver:
         if kind == "sizeof_expression":
             return self._size(node)
         if kind == "call_expression":
-            if (cast := self._cast(node)) is not None:
-                return self.expression(cast, depth + 1)
             return value_of_call(self._host, node, lambda one: self.expression(one, depth + 1))
         if kind in LISTS and len(node.named_children) == 1:
             return self.expression(node.named_children[0], depth + 1)
         return None
-
-    def _cast(self, node: Node) -> Node | None:
-        """What is cast by ``Count(n)``, whatever the source calls its numbers."""
-        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        plain = called is not None and called.type in ("identifier", "primitive_type")
-        if called is None or not plain or given is None or len(given.named_children) != 1:
-            return None
-        element = self._types.element(self._type(self.code.of(called)))
-        number = element is not None and "int" in element.type and element.parts == 1
-        return given.named_children[0] if number else None
 
     def _name(self, name: str, depth: int) -> str | None:
         key = name, depth

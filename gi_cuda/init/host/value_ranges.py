@@ -11,7 +11,6 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro, walk
 from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
 from gi_cuda.init.host.host import HostCode, enclosing_function, plain_name, returned_by
-from gi_cuda.spec.expression import ExpressionError, parse
 
 _RAND_MAX = 2**31 - 1
 _DEPTH = 12
@@ -119,13 +118,7 @@ def _named(host: HostCode, name: str) -> Range | None:
         return Range(_RAND_MAX, _RAND_MAX, True)
     macro = first_macro(host.codes, name)
     text = macro.body if macro and macro.parameters is None else host.constants.get(name, "")
-    if (number := _number(text.strip("() "))) is not None:
-        return number
-    try:
-        value = parse(text).evaluate({})
-    except ExpressionError:
-        return None
-    return Range(value, value, True)
+    return _number(text.strip("() "))
 
 
 def _cast(kind: str, value: Range) -> Range:
@@ -136,9 +129,7 @@ def _combined(operator: str, a: Range | None, b: Range | None) -> Range | None:
     if b is not None and b.whole and b.low == b.high > 0 and operator in ("%", "&"):
         # The number of an item, say, of which nothing else is known, is never negative.
         most = b.high - (operator == "%")
-        if a is None or a.low >= 0 or operator == "&":
-            return Range(0, most, True)
-        return Range(-most, most, True)
+        return Range(0 if a is None or a.low >= 0 or operator == "&" else -most, most, True)
     if a is None or b is None:
         return None
     whole = a.whole and b.whole

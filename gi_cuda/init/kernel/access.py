@@ -27,7 +27,7 @@ UNKNOWN = Access.READ | Access.WRITE
 """Of a pointer that goes where it cannot be followed."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
+_LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
 _STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
 _TRANSPARENT = frozenset({"parenthesized_expression", "cast_expression", "update_expression"})
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
@@ -127,12 +127,10 @@ class _Follower:
             return self._pointer(call, function)
         if name.startswith("atomic"):
             return Access.ATOMIC if name == "atomicAdd" else UNKNOWN
-        if name in LOADS:
+        if name in _LOADS:
             return Access.READ
         if name in _STORES and index == 0:
             return Access.WRITE
-        if name in ("memcpy", "memset"):
-            return Access.READ if index else Access.WRITE
         definition = self._code.function(name)
         parameters = [] if definition is None else list(signature(self._code, definition))
         if definition is None or index >= len(parameters) or not parameters[index].name:
@@ -161,7 +159,7 @@ class _Follower:
         if parent.type == "pointer_expression" and self._operator(parent) == "&":
             return self._pointer(parent, function)
         if parent.type == "argument_list" and parent.parent is not None:
-            return self._given(parent, node, function)
+            return self._given(parent, node)
         if parent.type == "call_expression" and node.type == "field_expression":
             return UNKNOWN
         if parent.type == "init_declarator":
@@ -175,7 +173,7 @@ class _Follower:
         reference = target is not None and target.type == "reference_declarator"
         return UNKNOWN if reference and not const else Access.READ
 
-    def _given(self, arguments: Node, node: Node, function: Definition) -> Access:
+    def _given(self, arguments: Node, node: Node) -> Access:
         """An element given to a function, which may take it by reference."""
         call = arguments.parent
         called = None if call is None else call.child_by_field_name("function")
@@ -195,7 +193,7 @@ class _Follower:
 
 
 def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
-    """Whether a name is one side of a comparison in a function, also one that a macro makes.
+    """Whether a name is one side of a comparison in a function.
 
     What is compared with an item of an array is a threshold, what is equal to a number a mode: no
     bounds of anything.
@@ -203,8 +201,6 @@ def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
     body = function.node.child_by_field_name("body")
     if body is None:
         return False
-    if _is_compared_by_macro(code, code.of(body), name):
-        return True
     sides = [one for node in walk(body) for one in _compared_with(code, node, name)]
     return any(not _is_item(code, body, one) for one in sides)
 
@@ -261,21 +257,3 @@ def _set_to(code: CudaFile, node: Node, name: str) -> Node | None:
     else:
         return None
     return value if target is not None and code.of(target) == name else None
-
-
-def _is_compared_by_macro(code: CudaFile, text: str, name: str) -> bool:
-    """Whether a macro of a loop gets a name that it compares with: ``LOOP(i, n) { ... }``."""
-    words = set(_WORD.findall(text))
-    if name not in words:
-        return False
-    macros = [one for file in (code, *code.around) for one in file.macros.values()]
-    for macro in macros:
-        if macro.name not in words or not macro.parameters:
-            continue
-        for given in re.findall(rf"\b{macro.name}\s*\(([^()]*)\)", text):
-            passed = [one.strip() for one in given.split(",")]
-            for parameter, one in zip(macro.parameters, passed, strict=False):
-                known = re.escape(parameter)
-                if one == name and re.search(rf"[<>]=?\s*\(?\s*{known}\b", macro.body):
-                    return True
-    return False

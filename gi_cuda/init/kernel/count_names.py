@@ -15,9 +15,6 @@ _NOT_COUNT = re.compile(
     r"|round|pass|level|order|flag|mode|color|colour|lag|base|start|begin|block|thread|tile|bit|group"
     r"|type|kind|ratio).*"
 )
-_OF_THREADS = re.compile(r"(?i)(?:n|num|total)_?(?:threads|kernels)")
-"""Names of the number of threads that have something to do."""
-
 _WINDOW = re.compile(
     r"(?i)(?:\w*_)?(?:pad(?:ding)?|stride|dilation|ksize|(?:kernel|filter)_?(?:size|width|height|[whd]))"
     r"(?:_?[whdxyz])?"
@@ -27,8 +24,6 @@ _WINDOW = re.compile(
 
 def is_count_name(name: str, *, compared: bool) -> bool:
     """Whether a scalar of this name says how much data there is."""
-    if compared and _OF_THREADS.fullmatch(name):
-        return True
     if _NOT_COUNT.fullmatch(name) or is_of_window(name):
         return False
     return compared or _COUNT.fullmatch(name) is not None

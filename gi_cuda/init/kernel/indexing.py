@@ -10,7 +10,6 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.init.kernel.access import LOADS
 
 _SPACE = re.compile(r"\s+")
 AROUND = frozenset({"parenthesized_expression", "cast_expression"})
@@ -39,19 +38,6 @@ def around(node: Node) -> Node:
     return node
 
 
-def loaded(code: CudaFile, item: Node) -> Node:
-    """An item of an array, and what loads it from its address, with what is around it."""
-    node = around(item)
-    address = node.parent
-    if address is not None and address.type == "pointer_expression":
-        given = address.parent
-        call = None if given is None or given.type != "argument_list" else given.parent
-        called = None if call is None else call.child_by_field_name("function")
-        if call is not None and called is not None and code.of(called) in LOADS:
-            return around(call)
-    return node
-
-
 def factors_of(code: CudaFile, product: Node) -> tuple[str, ...]:
     """The names that are multiplied with something, the last one first."""
     if product.type != "binary_expression" or operator_of(code, product) != "*":
@@ -66,24 +52,7 @@ def item_index(code: CudaFile, node: Node, name: str) -> str | None:
         argument, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
         if argument is not None and code.of(argument) == name and index is not None:
             return squeezed(code.of(index)[1:-1])
-    elif node.type == "pointer_expression" and code.of(node).startswith("*"):
-        return _behind(code, node.child_by_field_name("argument"), name)
-    elif node.type == "call_expression":
-        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if called is not None and code.of(called) in LOADS and given is not None:
-            return _behind(code, given.named_children[0] if given.named_children else None, name)
     return None
-
-
-def _behind(code: CudaFile, node: Node | None, name: str) -> str | None:
-    """The index in ``name + index``."""
-    if node is not None and node.type == "parenthesized_expression" and node.named_children:
-        node = node.named_children[0]
-    if node is None or node.type != "binary_expression":
-        return None
-    left, _, right = node.children
-    plain = code.of(left) == name and operator_of(code, node) == "+"
-    return squeezed(code.of(right)) if plain else None
 
 
 def set_by(node: Node) -> tuple[Node | None, Node | None]:

@@ -8,7 +8,6 @@ from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.kernel.tuning import MOST_THREADS
 
-_WARP = 32
 _FEWEST = 8
 """Threads along an axis by which a loop goes on beside them, at least: one that takes a step or two
 looks at neighbours."""
@@ -31,7 +30,7 @@ def own_block(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> s
         usable: names that an expression may have.
     """
     thread = _thread(body, axis)
-    steps = [*(step for _, step in _loops(body, thread)), *_beside(body, thread)]
+    steps = [*_loops(body, thread), *_beside(body, thread)]
     others = [*_apart(code, body, axis, usable), *_items(body, axis, thread)]
     # A step that the kernel is given may be any.
     found = [_told(code, one, usable & code.macros.keys(), _FEWEST) for one in steps]
@@ -45,12 +44,12 @@ def _thread(body: str, axis: str) -> str:
     return rf"\b(?:{'|'.join([rf'threadIdx *[.] *{axis}', *names])})\b"
 
 
-def _loops(body: str, thread: str) -> list[tuple[str, str]]:
-    """The bounds and steps of loops that begin at a thread's number."""
+def _loops(body: str, thread: str) -> list[str]:
+    """The steps of loops that begin at a thread's number."""
     before = r"(?:(?:(?!blockIdx)[^;=(){}])*\+\s*)?"
     begin = rf"\bfor\s*\(\s*(?:\w+\s+)*?(\w+)\s*=\s*{before}{thread}\s*;"
-    each = re.finditer(rf"{begin}\s*\1\s*<\s*([\w.]+)\s*;\s*\1\s*\+=\s*([^;(){{}}]+?)\s*\)", body)
-    return [(match[2], match[3]) for match in each]
+    each = re.finditer(rf"{begin}\s*\1\s*<\s*[\w.]+\s*;\s*\1\s*\+=\s*([^;(){{}}]+?)\s*\)", body)
+    return [match[2] for match in each]
 
 
 def _beside(body: str, thread: str) -> list[str]:
@@ -93,7 +92,5 @@ def _told(code: CudaFile, text: str, usable: frozenset[str], fewest: int = 1) ->
     """A number of threads as an expression that a launch can have."""
     if text in usable:
         return text
-    if text == "warpSize":
-        return str(_WARP)
     value = constant(code, text)
     return str(value) if value is not None and fewest <= value <= MOST_THREADS else None

@@ -3,7 +3,8 @@ lead to a few of these alone."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from functools import partial
 from typing import NamedTuple
 
 from tree_sitter import Node
@@ -12,10 +13,8 @@ from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
 from gi_cuda.init.kernel.indexing import (
     around,
-    factors_of,
     holders_of,
     item_index,
-    loaded,
     operator_of,
 )
 
@@ -26,19 +25,17 @@ class Led(NamedTuple):
     Attributes:
         array: its pointer.
         once: whether they are assigned to, so that of two threads with one place one would win.
-        within: what may be the length of a row of it, if they are places in rows; else nothing.
     """
 
     array: str
     once: bool
-    within: tuple[str, ...] = ()
 
 
 def leads_into(
     code: CudaFile, function: Definition, name: str, arrays: Collection[str]
 ) -> Led | None:
-    """The array whose items a kernel finds by the items of another one: ``x`` of ``x[at[i]]``
-    or of ``x[row * width + at[i]]``; None where there is none.
+    """The array whose items a kernel finds by the items of another one: ``x`` of ``x[at[i]]``;
+    None where there is none.
 
     Args:
         name: of the pointer, as the function has it.
@@ -47,12 +44,11 @@ def leads_into(
     body = function.node.child_by_field_name("body")
     if body is None:
         return None
-    items = [loaded(code, one) for one in walk(body) if item_index(code, one, name) is not None]
+    items = [around(one) for one in walk(body) if item_index(code, one, name) is not None]
     holders = holders_of(code, body, items)
     named = [one for one in walk(body) if one.type == "identifier" and code.of(one) in holders]
     places = (*items, *map(around, named))
-    found = [led for place in places for led in (*in_rows(code, body, place), _led(code, place))]
-    led = [one for one in found if one is not None and one.array in arrays]
+    led = [one for one in map(partial(_led, code), places) if one and one.array in arrays]
     return next((one for one in led if one.once), next(iter(led), None))
 
 
@@ -77,20 +73,3 @@ def _is_set(item: Node) -> bool:
     if user is None or user.type != "assignment_expression":
         return False
     return user.child_by_field_name("left") == item
-
-
-def in_rows(code: CudaFile, body: Node, place: Node) -> Iterator[Led]:
-    """The arrays in rows of which an expression is a place: ``x[row * width + place]``, or by a
-    variable that holds the index."""
-    total = place.parent
-    if total is None or operator_of(code, total) != "+":
-        return
-    factors = factors_of(code, total.children[0 if total.children[-1] == place else -1])
-    index = around(total)
-    holders = holders_of(code, body, [index]) if factors else frozenset[str]()
-    for item in walk(body) if factors else ():
-        array, given = item.child_by_field_name("argument"), item.child_by_field_name("indices")
-        if item.type != "subscript_expression" or array is None or given is None:
-            continue
-        if given.named_children == [index] or code.of(given)[1:-1] in holders:
-            yield Led(code.of(array), _is_set(item), factors)

@@ -41,11 +41,6 @@ _COUNT = re.compile(
 MOST_THREADS = 1024
 """Of a block."""
 
-_FEWEST = 3
-"""Values that a parameter has, if the larger ones are more than a block may have."""
-
-_SMALLEST = 4
-
 
 @dataclass(frozen=True, slots=True)
 class Tunable:
@@ -208,9 +203,6 @@ def _within(one: Tunable, block: Sequence[str], defaults: Mapping[str, int]) -> 
     values = [value for value in one.values if possible(value)]
     if not values or len(values) == len(one.values):
         return one
-    # Where the larger ones are out, smaller ones are worth trying.
-    while len(values) < _FEWEST and values[0] > _SMALLEST:
-        values.insert(0, values[0] // 2)
     return replace(one, values=tuple(values))
 
 

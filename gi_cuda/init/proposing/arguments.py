@@ -15,7 +15,7 @@ from gi_cuda.init.kernel.meanings import are_offsets
 from gi_cuda.init.kernel.places import leads_into
 from gi_cuda.init.proposing.buffers import OFFSETS, ProposedBuffer, of_pointer
 from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct, pointed, take_apart
-from gi_cuda.init.proposing.shapes import is_polymorphic, opaque
+from gi_cuda.init.proposing.shapes import is_polymorphic
 from gi_cuda.init.proposing.texture_setup import set_up
 from gi_cuda.init.proposing.textures import is_object, memory_of
 from gi_cuda.init.source.headers import where_to_look
@@ -109,7 +109,6 @@ class _Reader:
         else:
             shapes = self._shapes() or ()
             shape = shapes[index] if index < len(shapes) else None
-            shape = shape or opaque(argument)
             if shape is None or not self._shaped(name, argument, shape):
                 raise _cannot(source, f"the parameter {name!r}", argument, shape)
 
@@ -142,7 +141,7 @@ class _Reader:
         elif buffer.role == "input" and _is_whole_vector(element):
             # Of the corners of a triangle all are places in one array.
             led = leads_into(code, definition, name, self._pointers)
-            led = None if led is None else led._replace(once=False, within=())
+            led = None if led is None else led._replace(once=False)
         self.buffers.append(buffer if led is None else buffer.leading_into(led))
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:

@@ -108,8 +108,6 @@ class ProposedBuffer:
         magnitude: how large real numbers are that the kernel writes; None where that is as usual.
         into: the buffer whose items its numbers are the places of; "" where they are of none.
         once: whether none of these is there twice, if there are as many.
-        within: what may be the length of a row of that buffer, as the kernel's text has it, if they
-            are places in rows; else nothing.
     """
 
     name: str
@@ -132,7 +130,6 @@ class ProposedBuffer:
     magnitude: float | None = None
     into: str = ""
     once: bool = False
-    within: tuple[str, ...] = ()
 
     @property
     def accuracy(self) -> float:
@@ -159,16 +156,10 @@ class ProposedBuffer:
         return replace(self, fill=fill, notes=replace(self.notes, data=note))
 
     def leading_into(self, led: Led) -> ProposedBuffer:
-        """With numbers that are places of another one's items, or places in its rows."""
-        said = f"places in {'a row of ' if led.within else ''}{led.array}"
-        said += ", each of them once" if led.once else ""
-        return replace(
-            self,
-            into=led.array,
-            once=led.once,
-            within=led.within,
-            notes=replace(self.notes, data=said),
-        )
+        """With numbers that are places of another one's items."""
+        said = f"places in {led.array}{', each of them once' if led.once else ''}"
+        notes = replace(self.notes, data=said)
+        return replace(self, into=led.array, once=led.once, notes=notes)
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.kernel.sizes import is_few
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct
@@ -15,17 +14,9 @@ from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct
 _PITCH = re.compile(r"(?i)\w*(?:pitch|stride)|ld[a-z]?|\w*_ld")
 _WIDTH = re.compile(r"(?i)\w*width|w|\w*col(?:umn)?s?|nx|\w*_w|img_?w|size_?x|dim_?x|n")
 _OF_BYTES = re.compile(r"\bchar\s*(?:const\s*)?\*")
-_POINTERS = Element("uint64", addresses=True)
-_ROW = 16
-"""Items in a row, where nothing says how many."""
 
 _LARGEST = 16
 """Bytes of the largest item of a row, which a pitch in bytes has room for."""
-
-
-def is_pitch_name(name: str) -> bool:
-    """Whether a number is called what says how far rows are apart, or how long they are."""
-    return any(kind.fullmatch(name) for kind in (_PITCH, _WIDTH))
 
 
 def consistent(
@@ -108,22 +99,3 @@ def _product(items: str) -> tuple[int, list[str]]:
     names = [one for one in factors if not one.isdecimal()]
     plain = bool(numbers) and all(map(str.isidentifier, names))
     return math.prod(numbers) if plain else 0, names
-
-
-def with_rows(
-    buffers: Sequence[ProposedBuffer], counting: Sequence[str]
-) -> tuple[ProposedBuffer, ...]:
-    """The buffers; of pointers to rows there are as many as of the first of what counts."""
-    tables = [one for one in buffers if one.addresses and one.element == _POINTERS]
-    rows = {name for one in tables for name, _ in one.addresses}
-    if not counting or not tables:
-        return tuple(buffers)
-    whole = None if len(counting) > 1 else f"{counting[0]} * {_ROW}"
-    return tuple(
-        replace(one, elements=counting[0])
-        if one in tables
-        else replace(one, elements=one.elements or whole)
-        if one.name in rows
-        else one
-        for one in buffers
-    )

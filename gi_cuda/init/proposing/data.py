@@ -25,7 +25,7 @@ from gi_cuda.init.kernel.sizes import (
 )
 from gi_cuda.init.proposing.arguments import Arguments, with_members_set
 from gi_cuda.init.proposing.buffers import Fill, ProposedBuffer
-from gi_cuda.init.proposing.consistent import consistent, of_counts, of_structs, with_rows
+from gi_cuda.init.proposing.consistent import consistent, of_counts, of_structs
 from gi_cuda.init.proposing.members import ProposedScalar, set_apart, written_members
 from gi_cuda.init.proposing.texture_setup import shaped
 from gi_cuda.init.source.sources import Chosen
@@ -106,8 +106,7 @@ def data_of(
     use = launches.use
     within = of_structs(given.structs, given.buffers, scalars, saying)
     within = tuple(_as_drawn(buffer, use) for buffer in within)
-    sized = tuple(_sized(buffer, use, counted, defaults) for buffer in within)
-    buffers = with_rows(sized, counting)
+    buffers = tuple(_sized(buffer, use, counted, defaults) for buffer in within)
     inner = [name for struct in given.structs for name, _ in struct.members]
     written = {s.name: s.written for s in scalars}
     taken = (*given.names, *inner, *symbols)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -217,10 +216,8 @@ def _guess(
         text if known or axis in threads or not threads else "1"
         for axis, text in zip("xyz", steps, strict=False)
     )
-    along = _along([e.name for e in sizes if e.passed], source.constants(), dimensions)
+    along = _along([e.name for e in sizes if e.passed], source.constants())
     along = along or [e.name for e in sizes] or ["1"]
-    if len(along) == 1 < dimensions and _is_compared_twice(source.body, along[0]):
-        along *= 2
     if dimensions == 1:
         compared = _compared_with_threads(source.body, along)
         along = compared if len(compared) == 1 else [" * ".join(along)]
@@ -246,26 +243,16 @@ def _compared_with_threads(body: str, sizes: Sequence[str]) -> list[str]:
     return [one for one in sizes if threads and re.search(compared.format(re.escape(one)), body)]
 
 
-def _is_compared_twice(body: str, name: str) -> bool:
-    """Whether a kernel compares two indices with one size, as that of a square."""
-    compared = re.findall(rf"\b(\w+)\s*[<>]=?\s*{re.escape(name)}\b(?!\s*[*\[(.])", body)
-    return len(set(compared)) > 1
-
-
 def _factor(many: str) -> str:
     """A product as a summand."""
     return many if re.fullmatch(r"[\w *]+", many) else bracketed(many)
 
 
-def _along(passed: list[str], constants: Mapping[str, int], dimensions: int) -> list[str]:
+def _along(passed: list[str], constants: Mapping[str, int]) -> list[str]:
     """How much there is along x, y and z."""
     if passed:
         return sorted(passed, key=_rank)
-    values = [str(constants[name]) for name in sorted(constants, key=_rank)]
-    if len(values) == 1 and dimensions > 1:
-        # One constant that counts along each axis.
-        return [str(math.isqrt(int(values[0])))] * 2
-    return values
+    return [str(constants[name]) for name in sorted(constants, key=_rank)]
 
 
 def _rank(name: str) -> bool:

@@ -11,7 +11,6 @@ from gi_cuda.grammar.frontends.cuda.element_types import (
     Element,
     Member,
 )
-from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.init.source.layouts import Shape
 from gi_cuda.init.source.sources import Chosen
@@ -69,15 +68,6 @@ def numbers(shape: Shape, name: str = "", at: int = 0) -> Iterator[Member]:
             yield from numbers(inner, f"{name}_{member}".lstrip("_"), at + offset)
 
 
-_STATES = {
-    **dict.fromkeys(("curandState", "curandState_t", "curandStateXORWOW_t"), 48),
-    **dict.fromkeys(("curandStatePhilox4_32_10_t",), 64),
-    **dict.fromkeys(("curandStateMRG32k3a_t", "curandStateMRG32k3a"), 72),
-}
-_UNKNOWN = 64
-"""Bytes that an item of an unknown type is taken to have."""
-
-
 def is_polymorphic(source: Chosen, shape: Shape) -> bool:
     """Whether a type, or what it points to, has virtual functions."""
     held = shape.inner if shape.kind == "pointer" else shape
@@ -94,16 +84,3 @@ def is_polymorphic(source: Chosen, shape: Shape) -> bool:
             if match["name"] == name and _VIRTUAL.search(body):
                 return True
     return False
-
-
-def opaque(argument: Argument) -> Shape | None:
-    """A pointer to what nobody knows, as bytes; None of what is no pointer."""
-    if not argument.pointers or argument.reference:
-        return None
-    name = argument.type.rpartition("::")[2]
-    size = _STATES.get(name, _UNKNOWN)
-    raw = Shape("array", size, 1, inner=Shape("number", 1, 1, "uint8"))
-    inner = Shape("struct", size, 1, name, members=(("bytes", 0, raw),))
-    if argument.pointers > 1:
-        inner = Shape("pointer", 8, 8)
-    return Shape("pointer", 8, 8, const=argument.const, inner=inner)

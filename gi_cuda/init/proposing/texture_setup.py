@@ -24,7 +24,6 @@ _MODES = {"Wrap": "wrap", "Clamp": "clamp", "Mirror": "mirror", "Border": "borde
 _MODES |= {name.upper(): mode for name, mode in _MODES.items()}
 _MODE = re.compile(r"(?:cudaAddressMode|CU_TR_ADDRESS_MODE_)(\w+)")
 _EXTENT = re.compile(r"\bmake_cudaExtent\s*\(([^;]*)\)")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _AXES = (
     re.compile(r"(?i).*(?:width|wid|cols?|columns?|[dn]imx|size_?x|nx|[^a-z]x|[a-z]*w)|x"),
     re.compile(r"(?i).*(?:height|hei|rows?|[dn]imy|size_?y|ny|[^a-z]y|[a-z]*h)|y"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,8 +15,6 @@ from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.init.proposing.proposal import Proposal
 from gi_cuda.spec.numbers import NumberType
-
-_NAMES = re.compile(r"[A-Za-z_]\w*")
 
 _BYTES = 256
 """Below which bytes are, where nothing says what they are for: there may be a bin for each."""
@@ -163,10 +160,8 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     if element.type == "float16":
         return f"rng.random({size}).astype(np.float16)"
     behind = [one for one in proposal.buffers if one.name == buffer.into]
-    if behind and buffer.fill is None and not buffer.within:
+    if behind and buffer.fill is None:
         return _places(buffer, size, in_python(behind[0].ahead(proposal.counts)))
-    if behind and buffer.fill is None and (length := _row_length(proposal, buffer.within)):
-        return _columns(buffer, size, in_python(length))
     most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
     fill = buffer.fill or Fill(0, most)
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
@@ -185,28 +180,6 @@ def _places(buffer: ProposedBuffer, size: str, places: str) -> str:
         return f"rng.permutation({places}).astype(np.{kind})"
     order = f"rng.permutation(max({size}, {places}))[:{size}]"
     return f"({order} % {bracketed(places)}).astype(np.{kind})"
-
-
-def _row_length(proposal: Proposal, within: Sequence[str]) -> str | None:
-    """How long a row is that is as long as one of some numbers of the kernel, where cases say so.
-
-    Args:
-        within: these numbers, as the kernel's text has them.
-    """
-    sizes = {one.name for one in proposal.extents}
-    for scalar in proposal.scalars:
-        text = scalar.computed or scalar.name
-        if scalar.written in within and set(_NAMES.findall(text)) <= sizes:
-            return text
-    return None
-
-
-def _columns(buffer: ProposedBuffer, size: str, length: str) -> str:
-    """So many places in rows; of the next ones as many as a row has differ where that matters."""
-    kind = buffer.element.type
-    if not buffer.once:
-        return f"rng.integers(0, {length}, {size}, dtype=np.{kind})"
-    return f"((rng.integers(0, 1000) + np.arange({size})) % {bracketed(length)}).astype(np.{kind})"
 
 
 def _numpy(element: Element) -> str:

@@ -306,22 +306,6 @@ def test_blocks_of_which_the_host_code_has_the_number_from_elsewhere_are_two(
     assert found.assumed == {blocks: "2"}
 
 
-def test_a_size_that_two_indices_are_compared_with_is_that_of_a_square(tmp_path: Path) -> None:
-    source = tmp_path / "k.cu"
-    body = (
-        "int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;"
-        " if (i >= n || j >= n) return; a[j * n + i] = 1;"
-    )
-    source.write_text(f"__global__ void k(float *a, int n) {{ {body} }}\n")
-    grid = propose(source, None, from_options((), ())).launching.grid
-    assert [text.split()[0].strip("(") for text in grid] == ["n", "n"]
-    source.write_text(
-        f"__global__ void k(float *a, int n) {{ {body.replace('j >= n', 'j > 3')} }}\n"
-    )
-    grid = propose(source, None, from_options((), ())).launching.grid
-    assert [text.split()[0].strip("(") for text in grid] == ["n", "1"]
-
-
 ROWS = """
 __global__ void centre(float *out, float *means, const float *in, int rows, int width) {
     float sum = 0;

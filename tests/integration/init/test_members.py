@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from typer.testing import CliRunner
 
 from gi_cuda.cli import app
@@ -88,31 +87,4 @@ def test_members_are_what_host_code_sets_them_to(tmp_path: Path) -> None:
     case = next(one for one in target.cases if "host" in one.backends)
     found = load_case(target, case).scalars
     assert case.args.keys() == {"seed", "p_num_particles"}
-    assert (found["p_max_neighbors"], found["p_dt"]) == (32, np.float32(0.1))
-
-
-@pytest.mark.parametrize(
-    ("declared", "passed"),
-    [
-        ("Params p = {0.1f, N, 32};", "p"),
-        ("const Params p{0.1f, N, 32};", "p"),
-        (
-            "auto q = N; Params p = Params{.dt = 0.1f, .num_particles = q, .max_neighbors = 32};",
-            "p",
-        ),
-        ("Both both = {{0.5f, 0}, {0.1f, N, 32}};", "both.second"),
-    ],
-)
-def test_members_are_what_host_code_initializes_them_with(
-    tmp_path: Path, declared: str, passed: str
-) -> None:
-    first, _, rest = BY_VALUE.partition("  Params p;\n")
-    _, _, rest = rest.partition("\n")
-    pair = "struct First { float a; int b; };\nstruct Both { First first; Params second; };\n"
-    first = first.replace("__global__", f"{pair}__global__", 1)
-    source = tmp_path / "k.cu"
-    source.write_text(f"{first}  {declared}\n{rest.replace('speed, p)', f'speed, {passed})')}")
-    target = init(str(source), tmp_path / "t")
-    case = next(one for one in target.cases if "host" in one.backends)
-    found = load_case(target, case).scalars
     assert (found["p_max_neighbors"], found["p_dt"]) == (32, np.float32(0.1))

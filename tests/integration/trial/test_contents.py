@@ -123,15 +123,6 @@ int main() { float *a, *b; int w = 256, h = 256, unknown = read_it();
 """
 
 
-@broad
-def test_rows_that_overlap_get_longer(trial: Callable[[str], Outcome]) -> None:
-    outcome = trial(TILED)
-    assert outcome.passes, outcome.trouble
-    (length,) = (s for s in outcome.proposal.scalars if s.name == "gap")
-    assert length.value in (128, 1024)
-    assert "threads wrote the same places" in length.note
-
-
 def test_what_races_whatever_its_scalars_are_passes_all_the_same(
     trial: Callable[[str], Outcome],
 ) -> None:
@@ -212,21 +203,6 @@ def test_answers_that_are_all_one_value_get_other_data(trial: Callable[[str], Ou
     )
     assert outcome.passes, outcome.trouble
     assert outcome.proposal.buffers[0].fill == Fill(-1, 1)
-
-
-@broad
-def test_short_launches_whose_answers_are_all_one_value_get_other_data(
-    trial: Callable[[str], Outcome],
-) -> None:
-    """No size makes them longer, and spins are of both signs."""
-    outcome = trial(
-        "__global__ void k(const int *spins, int *b) { int i = threadIdx.x;"
-        " int sum = spins[i] + spins[(i + 1) % 64]; b[i] = sum >= 0 ? 1 : -1; }\n"
-        "int main() { int *spins, *b; cudaMalloc(&spins, 64 * sizeof(int));"
-        " cudaMalloc(&b, 64 * sizeof(int)); k<<<1, 64>>>(spins, b); }\n"
-    )
-    assert outcome.brief
-    assert outcome.proposal.buffers[0].fill == Fill(-1, 2)
 
 
 @pytest.mark.parametrize(("entries", "below"), sweep([(256, 256), (128, 100)], (128, 100)))

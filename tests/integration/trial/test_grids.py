@@ -47,23 +47,6 @@ def test_buffers_have_as_much_as_the_blocks_that_there_are(
     assert plan(outcome.proposal, "large").items["a"] == 2 * 65536 * 64
 
 
-def test_a_constant_grid_still_follows_the_size_of_its_blocks(
-    trial: Callable[[str], Outcome], tmp_path: Path
-) -> None:
-    text = (
-        "#define ITEMS (1 << 22)\n#define BLOCK_SIZE 256\n"
-        f"__global__ void k(const float *a, float *b) {{ {INDEX} b[i] = a[i] + 1; }}\n"
-        + host("k<<<ITEMS / BLOCK_SIZE, BLOCK_SIZE>>>(a, b);", "ITEMS", "ITEMS")
-    )
-    outcome = trial(text)
-    assert outcome.passes, outcome.trouble
-    assert sizes(outcome.proposal) == {"a": "blocks * 256", "b": "blocks * 256"}
-    assert outcome.proposal.launching.grid == ("blocks * 256 / BLOCK_SIZE",)
-    (blocks,) = outcome.proposal.extents
-    assert blocks.train % 4 == 0
-    assert blocks.device == 1 << 14
-
-
 @broad
 def test_where_nothing_says_how_much_there_is_each_thread_has_its_items(
     trial: Callable[[str], Outcome],

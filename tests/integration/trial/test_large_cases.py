@@ -210,41 +210,11 @@ SQUARE = (
 
 
 @broad
-def test_sizes_are_alike_where_the_kernel_is_made_for_squares(
-    tried: Callable[[str], Outcome],
-) -> None:
-    outcome = tried(SQUARE.replace("NY", "1024"))
-    assert outcome.passes, outcome.trouble
-    proposal = outcome.proposal
-    assert proposal.counts == ("nx",)
-    assert [one.computed for one in proposal.scalars] == [None, "nx"]
-    assert {one.elements for one in proposal.buffers} == {"nx * nx"}
-    assert outcome.done[-1] == "one number for nx, ny"
-
-
-@broad
 def test_sizes_that_differ_in_the_source_stay_so(tried: Callable[[str], Outcome]) -> None:
     outcome = tried(SQUARE.replace("NY", "512"))
     assert outcome.passes, outcome.trouble
     assert outcome.proposal.counts == ("nx", "ny")
     assert all(one.grown for one in outcome.proposal.buffers)
-
-
-@broad
-def test_sizes_are_whole_blocks_where_the_kernel_checks_no_more(
-    tried: Callable[[str], Outcome],
-) -> None:
-    # With others it would go beyond its buffers, which would have to grow.
-    outcome = tried(
-        "__global__ void k(const float *a, float *b, int n) {"
-        f" {INDEX} i *= 64; if (i < n) for (int j = 0; j < 64; j++) b[i + j] = a[i + j] * n; }}\n"
-        + main("k<<<(n + 8191) / 8192, 128>>>(a, b, n);")
-    )
-    assert outcome.passes, outcome.trouble
-    assert outcome.done[-1] == "sizes that are whole blocks"
-    assert [one.elements for one in outcome.proposal.buffers] == ["n", "n"]
-    (n,) = outcome.proposal.extents
-    assert n.train % 128 == n.held_out % 128 == n.device % 128 == 0
 
 
 @broad

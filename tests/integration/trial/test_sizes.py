@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -118,7 +117,7 @@ def test_rounds_that_the_host_code_says_get_fewer(trial: Callable[[str], Outcome
 
 @broad
 def test_sizes_with_one_block_become_such_with_several(tmp_path: Path) -> None:
-    """What decides how many there are gets larger, the other sizes smaller; a GPU has many."""
+    """What decides how many there are gets larger; a GPU has many."""
     source = tmp_path / "k.cu"
     source.write_text(
         "__global__ void k(const float *a, float *b, int n, int width, int height, int depth) {"
@@ -132,16 +131,12 @@ def test_sizes_with_one_block_become_such_with_several(tmp_path: Path) -> None:
     attempts = Attempts(tmp_path / "attempts", 1, None)
     outcome = mended(first, attempts.attempt, 60)
     assert plan(outcome.proposal, "train").grid[0] == 1
-    found = with_several_blocks(outcome, attempts.attempt, time.monotonic() + 60)
+    found = with_several_blocks(outcome, attempts.attempt)
     assert found.passes
     assert found.done[-1] == "several blocks"
     for case in ("train", "held-out"):
         assert plan(found.proposal, case).grid[0] > 1
     assert plan(found.proposal, "large").grid[0] >= 32
-    before, after = outcome.proposal.extents, found.proposal.extents
-    less = [b.train > a.train for b, a in zip(before, after, strict=True)]
-    assert not less[0]
-    assert any(less[1:])
     assert several_blocks(found.proposal) is None
 
 
@@ -163,11 +158,11 @@ def test_a_second_case_has_another_size_where_that_runs(
         return Unjudged() if proposal.second in refused else None
 
     done: list[Second] = []
-    found = with_second_cases(outcome, attempt, math.inf)
+    found = with_second_cases(outcome, attempt)
     assert found.proposal.second is Second.NEARLY
     assert done == [Second.WHOLE, Second.FEWER, Second.NEARLY]
     refused = set(Second)
-    assert with_second_cases(outcome, attempt, math.inf).proposal == outcome.proposal
+    assert with_second_cases(outcome, attempt).proposal == outcome.proposal
     # With seeds of their own.
     text = files(found.proposal, tmp_path)["target.toml"]
     seeds = [case["args"]["seed"] for case in tomllib.loads(text)["case"]]
@@ -261,5 +256,5 @@ def test_where_nothing_helps_all_cases_can_be_launched(tmp_path: Path) -> None:
     proposal = propose(source, None, from_options((), ()))
     small = resized(proposal, lambda *_: 64, "")
     assert impossible(replace(small, second=Second.ODD))
-    outcome = with_second_cases(Outcome(small, Unjudged()), lambda *_: None, math.inf)
+    outcome = with_second_cases(Outcome(small, Unjudged()), lambda *_: None)
     assert not impossible(outcome.proposal)

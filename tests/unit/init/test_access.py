@@ -116,12 +116,3 @@ def test_what_is_equal_to_a_number_is_a_mode(read: Callable[[str], CudaFile]) ->
     code = read("__global__ void k(int *a, int p, int n) { a[0] = p == 2 ? 1 : threadIdx.x != n; }")
     (kernel,) = kernels(code)
     assert [is_compared(code, kernel.definition, name) for name in "pn"] == [False, True]
-
-
-def test_comparisons_that_macros_make(read: Callable[[str], CudaFile]) -> None:
-    code = read(
-        "#define LOOP(i, n) for (int i = threadIdx.x; i < (n); i += blockDim.x)\n"
-        "__global__ void k(float *a, int n, int m) { LOOP(at, m) { a[at] = n; } }"
-    )
-    (kernel,) = kernels(code)
-    assert [is_compared(code, kernel.definition, name) for name in "nm"] == [False, True]

@@ -9,7 +9,7 @@ import pytest
 from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 from gi_cuda.init.host.host import KnownNames, read_host_code
-from gi_cuda.init.host.launching import LaunchSite, launch_sites
+from gi_cuda.init.host.launching import launch_sites
 
 from .conftest import launch
 
@@ -84,27 +84,6 @@ def test_launches_by_macros(read: Callable[[str], CudaFile]) -> None:
     assert use.place.line == 9
 
 
-@pytest.mark.parametrize(
-    ("text", "block"),
-    [
-        ("if (size == 16) k<<<1, 16>>>(a, n, 1.0f); else k<<<1, 32>>>(a, n, 1.0f);", "32"),
-        ("if (size == 32) { k<<<1, 32>>>(a, n, 1.0f); } else k<<<1, 1>>>(a, n, 1.0f);", "32"),
-        (
-            "switch (size) { case 8: k<<<1, 8>>>(a, n, 1.0f); break;"
-            " case 32: k<<<1, 32>>>(a, n, 1.0f); }",
-            "32",
-        ),
-        ("if (size == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
-        ("if (n == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
-    ],
-)
-def test_a_branch_that_is_taken(read: Callable[[str], CudaFile], text: str, block: str) -> None:
-    host = (
-        f"void run(float *a, int n, char **v) {{ int size = 32; if (n) size = atoi(v[1]); {text} }}"
-    )
-    assert launch(read, host).block == (block,)
-
-
 def test_a_macro_is_what_it_is_in_the_branch_that_counts(read: Callable[[str], CudaFile]) -> None:
     host = (
         "#ifdef OUTER\n#define TPB OUTER\n#else\n#define TPB 48\n#endif\n"
@@ -120,27 +99,6 @@ def test_bytes_of_a_type_that_a_template_of_the_host_has(read: Callable[[str], C
         " int main() { run<double>(77); }"
     )
     assert launch(read, host.replace("(float *)a", "a")).allocated == {"a": "(n * 8)"}
-
-
-def test_what_a_template_of_the_host_is_made_with(read: Callable[[str], CudaFile]) -> None:
-    def use(calls: str) -> LaunchSite:
-        code = read(
-            "template <typename T> __global__ void k(T *a) { }\n"
-            "template <typename T> void run(T *a) { k<T><<<1, 64>>>(a); }\n" + calls
-        )
-        (kernel,), types = kernels(code), read_element_types([code])
-        return launch_sites(read_host_code(code), kernel, types, KnownNames())[0]
-
-    called = use("int main() { double *d; run<double>(d); }")
-    assert called.templates == ("double",)
-    # Who calls it is not seen here; a library's source says what it is made with.
-    for made in ("run(float *a)", "run<float>(float *)", "ns::run<float>(float *a)"):
-        use_of_library = use(f"template void {made}; template void run(char *a);")
-        assert use_of_library.templates == ("float",)
-        assert use_of_library.types == {"a": "float"}
-    alone = use("template void run(float **a); template void walk(float *a);")
-    assert alone.templates == ("",)
-    assert alone.types == {}
 
 
 @pytest.mark.parametrize(

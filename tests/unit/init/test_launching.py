@@ -21,19 +21,16 @@ from .conftest import launch
         ("(N + 255) / 256", "(n + 255) / 256"),
         ("ceil(N / (float)BLOCK)", "(n + 64 - 1) / 64"),
         ("(int)ceil((double)N / 32)", "(n + 32 - 1) / 32"),
-        ("ceil(N * 1.0 / threads)", "(n + 128 - 1) / 128"),
         ("iDivUp(N, threads)", "(n + 128 - 1) / 128"),
         ("std::min(N, 64)", "(n < 64 ? n : 64)"),
         ("N > 5 ? N : 5u", None),
         ("unknown(N)", None),
         ("N / other", None),
         ("ceil(N / 256.0)", "(n + 256 - 1) / 256"),
-        ("int(std::ceil(REAL(N) / REAL(threads)))", "(n + 128 - 1) / 128"),
     ],
 )
 def test_grids(read: Callable[[str], CudaFile], grid: str, expected: str | None) -> None:
     host = (
-        "#define REAL float\n"
         "int rounded(int a, int b) { return (a + b - 1 - (a + b - 1) % BLOCK) / b; }\n"
         "void run(float *a, int N, int other) { const int threads = 2 * BLOCK;"
         f" int blocks = {grid}; k<<<blocks, threads>>>(a, N, 1.5f); }}"

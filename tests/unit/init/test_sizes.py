@@ -61,7 +61,7 @@ def test_elements_times_their_size_are_the_bytes(
         *(("imageW", True, True), ("radius", True, False), ("iterations", True, False)),
         *(("pitch", False, False), ("which", False, False)),
         *(("ksize", False, False), ("pad_w", True, False), ("num_kernels", False, True)),
-        *(("nthreads", True, True), ("nthreads", False, False), ("group_size", False, False)),
+        *(("nthreads", False, False), ("group_size", False, False)),
     ],
 )
 def test_names_that_count(name: str, compared: bool, counts: bool) -> None:

@@ -116,7 +116,7 @@ def test_what_hardware_says_is_no_parameter(read: Callable[[str], CudaFile]) -> 
     ("block", "default", "values", "expected"),
     [
         (("B",), 256, (64, 128, 256, 512, 1024), (64, 128, 256, 512, 1024)),
-        (("B", "B", "1"), 32, (32, 64, 128), (8, 16, 32)),
+        (("B", "B", "1"), 32, (32, 64, 128), (32,)),
         (("B", "B", "1"), 16, (8, 16, 32), (8, 16, 32)),
         (("B", "ROWS", "1"), 128, (32, 64, 128, 256, 512), (32, 64, 128)),
         # It is no matter of this parameter.

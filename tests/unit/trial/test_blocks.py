@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,9 +17,7 @@ from tests.unit.trial.proposals import (
     B,
     Changes,
     N,
-    Simulated,
     answering,
-    buffer,
     changes,
     proposal,
     size,
@@ -43,11 +40,6 @@ ROWS: dict[str, tuple[Proposal, Sequence[Trouble | None], Changes]] = {
         [None],
         {"n": (1536, 1280, 49152), "w": (32, 24, 64), "h": (20, 16, 64)},
     ),
-    "still smaller where that takes long": (
-        proposal(*VOLUME, **GRID),
-        [SLOW, None],
-        {"n": (1536, 1280, 49152), "w": (16, 12, 64), "h": (20, 16, 64)},
-    ),
     "it stays as it was where that does not pass": (proposal(*VOLUME, **GRID), [DIED], {}),
     "the held-out case has one block": (
         proposal(size("n", 200, 100, 1 << 20), A, B),
@@ -63,25 +55,11 @@ ROWS: dict[str, tuple[Proposal, Sequence[Trouble | None], Changes]] = {
 @pytest.mark.parametrize("name", ROWS)
 def test_each_case_gets_several_blocks(name: str) -> None:
     before, answers, expected = ROWS[name]
-    found = with_several_blocks(Outcome(before, None), answering(*answers), math.inf)
+    found = with_several_blocks(Outcome(before, None), answering(*answers))
     assert changes(before, found.proposal) == expected
     assert found.done == (("several blocks",) if expected else ())
 
 
-def test_buffers_grow_to_where_more_blocks_go() -> None:
-    before = proposal(FEW, A, buffer("b", "output", elements="n"))
-    kernel = Simulated({"b": "threads"})
-    found = with_several_blocks(Outcome(before, None), kernel.attempt, math.inf)
-    assert changes(before, found.proposal) == {
-        "n": (200, 160, 1 << 20),
-        "b.elements": "n + 88",
-        "b.grown": "n",
-    }
-
-
-@pytest.mark.parametrize(("trouble", "until"), [(Unjudged(), math.inf), (None, 0.0)])
-def test_nothing_is_tried_of_what_fails_or_without_time(
-    trouble: Trouble | None, until: float
-) -> None:
-    outcome = Outcome(proposal(FEW, A, B), trouble)
-    assert with_several_blocks(outcome, answering(), until) == outcome
+def test_nothing_is_tried_of_what_fails() -> None:
+    outcome = Outcome(proposal(FEW, A, B), Unjudged())
+    assert with_several_blocks(outcome, answering()) == outcome

@@ -13,14 +13,10 @@ from tests.unit.trial.proposals import (
     N,
     buffer,
     changes,
-    macro,
     proposal,
     scalar,
     size,
 )
-
-BLOCK_SIZE = macro("BLOCK_SIZE", 256, 64, 128, 256, 512, 1024)
-ITEMS = 1 << 22
 
 FOLLOWING: dict[str, tuple[Proposal, Changes]] = {
     "an element for each thread": (
@@ -82,19 +78,6 @@ FOLLOWING: dict[str, tuple[Proposal, Changes]] = {
         proposal(buffer("b", "output", elements="1000"), grid=("8",)),
         {"b.elements": "blocks * 128", "b.whole": "1000", "blocks": (8, 8, 8), "grid": ("blocks",)},
     ),
-    "fewer blocks where the parameter makes them larger": (
-        proposal(
-            *(BLOCK_SIZE, buffer("a", elements=str(ITEMS)), buffer("b", "output", elements="4")),
-            grid=(f"{ITEMS} / BLOCK_SIZE",),
-            block=("BLOCK_SIZE",),
-        ),
-        {
-            "a.elements": "blocks * 256",
-            "a.whole": str(ITEMS),
-            "blocks": (16384, 16384, 16384),
-            "grid": ("blocks * 256 / BLOCK_SIZE",),
-        },
-    ),
     "a number that has nothing to do with the blocks stays": (
         proposal(buffer("b", "output", elements="1001"), grid=("10",)),
         {},
@@ -139,15 +122,6 @@ FEWER: dict[str, tuple[Proposal, float, Changes]] = {
         64,
         {"blocks": (2, 2, 64), "blocks_y": (32, 24, 64), "grid": ("blocks", "blocks_y")},
     ),
-    "a whole number of blocks with each value of a parameter": (
-        proposal(
-            *(BLOCK_SIZE, buffer("a", elements="4")),
-            grid=(f"{ITEMS} / BLOCK_SIZE",),
-            block=("BLOCK_SIZE",),
-        ),
-        5000,
-        {"blocks": (4, 4, 16384), "grid": ("blocks * 256 / BLOCK_SIZE",)},
-    ),
     "another name where the kernel has that one": (
         proposal(buffer("blocks", elements="4"), grid=("16384",)),
         64,
@@ -176,12 +150,6 @@ def test_buffers_with_elements_for_each_block_follow_the_blocks(name: str) -> No
 def test_the_host_gets_fewer_blocks(name: str) -> None:
     before, factor, expected = FEWER[name]
     assert changes(before, fewer_blocks(before, factor)) == expected
-
-
-def test_a_single_block_is_possible_where_it_is_asked_for() -> None:
-    before = proposal(buffer("a", elements="4"), grid=("2",))
-    expected = {"blocks": (1, 1, 2), "grid": ("blocks",)}
-    assert changes(before, fewer_blocks(before, 64, least=1)) == expected
 
 
 def test_the_number_of_the_source_stands_beside_the_new_ones() -> None:

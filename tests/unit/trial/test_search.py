@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.init import Proposal
+from gi_cuda.results.measurement import Survival
 from gi_cuda.trial.search import CONFIRM, MOST_ATTEMPTS, MOST_BETTER, Outcome, mended
-from gi_cuda.trial.troubles import Beside, Crowded, Trouble
+from gi_cuda.trial.troubles import Beside, Crowded, Died, Trouble
 from tests.unit.trial.proposals import A, B, N, beside, changes, proposal, scalar
 
 ROWS = proposal(N, A, B, scalar("pitch"), scalar("seed"), scalar("width"))
@@ -37,20 +38,11 @@ def test_the_mend_of_a_mend_is_tried_before_other_mends() -> None:
 
     def attempt(found: Proposal, patience: float) -> Trouble | None:
         tried.append(found)
-        return Crowded() if len(tried) < 4 else None
+        return Died("train", Survival.CRASHED, 11, "") if len(tried) < 4 else None
 
     outcome = mended(ROWS, attempt, 60)
-    assert [changes(ROWS, one) for one in tried] == [
-        {},
-        {"pitch.value": 128, "width.value": 128},
-        {"pitch.value": 1024, "width.value": 1024},
-        {"pitch.value": 1024, "width.value": 1024, "seed.value": 128},
-    ]
-    assert outcome.done == (
-        "pitch, width made larger",
-        "pitch, width made larger",
-        "pitch, seed, width made larger",
-    )
+    assert [changes(ROWS, one).get("block") for one in tried] == [None, ("32",), ("16",), ("256",)]
+    assert outcome.done == tuple(f"a block of {threads}" for threads in (32, 16, 256))
     assert outcome.proposal.mark == CONFIRM
 
 

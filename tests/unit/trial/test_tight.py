@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from gi_cuda.init import Proposal
-from gi_cuda.results.measurement import Survival
 from gi_cuda.trial import Outcome
-from gi_cuda.trial.facts import plan
 from gi_cuda.trial.tight import with_tight_buffers
-from gi_cuda.trial.troubles import Brief, Died, Trouble, Unjudged
+from gi_cuda.trial.troubles import Brief, Trouble, Unjudged
 from tests.unit.trial.proposals import (
     A,
     Changes,
@@ -62,27 +60,6 @@ def test_a_buffer_is_as_large_as_the_kernel_goes(name: str) -> None:
     assert changes(before, found.proposal) == expected
     notes = {one.name: one.notes.size for one in found.proposal.buffers if one.notes.size}
     assert notes == {path[0]: "as far as the kernel goes" for path in expected}
-
-
-def test_a_crash_far_beyond_a_buffer_is_enough_to_make_it_larger() -> None:
-    """Among sizes that are as large, a buffer gets those by which threads are launched."""
-    sizes = (
-        size("tones", 160, 160, 160),
-        size("rows", 160, 160, 1024),
-        size("cols", 160, 160, 1024),
-    )
-    before = proposal(*sizes, A, C, grid=("(cols + 7) / 8", "(rows + 7) / 8"), block=("8", "8"))
-
-    def attempt(tried: Proposal, patience: float) -> Trouble | None:
-        items = plan(tried, "train").items
-        enough = all(items[name] >= 160 * 160 for name in ("a", "c"))
-        return None if enough else Died("train", Survival.CRASHED, 11, "")
-
-    found = with_tight_buffers(Outcome(before, None), attempt, math.inf)
-    assert changes(before, found.proposal) == {
-        "a.elements": "rows * cols",
-        "c.elements": "rows * cols",
-    }
 
 
 def test_a_launch_may_be_as_short_as_it_was() -> None:

@@ -24,7 +24,7 @@ not, CUDA does not say what happens, and mostly it is an endless wait.
 Jumps backwards are counted, and now and then one looks at the clock. Past the deadline, which lies
 where the device finds it (:data:`CONTROL`), threads leave.
 
-Left as they are, and told in :attr:`Confined.left`: barriers for some of a block's threads or for a
+Left as they are: barriers for some of a block's threads or for a
 cluster, memory of other blocks of a cluster, bulk copies, calls through pointers, the device's own
 ``malloc`` and ``free``. Nothing is done about endless recursion, about matrix instructions that
 read memory by descriptors, and about constant memory, where what lies outside is zero on the
@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from gi_cuda.backends.cuda.ptx.function import Function, Jump, Line, Piece
@@ -71,28 +70,15 @@ _MOST_LINES = 1 << 16
 """Of functions that are alike, so many are remembered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Confined:
-    """A text that was confined.
-
-    Attributes:
-        text: it.
-        left: opcodes that might do harm and were left as they are.
-    """
-
-    text: str
-    left: frozenset[str] = field(default=frozenset())
-
-
 def confined_module(text: str) -> str:
     """A module made to do no harm."""
     found = confine(text)
-    head = _HEAD_END.search(found.text)
+    head = _HEAD_END.search(found)
     at = head.end() if head else 0
-    return "".join([found.text[:at], MODULE, found.text[at:]])
+    return "".join([found[:at], MODULE, found[at:]])
 
 
-def confine(text: str) -> Confined:
+def confine(text: str) -> str:
     """The functions and variables of a module, made to do no harm.
 
     The module needs :data:`MODULE` in front of them. Lines are no longer where they were.
@@ -105,7 +91,6 @@ def confine(text: str) -> Confined:
     }
     warps = _warps_work_together(text)
     parts: list[str] = []
-    left: set[str] = set()
     at = 0
     for begin, end in found:
         body = text.find("{", begin.start(), end) if begin["function"] else -1
@@ -113,12 +98,12 @@ def confine(text: str) -> Confined:
             parts.append(text[at : body + 1])
             own = text[body + 1 : end]
             kind = begin["function"] == ".entry", warps
-            parts.append(_confined_body(own, _function(own, sizes, kind), left))
+            parts.append(_confined_body(own, _function(own, sizes, kind)))
             at = end
     parts.append(text[at:])
     rest = "".join(parts[::2])
     assert rest.count(".entry") == len(_ENTRY.findall(rest)), "a kernel that is not confined"
-    return Confined("".join(parts), frozenset(left))
+    return "".join(parts)
 
 
 def _warps_work_together(text: str) -> bool:
@@ -131,7 +116,7 @@ def _warps_work_together(text: str) -> bool:
     return False
 
 
-def _confined_body(body: str, function: Function, left: set[str]) -> str:
+def _confined_body(body: str, function: Function) -> str:
     known = function.lines
     lines = _lines(body)
     passed: set[str] = set()
@@ -147,7 +132,6 @@ def _confined_body(body: str, function: Function, left: set[str]) -> str:
             lines[at] = done.back if done.target in passed else done.text
         else:
             passed.update(done.labels)
-            left.update(done.left)
             parts: list[str] = []
             for piece in done.pieces:
                 if isinstance(piece, str):
@@ -237,18 +221,14 @@ def _confined_line(line: str, function: Function) -> str | Jump | Line:
 def _confined_pieces(line: str, function: Function) -> str | Line:
     """What becomes of a line with anything in it."""
     pieces: list[Piece] = []
-    left: list[str] = []
     at = 0
     for found in STATEMENT.finditer(line):
-        now = harmless(found, function)
-        if now is None:
-            left.append(found["opcode"])
-        elif now:
+        if now := harmless(found, function):
             pieces += [line[at : found.start()], *now]
             at = found.end()
     pieces.append(line[at:])
     labels = tuple(_LABEL.findall(line)) if ":" in line else ()
     texts = [one for one in pieces if isinstance(one, str)]
-    if labels or left or len(texts) < len(pieces):
-        return Line(labels, tuple(pieces), tuple(left))
+    if labels or len(texts) < len(pieces):
+        return Line(labels, tuple(pieces))
     return "".join(texts)

@@ -88,9 +88,7 @@ class Line:
 
     Attributes:
         labels: that stand in it.
-        left: opcodes that may do harm and are left as they are.
     """
 
     labels: Sequence[str]
     pieces: Sequence[Piece]
-    left: Sequence[str]

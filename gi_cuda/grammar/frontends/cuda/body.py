@@ -238,7 +238,6 @@ class BodyReader(NameReader):
                 node.end_byte,
                 span,
                 tuple(header),
-                self.function,
                 endless,
                 _header_parts(node),
             )

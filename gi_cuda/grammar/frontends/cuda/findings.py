@@ -60,7 +60,6 @@ class LoopDraft:
     end: int
     condition: tuple[int, int]
     header: tuple[tuple[RuleType, int], ...]
-    function: int
     endless: bool
     parts: tuple[tuple[int, int], ...] = ()
     """The spans of what its header is made of."""

@@ -28,7 +28,6 @@ class Definition:
         outer: the node with its template or linkage head.
         words: the words before its name, macros of the source expanded.
         qualified: its name with the namespaces it stands in, and what it is a member of.
-        owner: what its head says it is a member of: ``a::b`` of ``void a::b::f()``.
     """
 
     name: str
@@ -36,7 +35,6 @@ class Definition:
     outer: Node
     words: frozenset[str]
     qualified: str
-    owner: str = ""
 
     @property
     def kernel(self) -> bool:
@@ -92,9 +90,8 @@ def _definition(
     for word in tuple(words):
         words |= macros.get(word, frozenset())
     name = text[inner.start_byte : inner.end_byte]
-    owner = "::".join(owners)
     qualified = "::".join([*owners, name])
-    return Definition(name, node, outer, frozenset(words), within + qualified, owner)
+    return Definition(name, node, outer, frozenset(words), within + qualified)
 
 
 def function_declarator(node: Node) -> Node | None:

@@ -39,7 +39,6 @@ class Block:
     first: int
     last: int
     successors: tuple[int, ...]
-    falls: bool
 
 
 class Flow:
@@ -190,5 +189,5 @@ def _blocks(steps: Sequence[FlowStep]) -> list[Block]:
         falls = last.instruction is None or last.instruction.falls
         following = [number + 1] if falls and end < len(steps) else []
         following += [labels[target] for target in last.targets if target in labels]
-        found.append(Block(start, end, tuple(dict.fromkeys(following)), falls))
+        found.append(Block(start, end, tuple(dict.fromkeys(following))))
     return found

@@ -40,6 +40,10 @@ FINALISTS = 5
 ROUNDS = 3
 """So many times, until one holds."""
 
+SPREAD = 16
+"""Individuals of all speeds that are looked at together where all of the best are wrong: a search
+may have gone on from what is right on the train cases alone."""
+
 ENOUGH = 3
 """Individuals that are right on all cases and rejected all the same, after which others are tried
 that have nothing of what these share: each takes seconds."""
@@ -56,6 +60,9 @@ and the best are watched for races before it is known whether anything is right.
 
 AMONG = 1000
 """So many of the best are looked at for those."""
+
+EVERY = 1_000_000
+"""All of them."""
 
 TWINS = 0.5
 """Share of the changes that either of two has which both have, from which on they are twins: what
@@ -146,6 +153,8 @@ def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
             if winner or final.over or not entered:
                 break
             entered = _next(run, final, final.tried[before:])
+        if winner is None and not final.over:
+            winner = final.winner(_of_all_speeds(run, final))
     finally:  # its time may be up
         keep_refusal(run.store, "" if winner else final.refusal)
     keep_winner(run.store, winner)
@@ -178,6 +187,24 @@ def _next(run: Run, final: Finals, last: Sequence[Finalist]) -> list[Finalist]:
     if again := different([one for one in found if one[0] in fit], FINALISTS):
         return again
     return less_suspect(found, final.tried, FINALISTS)
+
+
+def _of_all_speeds(run: Run, final: Finals) -> list[Finalist]:
+    """Those that are right on the held-out cases at a glance of some of all speeds, fastest first:
+    first from all that were faster, then from those that are faster than what was right."""
+    known = {ident for ident, _ in final.tried}
+    ranked = [one for one, _ in run.store.best(EVERY) if one.ident not in known]
+    right: list[Finalist] = []
+    while ranked:
+        last, count = len(ranked) - 1, min(SPREAD, len(ranked))
+        some = [ranked[last * at // max(1, count - 1)] for at in range(count)]
+        found = _tested(run, [(one.ident, run.subject.read(one.genotype)) for one in some])
+        seen = zip(found, final.glance(found), strict=True)
+        good = [one for one, validation in seen if not validation.message]
+        right = [*good, *right]
+        at = next((at for at, one in enumerate(ranked) if good and one.ident == good[0][0]), 0)
+        ranked = [one for one in ranked[:at] if one.ident not in final.glances]
+    return right
 
 
 def without(

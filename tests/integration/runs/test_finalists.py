@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import ANY
 
 from gi_cuda.analyze.explain.untested import untested
-from gi_cuda.analyze.finalists import FINALISTS, Finals, finalists, select_winner
+from gi_cuda.analyze.finalists import FINALISTS, Finals, _of_all_speeds, finalists, select_winner
 from gi_cuda.analyze.repair import changes_alone, paying, repaired, wrong_alone
 from gi_cuda.analyze.winner import is_validated, keep_winner
 from gi_cuda.evaluate.candidates import candidate
@@ -118,6 +118,20 @@ def test_what_is_right_of_what_is_wrong_is_an_individual(
         assert repaired(run, [(2, wrong)], alone, {}) == [4]
         assert run.subject.key(run.subject.read(WASTE)) in run.store.tabu().genotypes
         assert select_winner(run) == replace(winner, validation=ANY)
+
+
+def test_where_all_of_the_best_are_wrong_what_is_right_is_found_among_all(
+    tmp_path: Path, few_processes: None
+) -> None:
+    """A hundred that are faster have one change that only the held-out case tells; one has not."""
+    subject = load_subject(whole(tmp_path / "whole"), "host")
+    with create_run(subject, tmp_path / "run", PLAN) as run:
+        for ident in range(1, 101):
+            individual(run, ident, f"{GUARD} {WASTE}", 0.2 + ident / 1000)
+        individual(run, 101, WASTE, 0.4)
+        individual(run, 102, WASTE, 0.5)
+        found = _of_all_speeds(run, Finals(run))
+        assert [ident for ident, _ in found][:1] == [101]
 
 
 @broad

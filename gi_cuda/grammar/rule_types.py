@@ -218,13 +218,6 @@ class RuleType(StrEnum):
     VECTOR = "vector", _transformation("the items of a thread", _VECTORS)
     WARP = "warp", _transformation("the lanes of a row", _LANES)
     SPLIT = "split", _transformation("the blocks that share a loop", _PARTS)
-    BORDER = (
-        "border",
-        _transformation(
-            "the border tests of a loop",
-            {"border_K": "tests no borders in a loop of {function} where all is inside"},
-        ),
-    )
     PAD = (
         "pad",
         _transformation(

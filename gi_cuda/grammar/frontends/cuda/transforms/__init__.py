@@ -11,7 +11,6 @@ here with a subclass of :class:`Family`, and its instance in :data:`FAMILIES`.
 
 from gi_cuda.grammar.frontends.cuda.transforms.atomic import Atomic
 from gi_cuda.grammar.frontends.cuda.transforms.block import Block
-from gi_cuda.grammar.frontends.cuda.transforms.border import Border
 from gi_cuda.grammar.frontends.cuda.transforms.cache import Cache
 from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family
@@ -28,7 +27,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
 
 FAMILIES: tuple[Family, ...] = (
     *(Block(), Split(), Coarsen(), Jam(), Single(), Power(), Recip(), Fast(), Atomic(), Scalar()),
-    *(Vector(), Warp(), Border(), Pad(), Cache()),
+    *(Vector(), Warp(), Pad(), Cache()),
 )
 """All families, in the order in which they rewrite a text."""
 

@@ -12,9 +12,7 @@ from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, descend
 
 _WORD = re.compile(r"[^\W\d]\w*")
-MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The same comparisons with the sides exchanged."""
-
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
@@ -35,7 +33,7 @@ class Bound:
     def of(self, item: str) -> str:
         """Return the same comparison of another item."""
         if self.mirrored:
-            return f"{self.limit} {MIRRORED[self.operator]} {item}"
+            return f"{self.limit} {_MIRRORED[self.operator]} {item}"
         return f"{item} {self.operator} {self.limit}"
 
     @property
@@ -85,5 +83,5 @@ def read_bound(code: Code, node: Node, name: str) -> Bound | None:
     effects = {"call_expression", "assignment_expression", "update_expression"}
     if name in code.words(limit) or any(one.type in effects for one in descend(limit)):
         return None
-    told = MIRRORED[operator.type] if mirrored else operator.type
+    told = _MIRRORED[operator.type] if mirrored else operator.type
     return Bound(told, code.span(limit), mirrored)

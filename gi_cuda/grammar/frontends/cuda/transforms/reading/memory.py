@@ -362,11 +362,11 @@ def is_invariant(
 def meetings(code: Code, node: Node) -> list[str]:
     """Find the words by which a thread waits for memory that others write, or writes memory that
     they wait for, in a piece of code and in the functions of the source that it may call."""
-    called = (code.bare(one.node) for one in called_in(code, node))
+    called = (code.bare(one.node) for one in _called(code, node))
     return [word for text in (code.bare(node), *called) for word in _MEETS.findall(text)]
 
 
-def called_in(code: Code, node: Node) -> Iterator[Function]:
+def _called(code: Code, node: Node) -> Iterator[Function]:
     """Find the functions of the source that a piece of code may call."""
     words = code.words(node)
     for one in code.functions:

@@ -90,7 +90,7 @@ def with_lines_around(
         lead: text in front of the first statement on its line.
     """
     text, first, last = code.text, statements[0], statements[-1]
-    start = with_pragmas(text, first.start_byte)
+    start = _with_pragmas(text, first.start_byte)
     end = last.end_byte
     alone = is_first(text, start)
     if alone:
@@ -128,7 +128,7 @@ def behind_comment(text: str, end: int) -> int:
     return end if comment is None else comment.end()
 
 
-def with_pragmas(text: str, at: int) -> int:
+def _with_pragmas(text: str, at: int) -> int:
     """Return where the pragmas in front of a loop start; where the loop starts if it has none."""
     while is_first(text, at) and line_start(text, at) > 0:
         above = line_start(text, line_start(text, at) - 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +41,9 @@ from gi_cuda.subject import Subject
 
 _LIMIT: Final = 5.0
 """Seconds after which a launch with another size counts as hung."""
+
+_TELLING: Final = 6.0
+"""Seconds in which it is found out what is unsettled; all else counts as settled."""
 
 _ASKED: Final = 4
 """Workers, at most, that answer with other inputs: each of them once, and there are some ten."""
@@ -174,9 +177,18 @@ class Elsewhere:
             return frozenset()
         program = there.reference
         crew = Crew(max(1, min(cores() // 2, len(some))))
-        with Pool[Substituted](there.session, crew) as pool:
-            asked = ((pair, AgreesWith(program, program, *pair, _LIMIT)) for pair in some)
-            return frozenset(name for (name, _), answer in pool.map(asked) if answer is None)
+        found, until = set[str](), time.monotonic() + _TELLING
+        asked = ((pair, AgreesWith(program, program, *pair, _LIMIT)) for pair in some)
+        with (
+            Pool[Substituted](there.session, crew) as pool,
+            closing(pool.map(asked)) as answers,
+        ):
+            for (name, _), answer in answers:
+                if answer is None:
+                    found.add(name)
+                if time.monotonic() > until:
+                    break
+        return frozenset(found)
 
     @property
     def _there(self) -> tuple[_There | None, str]:

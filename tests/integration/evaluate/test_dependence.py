@@ -321,15 +321,6 @@ def test_with_which_sizes_that_is_so_on_a_gpu_a_processor_tells(tmp_path: Path) 
     assert elsewhere.unsettled(asked) == {"width"}
 
 
-def test_a_processor_that_takes_long_to_tell_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gi_cuda.evaluate.scrutiny.elsewhere._TELLING", -1.0)
-    elsewhere = Elsewhere(of_rows(tmp_path, "cuda"), tmp_path / "scratch", 1)
-    asked = [("n", Substitute.HALF), *[("width", Substitute.HALF)] * 20]
-    assert elsewhere.unsettled(asked) <= {"width"}
-
-
 def of_rows(folder: Path, backend: str) -> Subject:
     """A target of rows of a matrix."""
     whole_numbers = OF_PAIRS.replace("float32", "int32").replace(

@@ -314,7 +314,8 @@ def _allowed(buffer: ProposedBuffer, fitted: Fitted, exact: Outputs) -> Allowed:
         for again in one.again(element.type)
     ]
     got = [_passed_on(buffer, fitted, one) for one in fitted.launches]
-    precise = [(answers[0], exact[buffer.name])] if buffer.name in exact else []
+    found = exact.get(buffer.name)
+    precise = [] if found is None or found.shape != answers[0].shape else [(answers[0], found)]
     return allowed(coarsest(element), answers, pairs, got, precise)
 
 

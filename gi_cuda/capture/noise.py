@@ -47,7 +47,7 @@ _MOSTLY = 95
 """Percent of the values whose errors are those of most; the others are told apart where they are
 more than twice as far off, and twice as many may be so far off."""
 
-_WIDEST, _FURTHEST = 10.0, 1e4
+_WIDEST, _FURTHEST = 10.0, 100.0
 """How many times what rounding usually changes is allowed of most values, and of all. What is
 further from the exact answers is no matter of rounding, or nothing could be told from it."""
 
@@ -214,11 +214,11 @@ def _widened(usual: Allowed, exact: Sequence[tuple[NDArray[Any], NDArray[Any]]])
     most, largest = max(1.0, float(np.percentile(shares, _MOSTLY))), float(shares.max())
     if largest <= 1.0 or most > _WIDEST or largest > _FURTHEST:
         return usual
-    outside = _TWICE * (1 - _MOSTLY / 100) if largest > _TWICE * most else 0.0
+    outside = _TWICE * float(np.mean(shares > most)) if largest > _TWICE * most else 0.0
     times = most if outside else largest
     why = "its answers are up to half of that away from those in double precision"
     wide = Allowed(times * usual.absolute, times * usual.relative, why)
-    return replace(wide, outside=round(outside, 3), furthest=largest / times) if outside else wide
+    return replace(wide, outside=outside, furthest=largest / times) if outside else wide
 
 
 def _narrow(wide: Allowed, bit: float, cases: Sequence[Sequence[Differing]]) -> Allowed:

@@ -44,6 +44,6 @@ def captured_lines(found: Capture) -> Iterator[str]:
     for name, one in found.tolerances.items():
         off = f"may be off by {one.relative:.0e} of a value or {one.absolute:.0e}"
         if one.outside:
-            off += f", a share of {one.outside:g} by up to {one.furthest:.0f} times as much"
+            off += f", a share of {one.outside:.2g} by up to {one.furthest:.0f} times as much"
         exact = "may be in any order" if one.together else "has to be the same, bit for bit"
         yield f"  {name} {exact if one.exact else off}: {one.why}"

@@ -321,7 +321,7 @@ def test_a_few_answers_may_be_further_off_where_the_kernels_own_are(
     made = total(2000)
     answers = made.memories[1][1]
     exact = answers * 1.00002
-    exact[:40] *= 1.001
+    exact[:40] *= 1.0005
     monkeypatch.setattr(
         "gi_cuda.capture.capturing.in_double_precision", lambda *_: {"launch-1": {"out": exact}}
     )
@@ -329,9 +329,9 @@ def test_a_few_answers_may_be_further_off_where_the_kernels_own_are(
     most, others = load_target(tmp_path / "t").oracle.checks
     assert isinstance(most, Tolerance)
     assert isinstance(others, Tolerance)
-    assert (most.outside, others.outside) == (0.1, 0.0)
-    assert others.relative == pytest.approx(1e-3, rel=0.1)
-    assert "a share of 0.1 by up to" in "\n".join(captured_lines(found))
+    assert (most.outside, others.outside) == (0.04, 0.0)
+    assert others.relative == pytest.approx(5e-4, rel=0.1)
+    assert "a share of 0.04 by up to" in "\n".join(captured_lines(found))
 
 
 @broad

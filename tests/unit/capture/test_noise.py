@@ -142,11 +142,11 @@ def test_twice_the_error_of_the_answers_themselves_is_allowed(off: float, relati
 
 
 def test_a_few_answers_that_are_further_off_widen_no_other() -> None:
-    """Of 1000 values 970 are off by 2e-5, which is what is allowed, the others by 1e-3."""
+    """Of 1000 values 970 are off by 2e-5, which is what is allowed, the others by 9e-4."""
     answers = np.ones(1000, np.float32)
     exact = answers + 2e-5
-    exact[:30] = 1 + 1e-3
+    exact[:30] = 1 + 9e-4
     found = allowed("float32", [answers], [], [], [(answers, exact)])
     assert found.relative == pytest.approx(2e-5, rel=0.01)
-    assert found.outside == pytest.approx(0.1)
-    assert found.furthest * found.relative == pytest.approx(1e-3, rel=0.01)
+    assert found.outside == pytest.approx(0.06)
+    assert found.furthest * found.relative == pytest.approx(9e-4, rel=0.01)

@@ -33,7 +33,7 @@ from gi_cuda.capture.recording import Recording, Taken, recordings
 from gi_cuda.capture.rounds import BETWEEN, Rounds, taken_rounds
 from gi_cuda.capture.running import Application, Plan
 from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
-from gi_cuda.errors import UserError
+from gi_cuda.errors import DeviceLost, UserError, WorkerFault
 from gi_cuda.evaluate.double_precision import in_double_precision
 from gi_cuda.grammar import Grammar
 from gi_cuda.init import Proposal, check_free, write_folder
@@ -188,7 +188,7 @@ def _in_double_precision(
     case, *others = named(fitted, roles, application.shown)
     cases = [case, *(others[:1] or named(fitted, ["held-out"], application.shown, "again"))]
     usual = {one.name: Allowed(0.0, 0.0, "") for one in outputs}
-    with suppress(UserError, KeyError):
+    with suppress(UserError, WorkerFault, DeviceLost, KeyError):
         write_folder(folder, files(fitted, cases, usual, application.shown, folder))
         backend, _ = resolved(AUTO)
         subject = load_subject(folder, backend)

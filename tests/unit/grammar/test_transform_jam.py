@@ -85,17 +85,27 @@ def test_without_a_test_of_the_index_the_work_is_that_of_whole_blocks() -> None:
     assert "break" not in spliced(code.source, rewrite.splices).text
 
 
-def test_what_a_called_function_gives_is_had_for_the_items_that_there_are() -> None:
-    """It may read memory, so no loop reads by what it gives for another item."""
-    first = "    int start = f(a, i);\n"
-    code = read_code(
-        Source(
-            "k.cu",
-            "__device__ int f(const float *a, int i) { return a[i]; }\n"
-            f"{HEAD}{START}{first}{SUM.replace('a[j * n + i]', 'a[start + j]')}}}\n",
-        )
-    )
+@pytest.mark.parametrize(
+    ("parameter", "guards"), [("float *a", 3), ("const float *a", 1)], ids=["writes", "reads"]
+)
+def test_a_function_that_may_write_is_called_for_the_items_that_there_are(
+    parameter: str, guards: int
+) -> None:
+    """A later loop may index memory by the function's result: no loop runs without a result."""
+    work = f"    int start = f(c, i);\n{SUM.replace('a[j * n + i]', 'a[start + j]')}"
+    function = f"__device__ int f({parameter}, int i) {{ return a[i]; }}\n"
+    code = read_code(Source("k.cu", f"{function}{HEAD}{START}{work}}}\n"))
     (site,) = Jam().sites(code)
     rewrite = Jam().rewrite(code, site.at, "jam_K2")
     assert rewrite is not None
-    assert spliced(code.source, rewrite.splices).text.count("== i) break;") == 3
+    assert spliced(code.source, rewrite.splices).text.count("== i) break;") == guards
+
+
+def test_a_comment_before_the_body_of_a_loop_stays() -> None:
+    code = read(START + SUM.replace("j++) sum", "j++)  // all rows\n        sum"))
+    (site,) = Jam().sites(code)
+    rewrite = Jam().rewrite(code, site.at, "jam_K2")
+    assert rewrite is not None
+    text = spliced(code.source, rewrite.splices).text
+    assert "j++) {  // all rows\n        #pragma unroll\n        for (int item" in text
+    assert text.count("{") == text.count("}")

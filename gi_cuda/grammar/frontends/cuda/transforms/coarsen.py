@@ -25,7 +25,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.indices import (
     shape_along,
     uses_block_besides,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import conjuncts, read_bound
+from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import joined, read_bound
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, indented, unit
 from gi_cuda.grammar.rule_types import RuleType
@@ -170,7 +170,7 @@ def _ends(code: Code, condition: Node, name: str) -> bool:
     """Tell whether a condition that is false for an index is false for all larger ones: it is a
     conjunction in which the index is compared with upper limits alone."""
     (inner,) = parts(condition)
-    found = [one for one in conjuncts(inner) if name in code.words(one)]
+    found = [one for one in joined(inner, "&&") if name in code.words(one)]
     bounds = [read_bound(code, one, name) for one in found]
     return bool(bounds) and all(one is not None and one.from_above for one in bounds)
 

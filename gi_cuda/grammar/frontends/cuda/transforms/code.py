@@ -242,6 +242,11 @@ def descend(node: Node) -> Iterator[Node]:
         stack.extend(reversed(one.children))
 
 
+def holds(outer: Node, inner: Node) -> bool:
+    """Tell whether a node is another one, or has it below it."""
+    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
+
+
 def geometry(node: Node, text: str) -> tuple[str, str] | None:
     """The variable and axis of ``blockIdx.x`` and its kin; None of any other node."""
     if node.type != "field_expression":

@@ -52,11 +52,6 @@ class Bound:
         return frozenset(_WORD.findall(self.limit))
 
 
-def conjuncts(node: Node) -> Iterator[Node]:
-    """Return the conditions that ``&&`` joins."""
-    return joined(node, "&&")
-
-
 def joined(node: Node, by: str) -> Iterator[Node]:
     """Return the conditions that an operator joins."""
     inner = parts(node)[0] if node.type == "parenthesized_expression" else node

@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import is_bare, name_node, parts
+from gi_cuda.grammar.frontends.cuda.syntax import is_bare, name_node
 from gi_cuda.grammar.frontends.cuda.transforms.code import (
     NESTS,
     Code,
     Function,
     descend,
     is_nested,
-    statements,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.indices import (
     Index,
@@ -27,7 +26,8 @@ from gi_cuda.grammar.frontends.cuda.transforms.indices import (
     parameter_names,
     sole_declarator,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import Bound, conjuncts, read_bound
+from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import Bound, read_bound
+from gi_cuda.grammar.frontends.cuda.transforms.reading.guards import own_statements, read_guard
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes, pointers
 from gi_cuda.grammar.splice import Splice, indent, is_first, replacing, splice
 from gi_cuda.grammar.values import Type
@@ -121,7 +121,7 @@ def read_elementwise(code: Code, kernel: Function) -> Elementwise | None:
     found = indices(code, kernel)
     if not found.plain or len(found.found) != 1 or not code.alone(kernel):
         return None
-    index, own = found.found[0], _own(kernel.body)
+    index, own = found.found[0], own_statements(kernel.body)
     if index.axis != "x" or not is_whole(code, index) or not own:
         return None
     if found.strides:
@@ -135,13 +135,13 @@ def read_elementwise(code: Code, kernel: Function) -> Elementwise | None:
 
 def _single(code: Code, kernel: Function, index: Index) -> Elementwise | None:
     """Read a kernel of which each thread has one item."""
-    declared, own = declared_as(index), _own(kernel.body)
+    declared, own = declared_as(index), own_statements(kernel.body)
     if declared is None or declared[0] not in own:
         return None
     declaration, name = declared
     after = own[own.index(declaration) + 1 :]
     guard = next((one for one in after if code.span(name) in code.words(one)), None)
-    if guard is None or guard.type != "if_statement" or guard.child_by_field_name("alternative"):
+    if guard is None:
         return None
     part = _guarded(code, kernel, guard, code.span(name))
     return None if part is None else _assembled(code, kernel, declared, index.node, "", guard, part)
@@ -149,7 +149,7 @@ def _single(code: Code, kernel: Function, index: Index) -> Elementwise | None:
 
 def _looped(code: Code, kernel: Function, index: Index, threads: Node) -> Elementwise | None:
     """Read a kernel that ends with a loop over the items that a thread has."""
-    loop = _own(kernel.body)[-1]
+    loop = own_statements(kernel.body)[-1]
     first, condition, step, body = (
         loop.child_by_field_name(one) for one in ("initializer", "condition", "update", "body")
     )
@@ -170,11 +170,13 @@ def _looped(code: Code, kernel: Function, index: Index, threads: Node) -> Elemen
         or not _is_thread_count(code, threads)
     ):
         return None
-    if not _stands_for(code, kernel, value, index.node) or any(map(_leaves_kernel, _own(body))):
+    if not _stands_for(code, kernel, value, index.node) or any(
+        map(_leaves_kernel, own_statements(body))
+    ):
         return None
     block = body.type == "compound_statement"
     below = block and is_first(code.text, body.start_byte)
-    part = _Part(bound, (), tuple(_own(body)), body, below)
+    part = _Part(bound, (), tuple(own_statements(body)), body, below)
     if name_at is None or not part.work:
         return None
     return _assembled(code, kernel, (first, name_at), value, code.span(by), loop, part)
@@ -244,13 +246,6 @@ def _leaves_kernel(node: Node) -> bool:
     return any(map(_leaves_kernel, node.children))
 
 
-def _own(body: Node) -> list[Node]:
-    """Return the statements of a block, empty ones apart; of another statement, itself."""
-    if body.type != "compound_statement":
-        return [body]
-    return [one for one in statements(body) if one.type != "expression_statement" or parts(one)]
-
-
 class _Part(NamedTuple):
     """A guard and what it guards.
 
@@ -271,24 +266,21 @@ class _Part(NamedTuple):
 
 def _guarded(code: Code, kernel: Function, guard: Node, name: str) -> _Part | None:
     """Read a guard and what it guards."""
-    condition, body = (guard.child_by_field_name(one) for one in ("condition", "consequence"))
-    held, own = parts(condition), _own(kernel.body)
-    if len(held) != 1 or body is None:
+    found = read_guard(kernel.body, guard)
+    if found is None:
         return None
-    if _is_return(body):
-        bound, work = read_bound(code, held[0], name), own[own.index(guard) + 1 :]
-        if bound is None or bound.from_above or not work:
+    if found.returns:
+        bound = read_bound(code, found.conditions[0], name)
+        if bound is None or bound.from_above or len(found.conditions) > 1:
             return None
-        return _Part(bound.negated, (), tuple(work), None)
-    conditions = list(conjuncts(held[0]))
-    for one in conditions:
+        return _Part(bound.negated, (), found.work, None)
+    for one in found.conditions:
         bound = read_bound(code, one, name)
-        block = body.type == "compound_statement"
-        work = _own(body)
-        if bound is not None and bound.from_above and work and own[-1] == guard:
-            others = tuple(other for other in conditions if other != one)
-            below = block and is_first(code.text, body.start_byte)
-            return _Part(bound, others, tuple(work), body, below)
+        if bound is not None and bound.from_above:
+            others = tuple(other for other in found.conditions if other != one)
+            block = found.body.type == "compound_statement"
+            below = block and is_first(code.text, found.body.start_byte)
+            return _Part(bound, others, found.work, found.body, below)
     return None
 
 
@@ -306,13 +298,6 @@ def _span(code: Code, kernel: Function, guard: Node, part: _Part) -> tuple[int, 
     start = end - len(text[start:end].lstrip())
     end = start + len(text[start:end].rstrip())
     return start, end, min(close, end) if part.body is None else close
-
-
-def _is_return(body: Node) -> bool:
-    """Tell whether a statement does nothing but ``return``."""
-    if body.type == "compound_statement" and len(statements(body)) == 1:
-        body = statements(body)[0]
-    return body.type == "return_statement" and not parts(body)
 
 
 def _is_repeatable(code: Code, kernel: Function, one: Elementwise, before: Sequence[Node]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, Code, Function, descend
+from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, Code, Function, descend, holds
 from gi_cuda.grammar.frontends.cuda.transforms.indices import Index, indices, is_guarded, is_whole
 from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import has_effect
 from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import Facts, Use, read_facts
@@ -120,7 +120,7 @@ def _single_lane(facts: Facts, loops: Sequence[Node]) -> list[tuple[Node, ...]] 
     ]
     found: dict[int, Node] = {}
     for effect in effects:
-        if any(_holds(loop, effect) for loop in loops):
+        if any(holds(loop, effect) for loop in loops):
             continue
         statement = _statement(effect)
         if statement is None:
@@ -160,7 +160,7 @@ def _loop_sections(facts: Facts, loops: Sequence[Iterations]) -> Iterator[Sectio
     memory = [one for one in facts.uses if one.roots]
     for found in loops:
         node = found.loop.node
-        others = [one for one in memory if not _holds(node, one.node)]
+        others = [one for one in memory if not holds(node, one.node)]
         before, after = _conflicts(facts, (node,), others)
         around = _loops_around(facts, node)
         repeated = bool(found.written) and not all(is_grid_stride(facts, one) for one in around)
@@ -173,7 +173,7 @@ def _single_sections(facts: Facts, groups: Sequence[tuple[Node, ...]]) -> Iterat
     by_all = [
         one
         for one in facts.uses
-        if one.roots and not any(_holds(statement, one.node) for statement in by_one)
+        if one.roots and not any(holds(statement, one.node) for statement in by_one)
     ]
     for group in groups:
         yield Section(group, *_conflicts(facts, group, by_all))
@@ -188,7 +188,7 @@ def _conflicts(facts: Facts, nodes: Sequence[Node], others: Sequence[Use]) -> tu
     written = frozenset[str]().union(*(one.roots for one in inside if one.writes))
     loops = list(_loops_around(facts, nodes[0]))
     found = [one.node for one in others if one.roots & written]
-    again = any(_holds(loop, one) for one in found for loop in loops)
+    again = any(holds(loop, one) for one in found for loop in loops)
     before = any(one.start_byte < nodes[0].start_byte for one in found)
     after = any(one.start_byte >= nodes[-1].end_byte for one in found)
     return before or again, after or again
@@ -217,7 +217,3 @@ def _loops_around(facts: Facts, node: Node) -> Iterator[Node]:
         if above.type in LOOPS:
             yield above
         above = above.parent
-
-
-def _holds(outer: Node, inner: Node) -> bool:
-    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte

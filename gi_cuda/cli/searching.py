@@ -14,7 +14,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from gi_cuda.analyze.finalists import Finals, select_winner
+from gi_cuda.analyze.finalists import select_winner
+from gi_cuda.analyze.finals import Finals
 from gi_cuda.analyze.records import winner_record
 from gi_cuda.analyze.shortfall import stored_shortfall
 from gi_cuda.analyze.winner import (

@@ -1,4 +1,4 @@
-"""What single transformations are worth, read from the databases of runs.
+"""Gains of single transformations, read from the databases of runs.
 
     python -m benchmarks.families RUN...
 

@@ -86,12 +86,12 @@ class Finals:
 
     @property
     def over(self) -> bool:
-        """Whether there is no hope left."""
+        """Tell whether so many were not faster that none will be."""
         return self.slow >= NOT_FASTER
 
     @property
     def refusal(self) -> str:
-        """What spoke against the first one, in words; "" where nothing did."""
+        """Reason why the first one does not hold; "" if nothing speaks against it."""
         every = (*self.refusals.items(), *self.racing.said)
         return next((f"individual {ident}: {why}" for ident, why in every), "")
 
@@ -238,7 +238,7 @@ class Finals:
         self.faulty.update(part)
 
     def _validated(self, ident: int, one: Candidate) -> Validation | None:
-        """What a candidate measures as, where it holds."""
+        """Return the validation of a candidate that holds; None for another one."""
         looked = look_at_held_out(self.run, [one])
         (measured,) = looked.found
         if measured.message:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import copytree, rmtree
-from typing import Any
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
-from gi_cuda import AUTO
 from gi_cuda.backends.compile.cache import cache_folder, cached
-from gi_cuda.backends.table import resolved
 from gi_cuda.capture.architectures import architectures
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
-from gi_cuda.capture.noise import Allowed, allowed, coarsest, in_another_order, reals
+from gi_cuda.capture.noise import Allowed
 from gi_cuda.capture.observed import (
     Observation,
     mangled_variable,
@@ -32,25 +27,13 @@ from gi_cuda.capture.reading import Read, Wish, read_kernels
 from gi_cuda.capture.recording import Recording, Taken, recordings
 from gi_cuda.capture.rounds import BETWEEN, Rounds, taken_rounds
 from gi_cuda.capture.running import Application, Plan
+from gi_cuda.capture.tolerances import tolerances_of
 from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
-from gi_cuda.errors import DeviceLost, UserError, WorkerFault
-from gi_cuda.evaluate.double_precision import in_double_precision
-from gi_cuda.grammar import Grammar
-from gi_cuda.init import Proposal, check_free, write_folder
-from gi_cuda.init.proposing.buffers import ProposedBuffer
+from gi_cuda.errors import UserError
+from gi_cuda.init import Proposal, check_free
 from gi_cuda.init.writing.write import Content
-from gi_cuda.spec.oracles import Outputs
-from gi_cuda.subject import load_subject
 
 Tell = Callable[[str], None]
-
-_LARGE = 1 << 30
-"""Bytes of a launch from which on it is not made again in double precision."""
-
-_SOON = 5.0
-"""Seconds that it may take."""
-
-_LOOP = re.compile(r"\b(?:for|while|do)\b")
 
 _LISTINGS = 32
 """Listings that are kept."""
@@ -163,41 +146,10 @@ def _captured(
     folder = wish.folder or Path("targets") / read.proposal.name
     check_free(folder, "--into")
     fitted = observed_launches(application, read, wish, scratch, tell)
-    real = [b for b in fitted.proposal.buffers if b.role in ("output", "inout")]
-    exact = _in_double_precision(fitted, application, scratch, tell)
-    tolerances = {b.name: _allowed(b, fitted, exact) for b in real if b.element.floating}
-    tolerances |= _appended(real, fitted)
+    tell("looking how far its answers may be off")
+    tolerances = tolerances_of(fitted, application.shown, scratch)
     found = _target(application, read.rounds, folder, fitted, tolerances)
     return replace(found, lines=(*read.said, *found.lines))
-
-
-def _in_double_precision(
-    fitted: Fitted, application: Application, scratch: Path, tell: Tell
-) -> Outputs:
-    """The answers of the first launch in double precision, by the names of buffers, of a kernel
-    that may add in a loop; none where that cannot be told, or its data is large."""
-    first, *_ = fitted.launches
-    outputs = [one for one in fitted.proposal.buffers if one.role in ("output", "inout")]
-    single = any(one.element.type == "float32" for one in outputs)
-    size = sum(piece.end - piece.begin for piece in first.pieces.values())
-    if not single or size > _LARGE:
-        return {}
-    tell("running it in double precision, to see how far its answers are off")
-    folder = (scratch / "in-double").resolve()
-    roles = ["train", *["held-out"] * (len(fitted.launches) - 1)]
-    case, *others = named(fitted, roles, application.shown)
-    cases = [case, *(others[:1] or named(fitted, ["held-out"], application.shown, "again"))]
-    usual = {one.name: Allowed(0.0, 0.0, "") for one in outputs}
-    with suppress(UserError, WorkerFault, DeviceLost, KeyError):
-        write_folder(folder, files(fitted, cases, usual, application.shown, folder))
-        backend, _ = resolved(AUTO)
-        subject = load_subject(folder, backend)
-        grammar = subject.grammar
-        functions = grammar.functions if isinstance(grammar, Grammar) else ()
-        if any(_LOOP.search(subject.reference, one.start, one.end) for one in functions):
-            place = scratch / "double"
-            return in_double_precision(subject, [case.name], backend, place, _SOON)[case.name]
-    return {}
 
 
 def observed_launches(
@@ -297,60 +249,6 @@ def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
         hint="take others: --launches FIRST..LAST, or another kernel"
         + (", or each by itself" if word == BETWEEN else ""),
     )
-
-
-def _allowed(buffer: ProposedBuffer, fitted: Fitted, exact: Outputs) -> Allowed:
-    """How far a buffer's real numbers may be off.
-
-    Args:
-        exact: answers of the first launch in double precision, as far as they are known.
-    """
-    element = buffer.element
-    pieces = [one.pieces[buffer.name] for one in fitted.launches]
-    answers = [reals(element, one.read(element.type, after=True)) for one in pieces]
-    pairs = [
-        (answer, reals(element, again))
-        for answer, one in zip(answers, pieces, strict=True)
-        for again in one.again(element.type)
-    ]
-    got = [_passed_on(buffer, fitted, one) for one in fitted.launches]
-    found = exact.get(buffer.name)
-    precise = [] if found is None or found.shape != answers[0].shape else [(answers[0], found)]
-    return allowed(coarsest(element), answers, pairs, got, precise)
-
-
-def _appended(buffers: Sequence[ProposedBuffer], fitted: Fitted) -> dict[str, Allowed]:
-    """The buffers that threads append to in an order that differs from run to run."""
-
-    elements = {one.name: one.element for one in buffers}
-    found: dict[str, Allowed] = {}
-    for one in fitted.launches:
-        runs: dict[str, list[NDArray[Any]]] = {}
-        for name, element in elements.items():
-            piece = one.pieces[name]
-            every = [piece.read("uint8", after=True), *piece.again("uint8")]
-            whole = len(every[0]) // element.bytes * element.bytes
-            runs[name] = [each[:whole].reshape(-1, element.bytes) for each in every]
-        turns = zip(*runs.values(), strict=False)
-        first, *others = (dict(zip(runs, each, strict=True)) for each in turns)
-        for together in in_another_order(first, others):
-            alike = len({elements[name].parts for name in together}) == 1
-            for name in together:
-                why = "several runs gave the same rows in another order"
-                found[name] = Allowed(0.0, 0.0, why, together if alike else (name,))
-    return found
-
-
-def _passed_on(buffer: ProposedBuffer, fitted: Fitted, one: Observation) -> list[NDArray[Any]]:
-    """What a launch got that may stand in a buffer's place: of its type and size."""
-    alike = [
-        other
-        for other in fitted.proposal.buffers
-        if other.role in ("input", "inout") and other.element == buffer.element
-    ]
-    every = [one.pieces[other.name].read(buffer.element.type, after=False) for other in alike]
-    size = len(one.pieces[buffer.name].read(buffer.element.type, after=True))
-    return [reals(buffer.element, values) for values in every if len(values) == size]
 
 
 def _inputs(fitted: Fitted, one: Observation) -> str:

@@ -40,16 +40,16 @@ Differing = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Values of two arrays, in their order."""
 
 _TWICE = 2.0
-"""A rewrite that is as far from the exact answers as the original may be so far from those of the
-original."""
+"""Times the original's own error that a rewrite may differ from the original: a rewrite that is as
+accurate may be off by the same amount to the other side."""
 
 _MOSTLY = 95
-"""Percent of the values whose errors are those of most; the others are told apart where they are
-more than twice as far off, and twice as many may be so far off."""
+"""Percentile of the errors that sets the tolerance of most values, if the largest error is more
+than twice as large. Then twice the share of the values beyond it may be further off."""
 
 _WIDEST, _FURTHEST = 10.0, 100.0
-"""How many times what rounding usually changes is allowed of most values, and of all. What is
-further from the exact answers is no matter of rounding, or nothing could be told from it."""
+"""Largest multiples of the usual tolerance, for most values and for the others. Larger errors do
+not come from rounding alone, and a tolerance for them would hide faults."""
 
 _LEAST = 2.0
 """Less than so many times what a number's last bit is worth leaves no room for rounding."""
@@ -62,7 +62,7 @@ class Allowed:
     Attributes:
         why: what was seen, a line for people.
         outside: share of the values that may be further off.
-        furthest: how many times as far, at most.
+        furthest: largest multiple of the tolerance that these may be off.
         together: buffers whose rows, taken together, may be in any order.
     """
 
@@ -200,7 +200,11 @@ def allowed(
 
 
 def _widened(usual: Allowed, exact: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> Allowed:
-    """As much more that a rewrite is right that is as near to the exact answers as the original."""
+    """Widen a tolerance by the original's errors, so that a rewrite of the same accuracy passes.
+
+    Args:
+        exact: answers of the original, and the same in double precision.
+    """
     every = []
     for given, precise in (part for pair in exact for part in in_parts(*pair)):
         answers = given.astype(np.float64)

@@ -231,8 +231,8 @@ def _evolve(place: Place, seconds: float | None, stop: _Stop) -> End | None:
 
 
 def _prepare_to_validate(run: Run, score: Score, stop: _Stop) -> None:
-    """Once something is faster, have done beside the search what is done once for all winners:
-    before, it is not worth the time that it takes the device."""
+    """Start the checks of the reference that all winners need, beside the search, once there is a
+    faster individual. Before that they would only keep the device from the search."""
     if score.best is not None and not stop.found:
         stop.found = True
         meanwhile(run.tools.certification.prepare)

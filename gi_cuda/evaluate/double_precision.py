@@ -161,5 +161,5 @@ def _doubled(target: Target, folder: Path) -> Target:
 
 
 def _wide(text: str) -> str:
-    """A text with the words of double precision for those of single precision."""
+    """Return a text with ``double`` for ``float``, ``exp`` for ``expf``, and the like."""
     return _SINGLE_WORD.sub(lambda found: _WORDS.get(found[0], found[0]), text)

@@ -179,5 +179,5 @@ class _Work:
 
 
 def _has_data(kernel: KernelSource) -> bool:
-    """Whether a kernel gets arrays."""
+    """Tell whether a kernel gets arrays."""
     return any(a.pointers or not _SCALAR.fullmatch(a.type) for a in kernel.arguments)

@@ -306,7 +306,7 @@ def is_faster(overall: SpeedUp | None, noise: SpeedUp | None = None, floor: floa
 
 
 def is_slower(overall: SpeedUp) -> bool:
-    """Whether a whole interval lies below 1, by more than the least noise floor."""
+    """Tell whether a whole interval lies below 1, by more than the least noise floor."""
     return overall.high < 1 / (1 + LEAST_FLOOR)
 
 

@@ -34,8 +34,7 @@ _NOTE = "so that there are several blocks"
 
 
 def with_several_blocks(outcome: Outcome, attempt: Attempt) -> Outcome:
-    """What passes, with sizes for which each case has more than one block, if that passes as
-    well."""
+    """Return an outcome with sizes that give each case more than one block, if that passes too."""
     proposal = several_blocks(outcome.proposal) if outcome.passes else None
     if proposal is None or not isinstance(attempt(proposal, PATIENCE), Bearable | None):
         return outcome

@@ -22,7 +22,7 @@ _LARGE = 5.0
 
 
 def with_buffers_as_they_were(outcome: Outcome, attempt: Attempt, large: TryLarge) -> Outcome:
-    """What passes, with buffers as they were before they were grown, if that does as well."""
+    """Return an outcome with buffers as they were before they grew, if that passes too."""
     before = _as_before(outcome.proposal)
     if not outcome.passes or not _is_grown(outcome.proposal) or not is_handy(before):
         return outcome
@@ -36,7 +36,7 @@ def with_buffers_as_they_were(outcome: Outcome, attempt: Attempt, large: TryLarg
 
 
 def _runs_large(proposal: Proposal, large: TryLarge) -> bool:
-    """Whether the cases for a GPU run, of which it may be that there was no time to see it."""
+    """Tell whether the cases for a GPU run; the trial may have had no time for them."""
     trouble = large(proposal)
     return isinstance(trouble, Brief | None) or (isinstance(trouble, Slow) and not trouble.over)
 

@@ -22,7 +22,6 @@ from gi_cuda.errors import UserError, machine_error
 from gi_cuda.results.application import ApplicationResult, timing
 from gi_cuda.spec import Application, Target
 from gi_cuda.spec.load import keys_of
-from gi_cuda.spec.target import defaults
 from gi_cuda.upstream.copies import (
     WorkTree,
     application_tree,
@@ -31,15 +30,8 @@ from gi_cuda.upstream.copies import (
     environment,
     touch_changed,
 )
-from gi_cuda.upstream.outputs import (
-    Expected,
-    Lines,
-    Printed,
-    Settings,
-    expected,
-    relative_tolerance,
-)
-from gi_cuda.upstream.steps import PatchStep
+from gi_cuda.upstream.outputs import Expected, Lines, Printed, expected, relative_tolerance
+from gi_cuda.upstream.steps import PatchStep, Settings, settings_of
 
 FIRST = 3
 """Runs without the patch that tell what differs from run to run, before any with it."""
@@ -271,7 +263,7 @@ def judge(
     first = [original.run()]
     while len(first) < (FIRST if first[0].seconds < SLOW else 2):
         first.append(original.run())
-    trial = _Trial(original, modified, first, scratch, _settings(target, steps[-1]))
+    trial = _Trial(original, modified, first, scratch, settings_of(target, steps[-1]))
     trial.check_original()
     try:
         tell("building and running the application with the patch")
@@ -281,12 +273,6 @@ def judge(
         return trial.timed(tell, [(first[-1], ran)] if first[0].seconds >= SLOW else [])
     except _Wrong as wrong:
         return ApplicationResult(application.run, str(wrong))
-
-
-def _settings(target: Target, step: PatchStep) -> Settings:
-    """The values of parameters without and with a patch: a block's size, as a program prints it."""
-    usual, changed = defaults(target), step.genotype.configuration.changed
-    return frozenset((str(usual[name]), str(value)) for name, value in changed.items())
 
 
 def pairs_of(wanted: int, seconds: float) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.spec.oracles import Oracle, Tolerance
+from gi_cuda.upstream.steps import Settings
 
 _WORD = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|[^\s\d]+")
 """A number without its sign, or what stands between numbers and blanks."""
@@ -35,9 +36,6 @@ _SHOWN = 160
 """Characters of a line in a message."""
 
 Lines = list[str]
-
-Settings = frozenset[tuple[str, str]]
-"""Values of parameters, before and after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class Expected:
             run.
         shown: the lines of the first run.
         relative: how far a number with a fraction may be off.
-        settings: words for which a patch may have others, with these: values of parameters.
+        settings: values of parameters: a patch may print the second of a pair for the first.
     """
 
     lines: tuple[tuple[str | None, ...] | None, ...]

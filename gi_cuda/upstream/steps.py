@@ -8,8 +8,9 @@ from pathlib import Path
 
 from gi_cuda.genome import Changed, Genotype, Setting
 from gi_cuda.grammar import Source
-from gi_cuda.spec import ParameterKind
+from gi_cuda.spec import ParameterKind, Target
 from gi_cuda.spec.shape import launch_words
+from gi_cuda.spec.target import defaults
 from gi_cuda.subject import Subject
 from gi_cuda.subject.diffs import files_diff
 
@@ -75,6 +76,16 @@ def in_one(parts: list[PatchStep]) -> list[PatchStep]:
         return parts
     numbers = tuple(at for part in parts for at in part.changes)
     return [PatchStep(parts[-1].genotype, numbers, parts[0].before, parts[-1].after)]
+
+
+Settings = frozenset[tuple[str, str]]
+"""Pairs of a parameter's value without and with a patch, as a program prints them."""
+
+
+def settings_of(target: Target, step: PatchStep) -> Settings:
+    """Return the values of the parameters that a patch changes."""
+    usual, changed = defaults(target), step.genotype.configuration.changed
+    return frozenset((str(usual[name]), str(value)) for name, value in changed.items())
 
 
 def compiler_options(subject: Subject, genotype: Genotype) -> list[str]:

@@ -35,8 +35,8 @@ BUSY = 0.25
 what a process costs, which is half of what it costs with one of them."""
 
 PRELUDE = 1 << 18
-"""Characters of a prelude that cost as much as some variants: of 4.5 million a compiler takes a
-second of processor time, and of eight short variants behind them 0.1 to 0.2."""
+"""Characters of a prelude for each variant of a shard. nvcc needs a second of processor time for a
+prelude of 4.5 million characters, and 0.1 to 0.2 for eight short variants."""
 
 _NUMBERS = count()
 """Of shards. No two of a process have one name: a worker that still has a library loaded is given
@@ -73,8 +73,11 @@ class Sizes:
     ahead: float = 0.0
 
     def behind(self, prelude: int) -> Sizes:
-        """Sizes for variants that each shard compiles so many characters in front of; at most twice
-        as many."""
+        """Return larger sizes, up to twice as large, for shards that compile a long prelude first.
+
+        Args:
+            prelude: its characters.
+        """
         smallest = max(self.smallest, min(prelude // PRELUDE, 2 * self.largest))
         return replace(self, smallest=smallest, largest=max(self.largest, smallest))
 

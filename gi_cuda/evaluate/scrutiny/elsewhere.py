@@ -43,7 +43,7 @@ _LIMIT: Final = 5.0
 """Seconds after which a launch with another size counts as hung."""
 
 _TELLING: Final = 6.0
-"""Seconds in which it is found out what is unsettled; all else counts as settled."""
+"""Seconds for :meth:`Elsewhere.unsettled`; inputs without an answer by then count as settled."""
 
 _ASKED: Final = 4
 """Workers, at most, that answer with other inputs: each of them once, and there are some ten."""

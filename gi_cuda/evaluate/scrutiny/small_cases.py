@@ -123,7 +123,7 @@ class SmallCases:
 
     @cached_property
     def _record(self) -> tuple[Program | None, object]:
-        """The reference's program, and what became of its run; None where there is none."""
+        """The reference's program and the worker's answer; None where there is none."""
         if not self.names:
             return None, None
         session = self._session(self.names)

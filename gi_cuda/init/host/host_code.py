@@ -90,7 +90,7 @@ class Resolver:
         return None if given is None else (caller[0], given)
 
     def _template(self, name: str) -> str | None:
-        """What a template parameter of the function is where it is called."""
+        """Return the argument for a template parameter where the function is called."""
         names = template_names(self.code, self._function)
         if name not in names:
             return None

@@ -193,7 +193,7 @@ class _Follower:
 
 
 def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
-    """Whether a name is one side of a comparison in a function.
+    """Tell whether a name is one side of a comparison in a function.
 
     What is compared with an item of an array is a threshold, what is equal to a number a mode: no
     bounds of anything.

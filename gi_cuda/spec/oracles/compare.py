@@ -52,8 +52,7 @@ def beyond(got: Array, want: Array, absolute: float, relative: float) -> Mask:
 
 
 def besides(mask: Mask, got: Array, share: float) -> Mask:
-    """A mask of what is wrong, or one of nothing if no more than a share of all values is, all of
-    it finite."""
+    """Clear a mask of wrong values if their share is no larger than allowed, and all are finite."""
     if share and mask.any() and np.isfinite(got[mask]).all():
         mask &= mask.sum() > share * mask.size
     return mask

@@ -20,8 +20,7 @@ class Tolerance(ValueCheck):
     """Every value a fulfils ``|a - r| <= absolute + relative * |r|`` for the reference's r.
 
     Attributes:
-        outside: share of a buffer's values that may lie further off. NaN and infinities that the
-            reference does not have are never among them.
+        outside: share of a buffer's values that may lie further off; NaN and infinities may not.
         item: of buffers that hold structs as bytes, the size of one.
         members: of a struct, type, first byte and number of each; whole numbers among them are
             exact, and what lies between members is not looked at.

@@ -1,17 +1,22 @@
-"""Launches of the kernels in sources/ and of the example, as applications would make them."""
+"""Launches of the kernels in sources/ and of the example, and targets captured from them."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from gi_cuda.capture import Wish
-from gi_cuda.init import from_options
-from tests.recorded import Made
+from gi_cuda.capture import Capture, Wish, capture, list_kernels
+from gi_cuda.capture.uses import chosen
+from gi_cuda.evaluate.baseline import in_silence
+from gi_cuda.init import from_options, write_folder
+from tests.command import gi_cuda
+from tests.recorded import Made, Recorded
 
 SOURCES = Path(__file__).parent / "sources"
+MIXED = SOURCES / "mixed.cu"
 HEAT = Path(__file__).parents[3] / "examples" / "heat"
 POINTER = b"\1" * 8
 NULL = b"\0" * 8
@@ -177,3 +182,22 @@ def _spread(plate: np.ndarray, conductivity: np.ndarray) -> np.ndarray:
     share = np.float32(0.2) * np.exp(-conductivity[1:-1, 1:-1])
     after[1:-1, 1:-1] = inner + share * (around - 4 * inner)
     return after
+
+
+def took(
+    folder: Path, kernel: str, wanted: Wish, *runs: Sequence[Made], program: str = "./app"
+) -> Capture:
+    """Capture and write a target for a kernel."""
+    application = Recorded((program, "1"), runs=tuple(map(tuple, runs)))
+    uses, _ = list_kernels(application, folder / "scratch")
+    found = capture(application, [chosen(uses, kernel)], wanted, folder / "kept", in_silence)[0]
+    write_folder(found.folder, found.files)
+    return found
+
+
+def checked(target: Path) -> str:
+    """Check a target, which must pass; return the text that the command prints."""
+    done = gi_cuda("check", target, "--backend", "host", "--no-cache")
+    assert done.returncode == 0, done.stderr
+    assert "ready to evolve" in done.stdout
+    return done.stdout

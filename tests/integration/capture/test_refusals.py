@@ -16,10 +16,16 @@ from gi_cuda.capture.uses import chosen
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import in_silence
 from tests.command import gi_cuda
-from tests.integration.capture.made import HEAT, SOURCES, heat_and_change, rows, smooth, weigh, wish
+from tests.integration.capture.made import (
+    HEAT,
+    MIXED,
+    heat_and_change,
+    rows,
+    smooth,
+    weigh,
+    wish,
+)
 from tests.recorded import Made, Recorded
-
-MIXED = SOURCES / "mixed.cu"
 
 
 def refused(folder: Path, wanted: Wish, run: Sequence[Made], again: Sequence[Made] = ()) -> str:

@@ -117,7 +117,7 @@ def test_rounds_that_the_host_code_says_get_fewer(trial: Callable[[str], Outcome
 
 @broad
 def test_sizes_with_one_block_become_such_with_several(tmp_path: Path) -> None:
-    """What decides how many there are gets larger; a GPU has many."""
+    """The size that decides the number of blocks gets larger; a GPU has many blocks."""
     source = tmp_path / "k.cu"
     source.write_text(
         "__global__ void k(const float *a, float *b, int n, int width, int height, int depth) {"

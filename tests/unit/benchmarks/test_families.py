@@ -1,4 +1,4 @@
-"""What single transformations were worth, from runs."""
+"""Gains of single transformations, from runs."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_twice_the_error_of_the_answers_themselves_is_allowed(off: float, relati
 
 
 def test_a_few_answers_that_are_further_off_widen_no_other() -> None:
-    """Of 1000 values 970 are off by 2e-5, which is what is allowed, the others by 9e-4."""
+    """970 of 1000 values are off by 2e-5, which the tolerance becomes; the others by 9e-4."""
     answers = np.ones(1000, np.float32)
     exact = answers + 2e-5
     exact[:30] = 1 + 9e-4

@@ -1,4 +1,4 @@
-"""What edits do to a source, by examples."""
+"""Effects of edits on a source, by examples."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ EXAMPLES = [
         "    if (x[2] > 3) { x[3] = 4; }\n}\n",
     ),
 ]
-"""What each kind does: the source ``k.cu``, edits in notation, the variant's source."""
+"""Effect of each kind: the source ``k.cu``, edits in notation, the variant's source."""
 
 
 @pytest.mark.parametrize(("kind", "before", "edits", "after"), EXAMPLES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,14 +79,18 @@ def in_one(parts: list[PatchStep]) -> list[PatchStep]:
     return [PatchStep(parts[-1].genotype, numbers, parts[0].before, parts[-1].after)]
 
 
+_TOLD = re.compile(r"[1-9]\d+")
+
 Settings = frozenset[tuple[str, str]]
 """Pairs of a parameter's value without and with a patch, as a program prints them."""
 
 
 def settings_of(target: Target, step: PatchStep) -> Settings:
-    """Return the values of the parameters that a patch changes."""
+    """Return the values of the parameters that a patch changes: whole numbers from 10 on, such as
+    a block's size. Smaller ones stand for too much else in an output: ``0 errors``."""
     usual, changed = defaults(target), step.genotype.configuration.changed
-    return frozenset((str(usual[name]), str(value)) for name, value in changed.items())
+    pairs = ((str(usual[name]), str(value)) for name, value in changed.items())
+    return frozenset(pair for pair in pairs if all(map(_TOLD.fullmatch, pair)))
 
 
 def compiler_options(subject: Subject, genotype: Genotype) -> list[str]:

@@ -22,7 +22,7 @@ from gi_cuda.subject.diffs import blob, by_path, unified_diff
 from gi_cuda.subject.scratch import apply_in_scratch
 from gi_cuda.upstream.letters import gain_words
 from gi_cuda.upstream.mail import Letter, Provenance, WorthChange, mail
-from gi_cuda.upstream.steps import elsewhere, in_one, steps
+from gi_cuda.upstream.steps import elsewhere, in_one, settings_of, steps
 
 SHIPPED = Path(__file__).parents[3] / "targets"
 TARGETS = sorted(path.parent.name for path in SHIPPED.glob("*/target.toml"))
@@ -96,6 +96,13 @@ def test_the_configuration_comes_first_and_the_edits_on_top_of_it(scale: Subject
     (whole,) = in_one([first, second])
     assert (whole.before, whole.after) == (first.before, second.after)
     assert whole.changes == (0, 1, 2, 3)
+
+
+def test_the_values_of_parameters_that_a_patch_changes(scale: Subject) -> None:
+    """But not small ones: a program that finds 1 fault in the place of 0 is wrong."""
+    changed = cut(scale, "BLOCK=32 REPEAT=2 CHECKED=1")
+    (only,) = steps(scale, changed, changed.all)
+    assert settings_of(scale.target, only) == {("64", "32")}
 
 
 def test_only_some_changes_are_made(scale: Subject) -> None:

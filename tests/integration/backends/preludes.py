@@ -1,0 +1,34 @@
+"""Compilers of sources with their headers, whole and as far as variants reach them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gi_cuda.backends.compile.namespaces import namespaces
+from gi_cuda.backends.compile.preprocess import prelude
+from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+from gi_cuda.backends.cuda.compile.staged import ShardSetup
+from gi_cuda.backends.cuda.toolkit import Toolkit
+
+
+def compiler_of(toolkit: Toolkit, text: str, folder: Path) -> NvccCompiler:
+    return NvccCompiler(
+        nvcc=str(toolkit.nvcc),
+        architecture="sm_90",
+        file_name="kernel.cu",
+        front=prelude(text),
+        options=("-std=c++17", f"-I{folder}"),
+        jobs=2,
+        namespaces=namespaces(text),
+        names=identifiers(text),
+    )
+
+
+def preludes(
+    compiler: NvccCompiler, options: tuple[str, ...] = ()
+) -> tuple[ShardSetup, ShardSetup]:
+    """All of it, and what is within reach."""
+    whole = compiler.prepared(options)
+    assert whole is not None
+    return whole, whole.within_reach_of(compiler.names)

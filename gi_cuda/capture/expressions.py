@@ -43,11 +43,14 @@ def size_of(values: Sequence[int], names: Sequence[Names]) -> str | None:
     return _always(values)
 
 
-def blocks_of(values: Sequence[int], names: Sequence[Names], threads: str) -> str | None:
+def blocks_of(
+    values: Sequence[int], names: Sequence[Names], threads: str, known: Sequence[Names]
+) -> str | None:
     """How many blocks there are along an axis: enough for a product of scalars.
 
     Args:
         threads: of a block along it, an expression.
+        known: all that this may name, in each case.
 
     None where it is no such number, and not always the same.
     """
@@ -57,7 +60,7 @@ def blocks_of(values: Sequence[int], names: Sequence[Names], threads: str) -> st
         for each in _PER_THREAD if threads != "1" else ():
             by = bracketed(threads) if each == 1 else f"({bracketed(threads)} * {each})"
             for text in (f"({many} + {by} - 1) / {by}", f"{many} / {by}"):
-                if agrees(text, values, names):
+                if agrees(text, values, known):
                     return text
     for many, _ in _products(names):
         if agrees(many, values, names):

@@ -15,6 +15,7 @@ from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init import Proposal, Step
 from gi_cuda.init.kernel.access import Access
 from gi_cuda.init.kernel.sizes import Extent, bracketed
+from gi_cuda.init.kernel.tuning import is_division
 from gi_cuda.init.proposing.buffers import SEEN, Image, Notes, ProposedBuffer
 from gi_cuda.init.proposing.geometry import Launching
 from gi_cuda.init.proposing.members import ProposedScalar
@@ -155,13 +156,13 @@ class _Fitter:
 
     def _launching(self, number: int, read: Launching, taken: Sequence[Taken]) -> Launching:
         names = [step_name(what, number) for what in ("grid", "block", "shared")]
-        block = self._extent(names[1], read.block, [one.block for one in taken], size_of)
+        block = self._extent(names[1], read.block, [one.block for one in taken], self._threads)
         by = [*block, *["1"] * 3]
         grids = [one.grid for one in taken]
         found: list[str] = []
 
         def blocks(values: Sequence[int], names: Sequence[Names]) -> str | None:
-            return _worded(blocks_of(values, names, by[len(found)]))
+            return _worded(blocks_of(values, names, by[len(found)], self._names))
 
         grid = self._extent(names[0], read.grid, grids, blocks, found)
         many = " * ".join(map(bracketed, (one for one in grid if one != "1")))
@@ -200,6 +201,13 @@ class _Fitter:
         if read is not None and agrees(read, values, self._names):
             return read
         return guess(values, self._scalars) or self._scalar(name, values)
+
+    def _threads(self, values: Sequence[int], names: Sequence[Names]) -> str | None:
+        """How many threads a block has: what the one parameter says that is that number and is
+        called like it, where host code does not say it plainly."""
+        divisions = [name for name in self._defaults if is_division(name)]
+        meant = [name for name in divisions if set(values) == {self._defaults[name]}]
+        return meant[0] if len(meant) == 1 else size_of(values, names)
 
     def _items(self, values: Sequence[int], names: Sequence[Names]) -> str | None:
         """How many items a buffer has: one of each block, where the number says nothing more."""

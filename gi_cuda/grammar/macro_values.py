@@ -1,9 +1,11 @@
-"""What the ``#define`` lines of a source say, and another value in the place of one."""
+"""What the ``#define`` lines and the constants of a source say, and another value in the place of
+one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
 
 from gi_cuda.grammar.presence import Macro, read_presence
 from gi_cuda.grammar.source import Source
@@ -15,6 +17,10 @@ _LINE = re.compile(
           (?://[^\r\n]*|/\*(?:(?!\*/)[^\r\n])*)?\r?)$""",
     re.MULTILINE | re.VERBOSE,
 )
+_CONSTANT = re.compile(
+    r"\b(?:const|constexpr)\b[\w\s:]*?\b(?P<name>\w+)\s*[={]\s*(?P<value>\d\w*)(?=\s*[;,}])"
+)
+"""A constant that is declared to be a number."""
 _CONTINUED = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"//.*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
@@ -37,6 +43,41 @@ def in_force(text: str, known: Mapping[str, str]) -> Iterator[Macro]:
             yield macro
 
 
+class Constant(NamedTuple):
+    """A constant that a text declares to be a number.
+
+    Attributes:
+        value: the number as it is written.
+        start: offset of the name.
+    """
+
+    name: str
+    value: str
+    start: int
+
+
+def constants_said(text: str) -> Iterator[Constant]:
+    """All constants that a text declares to be numbers, in comments too."""
+    for one in _CONSTANT.finditer(text):
+        yield Constant(one["name"], one["value"], one.start("name"))
+
+
+def with_constants(text: str, values: Mapping[str, str | None]) -> str:
+    """A text whose constants have other numbers.
+
+    Args:
+        values: by name; what the text does not declare to be a number is left alone.
+    """
+
+    def changed(match: re.Match[str]) -> str:
+        value = values.get(match["name"])
+        if value is None:
+            return match[0]
+        return match[0][: match.start("value") - match.start()] + value
+
+    return _CONSTANT.sub(changed, text) if values else text
+
+
 def define_line(text: str, start: int) -> re.Match[str] | None:
     """The ``#define`` line that begins at a place of a text; None where it is not plain."""
     return _LINE.match(text, start)
@@ -53,15 +94,17 @@ def with_values(
     known: Mapping[str, str],
     kept: Mapping[str, Collection[str]],
 ) -> tuple[Source, frozenset[str]]:
-    """A source in which the definitions that count have other values, and the macros of which
-    there are any.
+    """A source in which the definitions that count and constants have other values, and the names
+    of which there are any.
 
     Args:
-        values: by macro; None: it is no longer defined.
+        values: by macro or constant; None: the macro is no longer defined.
         known: macros that are defined in front of the source.
         kept: for macros, what definitions say that stay as they are.
     """
-    found: set[str] = set()
+    found = {one.name for one in constants_said(source.text)} & values.keys()
+    texts = [source.text[part.start : part.end] for part in source.stretches]
+    source = source.with_texts([with_constants(text, values) for text in texts])
     at = 0
     while True:
         for macro in in_force(source.text, known):

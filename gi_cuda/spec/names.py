@@ -16,7 +16,6 @@ from gi_cuda.spec.target import (
     KernelStep,
     LaunchSequence,
     Parameter,
-    ParameterKind,
     Scalar,
     Tables,
 )
@@ -119,7 +118,7 @@ def _check_distinct(tables: Tables, places: KeyLines) -> None:
 
     A macro of ``[build]`` may be a parameter as well: what the build gives is then its default.
     """
-    parameters = {p.name for p in tables.parameters if p.kind is not ParameterKind.OPTION}
+    parameters = {p.name for p in tables.parameters if p.kind.preprocessed}
     named: list[tuple[Key, str]] = [
         (("build", "define", name), name) for name in tables.build.define if name not in parameters
     ]

@@ -37,6 +37,13 @@ class ParameterKind(StrEnum):
     """A macro that is defined (1) or not (0)."""
     OPTION = "option"
     """An option on the compiler's command line."""
+    CONSTANT = "constant"
+    """A constant that the source declares, ``const int BLOCK = 256;``: its number is replaced."""
+
+    @property
+    def preprocessed(self) -> bool:
+        """Whether it is a macro, of which the preprocessor knows."""
+        return self in (ParameterKind.MACRO, ParameterKind.FLAG)
 
 
 class BufferRole(StrEnum):
@@ -385,14 +392,14 @@ def defaults(target: Target) -> dict[str, Value]:
 
 
 def macros(target: Target, configuration: Configuration) -> dict[str, str]:
-    """The macros that a configuration defines, with their replacement text.
+    """The macros and constants that a configuration defines, with their replacement text.
 
     Fixed ones of ``[build]`` come first; a flag is defined to 1 or absent, whatever they say.
     """
     defined = dict(target.build.define)
     for parameter in target.parameters:
         value = configuration[parameter.name]
-        if parameter.kind is ParameterKind.MACRO:
+        if parameter.kind in (ParameterKind.MACRO, ParameterKind.CONSTANT):
             defined[parameter.name] = str(value)
         elif parameter.kind is ParameterKind.FLAG and value:
             defined[parameter.name] = "1"

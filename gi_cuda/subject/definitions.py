@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gi_cuda.grammar.macro_values import in_force, said
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.macro_values import constants_said, in_force, said
 from gi_cuda.grammar.presence import read_presence
-from gi_cuda.spec import Configuration, ParameterKind, Target, Value, macros
+from gi_cuda.spec import Configuration, Parameter, ParameterKind, Target, Value, macros
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _INTEGER = re.compile(
@@ -21,7 +22,7 @@ _HEXADECIMAL = re.compile(r"\b0[xX][0-9a-fA-F]+\b")
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """The definitions of one parameter's macro.
+    """The definitions of one parameter's macro, or the declarations of its constant.
 
     Attributes:
         default: the parameter's.
@@ -60,11 +61,14 @@ class Definitions:
 
 
 def read_definitions(text: str, target: Target, standard: Configuration) -> dict[str, Definitions]:
-    """How a source defines the parameters that are macros with a value.
+    """How a source defines the parameters that are macros with a value, or constants.
 
     Args:
         text: the source's.
         standard: all defaults.
+
+    Raises:
+        UserError: a parameter is a constant that the source does not declare.
     """
     presence = read_presence(text)
     plain = [one for one in presence.macros() if one.parameters is None]
@@ -78,14 +82,37 @@ def read_definitions(text: str, target: Target, standard: Configuration) -> dict
     says: dict[str, list[str]] = {}
     for macro in in_force(text, known):
         says.setdefault(macro.name, []).append(said(macro.body))
+    numbers: dict[str, list[str]] = {}
+    for constant in constants_said(text):
+        numbers.setdefault(constant.name, []).append(constant.value)
     found = {}
     for one in target.parameters:
+        if one.kind is ParameterKind.CONSTANT:
+            found[one.name] = _of_constant(one, numbers.get(one.name, ()), target)
         if one.kind is ParameterKind.MACRO and one.name in defined:
             bodies = dict.fromkeys(says.get(one.name, ()))
             own = tuple(body for body in bodies if equal(body, str(one.default)))
             others = frozenset(bodies).difference(own)
             found[one.name] = Definitions(one.default, own, others, one.name not in guarded)
     return found
+
+
+def _of_constant(one: Parameter, numbers: Sequence[str], target: Target) -> Definitions:
+    """The declaration of a constant that is a parameter.
+
+    Raises:
+        UserError: the source does not declare it, or to be another number than the default.
+    """
+    if not numbers or not all(equal(number, str(one.default)) for number in numbers):
+        said = " and ".join(dict.fromkeys(numbers))
+        raise UserError(
+            f"the source has no constant {one.name} that is {one.default}"
+            + (f": it is {said}" if said else ""),
+            where=f"{target.file}:{one.line}",
+            hint=f"it has to be declared in one place, as in `const int {one.name} ="
+            f' {one.default};`; a macro needs kind = "macro"',
+        )
+    return Definitions(one.default, tuple(dict.fromkeys(numbers)), frozenset(), True)
 
 
 def overruled(found: Mapping[str, Definitions], given: Mapping[str, str]) -> frozenset[str]:

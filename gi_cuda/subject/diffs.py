@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.macro_values import with_values
+from gi_cuda.grammar.macro_values import constants_said, with_values
 from gi_cuda.grammar.presence import read_presence
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
@@ -30,19 +30,20 @@ def with_defaults(
     """The source with changed configuration defaults.
 
     A macro that one of its files defines gets its new value where it stands, if that counts: under
-    an ``#if`` that does not hold, and in comments, all stays. One that none defines gets a
-    definition in front of the main file's first line of code, which ``-D`` still overrules.
+    an ``#if`` that does not hold, and in comments, all stays. So does a constant. What none defines
+    gets a definition in front of the main file's first line of code, which ``-D`` still overrules.
 
     Args:
         source: the source; all of its files count.
-        changes: new value by macro name; None for a macro that is no longer to be defined.
+        changes: new value by name; None for a macro that is no longer to be defined.
         also: values of other macros, for those of their definitions that count.
         known: macros that the build defines.
         kept: for macros, what definitions say that stay as they are.
     """
     missing = dict(changes)
-    for macro in read_presence(source.text).macros():
-        missing.pop(macro.name, None)
+    macros = (macro.name for macro in read_presence(source.text).macros())
+    for name in (*macros, *(one.name for one in constants_said(source.text))):
+        missing.pop(name, None)
     source = _with_first(source, missing)
     source, found = with_values(source, {**also, **changes}, known, kept)
     return _with_first(source, {n: v for n, v in changes.items() if n not in {*found, *missing}})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Source, read_files
-from gi_cuda.grammar.macro_values import in_force, said
+from gi_cuda.grammar.macro_values import constants_said, in_force, said
 from gi_cuda.spec import ParameterKind
 from gi_cuda.subject.definitions import number_said
 from gi_cuda.subject.diffs import by_path, patch_root
@@ -86,17 +86,19 @@ def new_defaults(subject: Subject, after: Source) -> Iterator[str]:
         name = parameter.name
         if parameter.kind is ParameterKind.FLAG and (name in old) != (name in new):
             yield f"{name}={int(name in new)}"
-        elif parameter.kind is ParameterKind.MACRO and old.get(name, ()) != new.get(name, ()):
+        elif parameter.kind is not ParameterKind.OPTION and old.get(name, ()) != new.get(name, ()):
             before = old.get(name, ())
             others = [one for one in new.get(name, ()) if one not in before]
             yield f"{name}={number_said(others[0]) if others else parameter.default}"
 
 
 def _said(subject: Subject, source: Source) -> dict[str, list[str]]:
-    """Collect the texts of a source's own definitions that count, by macro."""
+    """Collect the texts of a source's own definitions that count, by macro or constant."""
     found: dict[str, list[str]] = {}
     parameters = {one.name for one in subject.target.parameters}
     define = subject.target.build.define
     for macro in in_force(source.text, {n: v for n, v in define.items() if n not in parameters}):
         found.setdefault(macro.name, []).append(said(macro.body))
+    for one in constants_said(source.text):
+        found.setdefault(one.name, []).append(one.value)
     return found

@@ -244,7 +244,7 @@ class Subject:
 
     @cached_property
     def definitions(self) -> Mapping[str, Definitions]:
-        """How the source defines the parameters that are macros with a value."""
+        """How the source defines the parameters that are macros with a value, or constants."""
         if self.compiled:
             return {}
         return read_definitions(self.grammar.source.text, self.target, self.space.default)

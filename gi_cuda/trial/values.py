@@ -30,7 +30,7 @@ def with_right_values(outcome: Outcome, values: TryValues) -> Outcome:
     with none but its default is offered as a comment.
     """
     proposal = outcome.proposal
-    active = any(one.active and one.kind == "macro" for one in proposal.parameters)
+    active = any(one.active and one.kind != "flag" for one in proposal.parameters)
     if not outcome.passes or not active:
         return outcome
     wrong = {(v.parameter, v.value) for v in values(proposal) if v.outcome not in _HARMLESS}

@@ -16,7 +16,7 @@ import xxhash
 from gi_cuda.backends.compile.left_out import stand_in
 from gi_cuda.backends.compile.reach import Reached, everything
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
-from gi_cuda.grammar.macro_values import define_line, said, valued
+from gi_cuda.grammar.macro_values import define_line, said, valued, with_constants
 
 _MARKER = "#pragma gi_cuda variant "
 _TOKEN = re.compile(
@@ -91,8 +91,8 @@ def batch_text(
     the variant as well.
 
     Args:
-        in_place: macros whose values stand where a variant's text defines them, as in a patch; with
-            what definitions say that stay as they are.
+        in_place: macros and constants whose values stand where a variant's text has them, as in a
+            patch; with what definitions say that stay as they are.
     """
     parts = [front]
     for variant in variants:
@@ -127,7 +127,8 @@ def _within(variant: Variant, in_place: Mapping[str, Collection[str]]) -> tuple[
                 if line is not None and said(line["value"]) not in in_place[name]:
                     parts += [variant.text[at : line.start()], valued(line, variant.macros[name])]
                     at = line.end()
-    return "".join([*parts, variant.text[at:]]), macros
+    text = "".join([*parts, variant.text[at:]])
+    return with_constants(text, {name: variant.macros.get(name) for name in in_place}), macros
 
 
 def _keep(names: Iterable[str]) -> str:

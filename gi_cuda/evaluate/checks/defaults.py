@@ -60,9 +60,7 @@ def check_defaults(subject: Subject, compiler: Compiler) -> MacroOwners:
     define = subject.target.build.define
     given = frozenset(define) - overruled(subject.definitions, define)
     parameters = [
-        p
-        for p in subject.target.parameters
-        if p.kind is not ParameterKind.OPTION and p.name not in given
+        p for p in subject.target.parameters if p.kind.preprocessed and p.name not in given
     ]
     preprocessor = Preprocessor.of(subject, compiler)
     refuse(read_once(subject, compiler))

@@ -12,7 +12,7 @@ from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.checks.macros import Preprocessed, Preprocessor, defined_at
 from gi_cuda.genome import Configuration
-from gi_cuda.spec import Parameter, ParameterKind, Value
+from gi_cuda.spec import Parameter, Value
 from gi_cuda.subject import Subject
 
 TRIED = 32
@@ -60,7 +60,7 @@ def read_effects(subject: Subject, compiler: Compiler) -> dict[str, Effect]:
             len(outside) > 1,
             _said(subject, name),
             str(defined_at(subject, name) or ""),
-            len(stands_for) > 1 or parameter.kind is ParameterKind.OPTION,
+            len(stands_for) > 1 or not parameter.kind.preprocessed,
         )
     for parameter in free:
         effect = found[parameter.name]

@@ -14,7 +14,6 @@ from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.presence import read_presence
-from gi_cuda.spec import ParameterKind
 from gi_cuda.subject import Subject
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -53,7 +52,7 @@ def read_once(subject: Subject, compiler: Compiler) -> Iterator[Finding]:
     defined = {name for text in subject.grammar.source.beside for name in _defined(text)}
     for parameter in subject.target.parameters:
         name = parameter.name
-        if parameter.kind is ParameterKind.OPTION or name not in said:
+        if not parameter.kind.preprocessed or name not in said:
             continue
         if name in defined or any(
             _differs(subject, compiler, subject.read(f"{name}={value}"))

@@ -11,7 +11,7 @@ from gi_cuda.backends.compile.preprocess import normalised, prelude
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
 from gi_cuda.grammar import LineIndex, SourceLine
 from gi_cuda.grammar.presence import read_presence
-from gi_cuda.spec import Configuration, ParameterKind
+from gi_cuda.spec import Configuration
 from gi_cuda.subject import Subject
 
 _BEGIN, _END = "gi_cuda_is", "gi_cuda_so"
@@ -83,9 +83,7 @@ class Preprocessor:
 
     def macros(self) -> list[str]:
         """The parameters that are macros to the source."""
-        return [
-            p.name for p in self.subject.target.parameters if p.kind is not ParameterKind.OPTION
-        ]
+        return [p.name for p in self.subject.target.parameters if p.kind.preprocessed]
 
 
 def _probes(names: Sequence[str]) -> str:

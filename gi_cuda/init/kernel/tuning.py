@@ -1,15 +1,16 @@
-"""Macros that a kernel's code depends on, as parameters of a configuration."""
+"""Macros and constants that a kernel's code depends on, as parameters of a configuration."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gi_cuda.grammar import Function
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, source_constants
+from gi_cuda.grammar.macro_values import constants_said
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -47,8 +48,8 @@ class Tunable:
     """A parameter proposed.
 
     Attributes:
-        kind: ``macro`` or ``flag``.
-        values: of a macro; a flag has none.
+        kind: ``macro``, ``constant`` or ``flag``.
+        values: of a macro or constant; a flag has none.
         active: whether it is a parameter at once, or only offered, commented out.
         why: what it is, or why it is only offered.
     """
@@ -66,6 +67,11 @@ def is_count(name: str) -> bool:
     return _COUNT.fullmatch(name) is not None
 
 
+def is_division(name: str) -> bool:
+    """Tell whether a name says how work is divided: into blocks of so many threads, or tiles."""
+    return bool(_THREADS.fullmatch(name) or _TILE.fullmatch(name))
+
+
 def whole_number(body: str) -> int | None:
     """The value of a macro that is a plain number."""
     match = _NUMBER.fullmatch(_COMMENT.sub(" ", body).strip())
@@ -80,20 +86,25 @@ def tunables(
     blocks: frozenset[str] = frozenset(),
     elsewhere: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Tunable, ...]:
-    """What the functions to be evolved use of macros, in order.
+    """What the functions to be evolved use of macros and constants, in order.
 
     Args:
         code: the source; a macro that headers around it use is the same for all variants.
         define: macros given on the command line.
-        launched: macros that the kernel's launches use.
+        launched: macros and constants that the kernel's launches use.
         blocks: those of them that say how large a block is.
         elsewhere: macros that other files with launches define by themselves, with the file: they
             go on to launch as before when a patch changes the source.
     """
     shared = frozenset(word for header in code.around for word in _WORD.findall(header.text))
-    found = list(_of_constants(code, functions, launched))
-    for name in _used(code, functions, launched):
-        if (one := _tunable(code, name, define, name in shared)) is not None:
+    constants = _constants(code)
+    found = []
+    for name in _used(code, functions, launched, constants):
+        if name in constants and name not in code.macros:
+            one = _numbered(name, "constant", constants[name], name in shared)
+        else:
+            one = _tunable(code, name, define, name in shared)
+        if one is not None:
             one = _of_block(one) if name in blocks else one
             if name in elsewhere:
                 why = f"{elsewhere[name]} launches the kernel and defines it as well"
@@ -102,25 +113,20 @@ def tunables(
     return tuple(found)
 
 
-def _of_constants(
-    code: CudaFile, functions: Sequence[Function], launched: frozenset[str]
-) -> Iterator[Tunable]:
-    """Constants that could be parameters if they were macros."""
-    texts = [code.text[function.start : function.end] for function in functions]
-    used = {word for text in texts for word in _WORD.findall(_COMMENT.sub(" ", text))} | launched
-    for name, text in source_constants(code).items():
-        value = whole_number(text)
-        if name not in used or value is None or name in code.macros:
-            continue
-        if _FIXED.fullmatch(name) or (is_count(name) and not _THREADS.fullmatch(name)):
-            continue
-        values, _ = _values(name, value)
-        why = f"first make the constant a macro: #define {name} {value}"
-        yield Tunable(name, "macro", values, value, why)
+def _constants(code: CudaFile) -> dict[str, int]:
+    """Whole numbers that a source declares as constants, each name once and outside functions."""
+    outside, said = source_constants(code), [one.name for one in constants_said(code.text)]
+    values = {name: whole_number(text) for name, text in outside.items() if said.count(name) == 1}
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _used(code: CudaFile, functions: Sequence[Function], launched: frozenset[str]) -> Iterator[str]:
-    """Names that could be macros: in the functions, in their conditions, in their launches."""
+def _used(
+    code: CudaFile,
+    functions: Sequence[Function],
+    launched: frozenset[str],
+    constants: Collection[str],
+) -> Iterator[str]:
+    """Names of macros and constants in the functions, in their conditions, in their launches."""
     seen: dict[str, None] = {}
     spans = [(function.start, function.end) for function in functions]
     for start, end in spans:
@@ -131,7 +137,8 @@ def _used(code: CudaFile, functions: Sequence[Function], launched: frozenset[str
                 seen.setdefault(inner)
     seen.update(dict.fromkeys(sorted(launched)))
     conditional = _conditional(code, spans)
-    return (name for name in seen if name in code.macros or name in conditional)
+    known = {*code.macros, *conditional, *constants}
+    return (name for name in seen if name in known)
 
 
 def _conditional(code: CudaFile, spans: Sequence[tuple[int, int]]) -> frozenset[str]:
@@ -149,30 +156,36 @@ def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool)
     macro = code.macros.get(name)
     if _COMPILERS.fullmatch(name) or (macro is not None and macro.parameters is not None):
         return None
-    if is_count(name) and not _THREADS.fullmatch(name):
-        return None
-    if macro is not None and _FIXED.fullmatch(name):
-        return None
     if macro is None:
-        return _switch(code, name, define, shared)
+        return None if _is_size(name) else _switch(code, name, define, shared)
     text = define.get(name, macro.body) if code.presence.is_guarded(macro) else macro.body
     if not text.strip():
+        if _is_size(name) or _FIXED.fullmatch(name):
+            return None
         return Tunable(name, "flag", (), 1, "the source itself defines it: give it with -D instead")
     value = whole_number(text)
-    if value is None:
+    return None if value is None else _numbered(name, "macro", value, shared)
+
+
+def _is_size(name: str) -> bool:
+    """Tell whether a name says how much data there is, and not how it is divided."""
+    return is_count(name) and not _THREADS.fullmatch(name)
+
+
+def _numbered(name: str, kind: str, value: int, shared: bool) -> Tunable | None:
+    """A macro or constant that is a number."""
+    if _is_size(name) or _FIXED.fullmatch(name):
         return None
     values, why = _values(name, value)
     if shared:
         return Tunable(
-            name, "macro", values, value, "a header uses it too, and all variants share headers"
+            name, kind, values, value, "a header uses it too, and all variants share headers"
         )
-    if why is None:
-        return Tunable(name, "macro", values, value, _UNSURE)
-    return Tunable(name, "macro", values, value, why, active=True)
+    return Tunable(name, kind, values, value, why or _UNSURE, active=why is not None)
 
 
 def _of_block(one: Tunable) -> Tunable:
-    """A macro that a launch takes the size of its blocks from is a parameter."""
+    """What a launch takes the size of its blocks from is a parameter."""
     return replace(one, active=True, why="size of a block") if one.why == _UNSURE else one
 
 
@@ -190,7 +203,7 @@ def within_blocks(found: Sequence[Tunable], blocks: Sequence[Sequence[str]]) -> 
 
 def _within(one: Tunable, block: Sequence[str], defaults: Mapping[str, int]) -> Tunable:
     words = {word for text in block for word in _WORD.findall(text)}
-    if one.name not in words or one.kind != "macro":
+    if one.name not in words or one.kind == "flag":
         return one
 
     def possible(value: int) -> bool:

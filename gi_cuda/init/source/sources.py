@@ -31,8 +31,11 @@ from gi_cuda.grammar.frontends.cuda.file import (
     read_cuda_file,
     source_constants,
 )
+from gi_cuda.grammar.frontends.cuda.macros import study
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end, built_in_indices
+from gi_cuda.grammar.macro_values import constants_said
+from gi_cuda.grammar.presence import read_presence
 from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.build.repository import repository_of
@@ -40,6 +43,7 @@ from gi_cuda.init.host.host import HostCode, KnownNames
 from gi_cuda.init.host.host_files import find_hosts
 from gi_cuda.init.host.launching import LaunchSite, launch_sites
 from gi_cuda.init.kernel.sizes import constants
+from gi_cuda.init.kernel.tuning import is_division, whole_number
 from gi_cuda.init.source.conditions import without_dead_code
 from gi_cuda.init.source.headers import Headers, find_headers
 from gi_cuda.init.source.linking import defining, with_members
@@ -213,6 +217,7 @@ def _needed(tree: Tree, grammar: Grammar) -> Iterator[str]:
     places = LineIndex(source)
     needed = {source.name, *(places.at(function.start).file for function in grammar.functions)}
     needed |= {*_of_variables(grammar, places), *_of_members(grammar, places)}
+    needed |= {*_of_numbers(grammar, places)}
     starts = {part.file: part.start for part in reversed(source.stretches)}
     words = {name: frozenset(_WORD.findall(text)) for name, text in source.files.items()}
     declared = list(_declared(grammar, places))
@@ -235,6 +240,21 @@ def _of_variables(grammar: Grammar, places: LineIndex) -> Iterator[str]:
     for match in _VARIABLE.finditer(text):
         if match["name"] in used:
             yield places.at(match.start()).file
+
+
+def _of_numbers(grammar: Grammar, places: LineIndex) -> Iterator[str]:
+    """The files of macros and constants of which the functions take the size of a block or tile."""
+    source = grammar.source
+    text = bare_text(source.text)
+    used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
+    macros = tuple(read_presence(source.text).macros())
+    through = study(macros).names
+    used = used.union(*(through.get(word, ()) for word in used))
+    starts = [(one.name, one.body, one.directive.start) for one in macros]
+    starts += [(one.name, one.value, one.start) for one in constants_said(text)]
+    for name, body, start in starts:
+        if name in used and is_division(name) and whole_number(body) is not None:
+            yield places.at(start).file
 
 
 def _of_members(grammar: Grammar, places: LineIndex) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""The parameters of a proposed target as TOML: macros of the source, options of the compiler."""
+"""The parameters of a proposed target as TOML: macros and constants of the source, options of the
+compiler."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def _parameter(one: Tunable) -> str:
         "" if one.active else f"Perhaps; {one.why}",
         name=one.name,
         kind=one.kind,
-        values=one.values if one.kind == "macro" else None,
+        values=one.values or None,
         default=one.default,
         help=one.why if one.active else None,
     )

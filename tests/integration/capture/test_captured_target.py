@@ -68,6 +68,21 @@ def test_the_example_becomes_a_target_without_an_editor(tmp_path: Path) -> None:
     assert said.count("passes its oracle; the answers known") == 4
 
 
+def test_a_block_that_host_code_does_not_say_plainly_is_the_macro_of_that_value(
+    tmp_path: Path,
+) -> None:
+    example = Path(shutil.copytree(HEAT, tmp_path / "heat"))
+    source = example / "kernels.cu"
+    text = source.read_text()
+    assert "dim3 block(BLOCK_X, BLOCK_Y);" in text
+    unread = "dim3 block; block.x = sizes[0]; block.y = sizes[1];"
+    source.write_text(text.replace("dim3 block(BLOCK_X, BLOCK_Y);", unread))
+    took(tmp_path, "diffuse", wish(source, tmp_path / "t"), heat(100, 70, 4), program="./heat")
+    step = load_target(tmp_path / "t").launches[0].steps[0]
+    assert [one.text for one in step.block] == ["BLOCK_X", "BLOCK_Y"]
+    assert {name for one in step.grid for name in one.names} >= {"BLOCK_X", "BLOCK_Y"}
+
+
 @broad
 def test_from_what_was_captured_to_a_mail_without_a_gpu(tmp_path: Path) -> None:
     """Only here does a captured target go all the way to a commit in its application's repository:

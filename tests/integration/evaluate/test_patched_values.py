@@ -15,6 +15,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.other_kernels import unseen_kernels, used_elsewhere
 from gi_cuda.subject import Subject, load_subject
+from gi_cuda.subject.patches import new_defaults
 from tests.integration.evaluate.conftest import BODY, Make, parameter
 
 TIMES = parameter("TIMES", "[2, 4, 8]", 4)
@@ -96,6 +97,38 @@ def test_a_patch_is_what_was_measured(
     after = subject.upstream(subject.read(genotype)).text.split("\n")
     new = [text for text in after if text not in before and "FAST" not in text]
     assert set(new) <= {line}
+
+
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        ("const int TIMES = 4;", "const int TIMES = 8;"),
+        ("static constexpr unsigned TIMES{0x4u}; // so often", "TIMES{0x8u}; // so often"),
+    ],
+)
+def test_a_patch_of_a_constant_is_what_was_measured(
+    make: Make, tmp_path: Path, head: str, line: str
+) -> None:
+    subject = make(head, parameter("TIMES", "[2, 4, 8]", 4, "constant"))
+    check_defaults(subject, open_compiler(subject, 1))
+    genotype = "TIMES=8"
+    assert line in measured(subject, genotype) or "//" in line
+    assert kernel(measured(subject, genotype)) == kernel(patched(subject, genotype, tmp_path))
+    after = subject.upstream(subject.read(genotype))
+    assert line in after.text
+    assert list(new_defaults(subject, after)) == [genotype]
+    assert subject.upstream(subject.read("")).text == subject.grammar.source.text
+
+
+@pytest.mark.parametrize(
+    ("head", "said"), [("const int TIMES = 2;", ": it is 2"), ("#define TIMES 4", "")]
+)
+def test_a_constant_that_the_source_does_not_declare_is_refused(
+    make: Make, head: str, said: str
+) -> None:
+    subject = make(head, parameter("TIMES", "[2, 4, 8]", 4, "constant"))
+    with pytest.raises(UserError, match=rf"no constant TIMES that is 4{said}\n"):
+        subject.macros(subject.standard)
 
 
 def test_what_another_kernel_has_under_the_name_stays(make: Make) -> None:

@@ -236,9 +236,9 @@ int main(int argc, char **argv) {
 @pytest.mark.parametrize(
     ("kernel", "grid"),
     [
-        ("local", "n / 512"),
+        ("local", "n / WIDE"),
         ("merge", "n / 512"),
-        ("odd", "(n + (512 / 2) - 1) / (512 / 2)"),
+        ("odd", "(n + (WIDE / 2) - 1) / (WIDE / 2)"),
     ],
 )
 def test_every_case_of_a_launch_has_a_block(tmp_path: Path, kernel: str, grid: str) -> None:
@@ -253,7 +253,7 @@ def test_every_case_of_a_launch_has_a_block(tmp_path: Path, kernel: str, grid: s
     assert sizes(target) == {"a": "n"}
     for case in target.cases:
         assert set(case.args) == {"seed", "n"}
-        assert step.grid[0].evaluate({"n": case.args["n"]}) >= 1
+        assert step.grid[0].evaluate({"n": case.args["n"], "WIDE": 512}) >= 1
     marked = (tmp_path / "t" / "data.py").read_text().splitlines()
     (listed,) = (one for one in done.output.splitlines() if one.startswith("to be filled in"))
     assert all(

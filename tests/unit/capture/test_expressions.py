@@ -22,15 +22,18 @@ def test_a_size_that_nothing_says_has_no_expression() -> None:
 
 
 def test_blocks_are_enough_for_what_there_is() -> None:
-    assert blocks_of([8, 1], [SMALL, LARGE], "128") == "(n + 128 - 1) / 128"
-    assert blocks_of([59, 76], [SMALL, LARGE], "512") == "(n * m + 512 - 1) / 512"
-    assert blocks_of([2, 1], [SMALL, LARGE], "128") == "(n + (128 * 4) - 1) / (128 * 4)"
-    assert blocks_of([1, 1], [SMALL, LARGE], "128") == "1"
+    assert blocks_of([8, 1], [SMALL, LARGE], "128", [SMALL, LARGE]) == "(n + 128 - 1) / 128"
+    assert blocks_of([59, 76], [SMALL, LARGE], "512", [SMALL, LARGE]) == "(n * m + 512 - 1) / 512"
+    assert (
+        blocks_of([2, 1], [SMALL, LARGE], "128", [SMALL, LARGE])
+        == "(n + (128 * 4) - 1) / (128 * 4)"
+    )
+    assert blocks_of([1, 1], [SMALL, LARGE], "128", [SMALL, LARGE]) == "1"
 
 
 def test_one_block_for_each_item() -> None:
-    assert blocks_of([30, 500], [SMALL, LARGE], "1") == "m"
-    assert blocks_of([30, 500], [SMALL, LARGE], "64") == "m"
+    assert blocks_of([30, 500], [SMALL, LARGE], "1", [SMALL, LARGE]) == "m"
+    assert blocks_of([30, 500], [SMALL, LARGE], "64", [SMALL, LARGE]) == "m"
 
 
 def test_an_expression_that_fails_or_has_other_names_does_not_agree() -> None:

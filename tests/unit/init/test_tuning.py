@@ -1,4 +1,4 @@
-"""Macros proposed as parameters."""
+"""Macros and constants proposed as parameters."""
 
 from __future__ import annotations
 
@@ -82,18 +82,25 @@ def test_macros_of_launches_count_too(read: Callable[[str], CudaFile]) -> None:
     assert proposed(code, {}, frozenset({"TPB"}))["TPB"].active
 
 
-def test_constants_are_offered_as_what_could_be_macros(read: Callable[[str], CudaFile]) -> None:
+def test_constants_are_parameters_like_macros(read: Callable[[str], CudaFile]) -> None:
     code = read(
         "constexpr int WARP = 32, FIXED = 9;\nconstexpr int WARP_SIZE = 32;\n"
         "constexpr int WARPS_PER_BLOCK = 4;\nconst unsigned int TILE = 8;\nconst int N = 1024;\n"
-        "const int UNUSED = 3;\n"
+        "const int UNUSED = 3;\nconst int CHUNK = TILE * 2;\n"
         "__global__ void k(int *a) { const int inner = 5; a[inner] = WARP_SIZE + TILE + N; }"
     )
     found = proposed(code, {}, frozenset({"WARPS_PER_BLOCK"}))
     assert set(found) == {"WARPS_PER_BLOCK", "TILE"}
-    assert {one.active for one in found.values()} == {False}
+    assert {(one.kind, one.active) for one in found.values()} == {("constant", True)}
     assert (found["TILE"].values, found["TILE"].default) == ((4, 8, 16), 8)
-    assert "#define TILE 8" in found["TILE"].why
+
+
+def test_a_constant_that_is_declared_twice_is_no_parameter(read: Callable[[str], CudaFile]) -> None:
+    code = read(
+        "namespace a {\nconst int TILE = 8;\n}\nnamespace b {\nconst int TILE = 16;\n}\n"
+        "__global__ void k(int *x) { x[0] = b::TILE; }"
+    )
+    assert not proposed(code, {})
 
 
 def test_a_macro_that_blocks_are_made_of_is_a_parameter(read: Callable[[str], CudaFile]) -> None:

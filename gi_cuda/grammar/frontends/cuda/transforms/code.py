@@ -28,8 +28,8 @@ NESTS = LOOPS | {"switch_statement", "lambda_expression"}
 
 TOGETHER = re.compile(
     r"__shared__|__syncthreads|__syncwarp|(?<![a-z])shfl|__ballot|__any|__all|__match|__reduce|__activemask"
-    r"|_block\b|cooperative_groups|\bcg\b|this_thread|this_grid|tiled_partition|\basm\b|\bgoto\b"
-    r"|\bwarpSize\b|\b__launch_bounds__\b|%laneid|cudaLaunch|\bclock"
+    r"|\batomic\w+_block\b|\bthread_block\b|cooperative_groups|\bcg\b|this_thread|this_grid"
+    r"|tiled_partition|\basm\b|\bgoto\b|\bwarpSize\b|\b__launch_bounds__\b|%laneid|cudaLaunch|\bclock"
 )
 """Words of code in which the threads of a block, or of a warp, depend on each other."""
 
@@ -159,7 +159,7 @@ class Code:
             return False
         if GEOMETRY & frozenset().union(*words):
             return False
-        if self._hidden(kernel) or (self._has_directive(kernel) and not conditional):
+        if self.hidden(kernel) or (self._has_directive(kernel) and not conditional):
             return False
         return not any(
             TOGETHER.search(self.bare(one.node)) or self.words(one.body) & GEOMETRY
@@ -177,7 +177,7 @@ class Code:
             for one in directives
         )
 
-    def _hidden(self, function: Function) -> bool:
+    def hidden(self, function: Function) -> bool:
         """Tell whether a function has code that the parser is not shown."""
         hidden = self._analysis.findings.reading.hidden
         body = function.body

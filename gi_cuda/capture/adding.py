@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from gi_cuda.spec import LaunchError, Target, defaults, load_target, plan
 from gi_cuda.spec.cases import typed_scalar
 
 _AXES = "xyz"
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def add(
@@ -45,7 +47,9 @@ def add(
             where=str(folder),
             hint="write one: gi-cuda capture --kernel NAME --into FOLDER -- COMMAND",
         )
-    mine = [chosen(uses, name) for name in target.kernels]
+    usual = defaults(target)
+    instances = [_NAME.sub(lambda m: str(usual.get(m[0], m[0])), one) for one in target.kernels]
+    mine = [chosen(uses, name) for name in instances]
     tell(f"reading the source of {', '.join(use.name.shown for use in mine)}")
     wish = replace(wish, source=target.source, repeat=1)  # its tolerances stand
     read, *others = read_kernels(application, mine, wish)

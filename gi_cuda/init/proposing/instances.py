@@ -9,6 +9,7 @@ from dataclasses import replace
 from tree_sitter import Node
 
 from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, TemplateParameter, walk
 from gi_cuda.grammar.frontends.cuda.reading import bare_text
@@ -33,8 +34,9 @@ def instance_of(
 
     Args:
         use: a launch of it.
-        active: names of macros that are parameters.
-        known: template arguments that are known; the others are read from the launch.
+        active: names of macros and constants that are parameters.
+        known: template arguments that are known; the others are read from the launch, and of these
+            the parameters that they follow.
 
     Raises:
         UserError: the kernel calls what it gets, and there is no class of such objects.
@@ -46,11 +48,12 @@ def instance_of(
     made = dict(enumerate(_instantiated(source)))
     aliases, words = dict(types.aliases), []
     for index, parameter in enumerate(kernel.templates):
+        text = (given[index] or None) if index < len(given) else None
         if index < len(known):
-            words.append(known[index])
+            follows = text is not None and _follows(source, text, known[index], active)
+            words.append(text if text is not None and follows else known[index])
             aliases[parameter.name] = known[index]
             continue
-        text = (given[index] or None) if index < len(given) else None
         text = text or _deduced(kernel, parameter.name, use) or parameter.default
         if parameter.type is None:
             text = text if text is not None and _is_known(types, text) else None
@@ -72,6 +75,13 @@ def instance_of(
         texts = (_UNSCOPED.sub(lambda m: bound.get(m[0], m[0]), a.text) for a in kernel.arguments)
         name += f"({', '.join(texts)})"
     return replace(types, aliases=aliases), name
+
+
+def _follows(source: Chosen, text: str, value: str, active: frozenset[str]) -> bool:
+    """Tell whether a template argument of a launch names parameters, and is a value that was seen
+    because of theirs."""
+    names = set(_NAME.findall(text))
+    return bool(names) and names <= active and str(constant(source.code, text)) == value
 
 
 def _instantiated(source: Chosen) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ from tests.integration.capture.made import (
 from tests.recorded import Made, Recorded
 from tests.sweeps import broad
 
+_NAMED = "weigh<float, WIDE><<<(n + WIDE - 1) / WIDE, WIDE>>>"
+
 
 def test_the_example_becomes_a_target_without_an_editor(tmp_path: Path) -> None:
     example = Path(shutil.copytree(HEAT, tmp_path / "heat"))
@@ -183,6 +185,23 @@ def test_null_pointers_variables_and_templates(tmp_path: Path) -> None:
     assert [one.text for one in target.launches[0].steps[0].grid] == ["(n + 63) / 64"]
     assert "mask" not in {b.name for b in target.buffers}
     assert checked(tmp_path / "t").count("the answers known, bit for bit") == 4
+
+
+def test_template_arguments_follow_the_parameters_that_the_launch_names(tmp_path: Path) -> None:
+    source = tmp_path / "app" / "mixed.cu"
+    source.parent.mkdir()
+    text = MIXED.read_text().replace("weigh<float, 64><<<(n + 63) / 64, 64>>>", _NAMED)
+    assert _NAMED in text
+    source.write_text(f"constexpr int WIDE = 64;\n{text}")
+    took(tmp_path, "weigh", wish(source, tmp_path / "t"), [weigh(500, 1), weigh(200, 3)])
+    target = load_target(tmp_path / "t")
+    assert target.kernels == ("weigh<float, WIDE>",)
+    assert [one.text for one in target.launches[0].steps[0].block] == ["WIDE"]
+    assert [one.kind for one in target.parameters if one.name == "WIDE"] == ["constant"]
+    other = Recorded(("./app", "2"), runs=((weigh(300, 4),),))
+    uses, _ = list_kernels(other, tmp_path / "other")
+    add(other, uses, tmp_path / "t", wish(None, tmp_path / "t"), tmp_path / "added", in_silence)
+    assert checked(tmp_path / "t").count("the answers known, bit for bit") == 3
 
 
 def test_a_pointer_into_an_array_has_what_lies_before_it(tmp_path: Path) -> None:

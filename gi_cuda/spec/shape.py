@@ -29,10 +29,11 @@ class Shape:
         threads: threads of a block; 0: as the target says, or of an exact shape as many as do the
             work of the block that the target says.
         items: how many blocks' work a block does.
-        times: how many threads do the work of one.
+        times: how many threads or blocks do the work of one.
         exact: 1 where the work has to be that of whole old blocks, because the kernel does not
             compare its index with the size of its data; else 0.
-        kept: 1 where the grid stays, because a block does its work with any number of threads.
+        kept: 1 where the grid does not depend on the threads, because a block does its work with
+            any number of threads.
     """
 
     threads: int = 0
@@ -46,17 +47,17 @@ class Shape:
 
         There are as many threads as the work takes, rounded up to a whole block. Of an exact
         shape, whole blocks do the work of each old block: four of 64 threads that of 256. Where the
-        grid stays, blocks get smaller, since memory that they share is for so many threads.
+        grid is kept, blocks get smaller, since memory that they share is for so many threads.
 
         Raises:
-            InexactLaunch: the shape is exact or the grid stays, and an old block is no whole number
-                of new ones.
+            InexactLaunch: the shape is exact or the grid is kept, and an old block is no whole
+                number of new ones.
         """
         if self.kept:
             threads = self.threads or block
             if block % threads:
                 raise InexactLaunch(f"{threads} threads of a block are no part of its {block}")
-            return grid, threads
+            return -(-grid * self.times // self.items), threads
         if not self.exact:
             threads = self.threads or block
             return -(-grid * block * self.times // (threads * self.items)), threads
@@ -106,7 +107,11 @@ def launch_words(kernel: str, shape: Mapping[str, int]) -> str:
     """
     shapes = {axis: Shape.of(kernel, axis, shape) for axis in _AXES}
     changed = {axis: one for axis, one in shapes.items() if one != Shape()}
-    words = [_extent(axis, one) for axis, one in changed.items() if not one.kept]
+    words = [
+        _extent(axis, one)
+        for axis, one in changed.items()
+        if not one.kept or one.times != one.items
+    ]
     words += ["the same grid"] if not words else []
     threads = {axis: one.threads for axis, one in changed.items() if one.threads}
     if threads:
@@ -114,7 +119,7 @@ def launch_words(kernel: str, shape: Mapping[str, int]) -> str:
         words.append(f"blocks of {' x '.join(map(str, threads.values()))} threads{along}")
     *first, last = words
     only = [
-        f"old block.{axis} is a multiple of {(one.threads or 1) * one.items}"
+        f"old block.{axis} is a multiple of {(one.threads or 1) * (1 if one.kept else one.items)}"
         for axis, one in changed.items()
         if one.exact or one.kept
     ]
@@ -134,7 +139,7 @@ def _blocks(axis: str, shape: Shape) -> str:
     ratio = Fraction(shape.times, shape.items)
     factors = [f"old grid.{axis}"]
     factor, divisor = ratio.numerator, ratio.denominator
-    if shape.threads:
+    if shape.threads and not shape.kept:
         factors.append(f"old block.{axis}")
         factor, divisor = shape.times, shape.threads * shape.items
     product = " * ".join([*factors, *([str(factor)] if factor > 1 else [])])

@@ -188,7 +188,7 @@ class _Edits:
         """Return the new numbers of blocks and threads along an axis, for just the old work.
 
         With four blocks of 64 threads for one of 256, ``n / 256`` becomes ``n / 256 * 4``; it stays
-        where the grid does.
+        where the grid is kept.
 
         Raises:
             UnknownLaunch: the old block is no constant, or no whole number of new ones.
@@ -208,6 +208,8 @@ class _Edits:
         else:  # the name stays in the texts: an edit may change the constant
             size = str(threads) if shape.threads else f"{own} / {shape.items}"
             scale = shape if shape.threads and shape.exact else Shape()
+        if shape.kept:
+            scale = Shape(items=shape.items, times=shape.times)
         number = self._operand(grid.text)
         if size != block.text:
             number = with_old_block(number, known, own)

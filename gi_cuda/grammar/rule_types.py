@@ -93,6 +93,14 @@ _BLOCKS = {
         *("64 x 2 x 2", "64 x 4 x 1", "128 x 1 x 1"),
     )
 }
+_GRIDS = {
+    f"grid_K{count}{axis}": f"launches {{function}} with {words} the blocks along {axis or 'x'}"
+    for axis in ("", "y")
+    for count, words in (
+        *(("1of4", "a quarter of"), ("1of2", "half of")),
+        *((n, f"{n} times") for n in (2, 4, 8, 16)),
+    )
+}
 _ITEMS = {
     f"coarsen_K{count}{axis}": f"each block of {{function}} does the work of {count} along "
     + (axis or "x")
@@ -175,6 +183,7 @@ class RuleType(StrEnum):
     )
     NUMBER = "num", Kind("a number", "numbers", deleted=None, stepped=True)
     BLOCK = "block", _transformation("the block of a kernel", _BLOCKS)
+    GRID = "grid", _transformation("the number of blocks", _GRIDS)
     COARSEN = "coarsen", _transformation("the work of a block", _ITEMS)
     JAM = "jam", _transformation("the items of a thread that share its loops", _JAMMED)
     FAST = (

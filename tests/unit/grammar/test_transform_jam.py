@@ -30,7 +30,7 @@ DECLINED = {
     "a parameter that changes": START + "    n = i;\n" + SUM,
     "a thread that ends later": START + "    if (a[i] < 0) return;\n" + SUM,
     "a variable without a type": START + SUM.replace("float sum", "auto sum"),
-    "a list of values": START + SUM.replace("float sum = 0", "float2 sum = {0, 0}"),
+    "a list of values": START + SUM.replace("float sum = 0", "float2 sum = {0, 1}"),
     "a macro that hides a variable": "#define LAST (c[i])\n" + START + SUM + "    LAST += 1;\n",
     "an index without a test that has one elsewhere": START.split("    if")[0]
     + SUM.replace("c[i] = sum", "if (i < n) c[i] = sum"),
@@ -109,3 +109,43 @@ def test_a_comment_before_the_body_of_a_loop_stays() -> None:
     text = spliced(code.source, rewrite.splices).text
     assert "j++) {  // all rows\n        #pragma unroll\n        for (int item" in text
     assert text.count("{") == text.count("}")
+
+
+def jammed(body: str, head: str = HEAD) -> str:
+    code = read_code(Source("k.cu", f"{head}{body}}}\n"))
+    rewrite = Jam().rewrite(code, next(code.kernels).at, "jam_K2")
+    assert rewrite is not None
+    return spliced(code.source, rewrite.splices).text
+
+
+@pytest.mark.parametrize("fill", ["fill(v, a, i);", "float *p = v;\n    p[0] = a[i];"])
+def test_each_item_has_its_own_array_that_is_filled_through_a_pointer(fill: str) -> None:
+    function = "__device__ void fill(float *v, const float *a, int i) { v[0] = a[i]; }\n"
+    work = f"    float v[2];\n    {fill}\n{SUM.replace('a[j * n + i]', 'v[j % 2]')}"
+    text = jammed(START + work, function + HEAD)
+    assert "float v[2][2];" in text
+    assert "sum[item] += v[item][j % 2];" in text
+
+
+def test_items_share_a_loop_that_all_leave_together() -> None:
+    text = jammed(
+        START + "    float sum = 0;\n    for (int j = 0; j < m; j++) {\n"
+        "        if (b[j] < 0) break;\n        sum += a[j * n + i];\n    }\n    c[i] = sum;\n"
+    )
+    assert "        if (b[j] < 0) break;\n        #pragma unroll" in text
+
+
+def test_a_variable_that_is_declared_with_others_stays_single() -> None:
+    text = jammed(START + SUM.replace("float sum = 0", "float first = b[0], sum = first"))
+    assert "    float first = b[0];\n    float sum[2];\n" in text
+    assert "sum[item] = first;" in text
+
+
+def test_a_member_is_no_variable_of_its_name() -> None:
+    """``two.x`` does not depend on the item ``x``."""
+    body = START.replace("int i", "int x").replace("i >=", "x >=")
+    text = jammed(
+        body + "    float2 two = {1, 2};\n    float sum = two.x;\n"
+        "    for (int j = 0; j < m; j++) sum += a[j * n + x];\n    c[x] = sum;\n"
+    )
+    assert "    float2 two = {1, 2};\n    float sum[2];\n" in text

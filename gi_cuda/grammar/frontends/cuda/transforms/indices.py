@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -202,8 +202,17 @@ def declared_as(index: Index) -> tuple[Node, Node] | None:
 @lru_cache(maxsize=256)
 def index_names(code: Code, kernel: Function, axis: str) -> frozenset[str]:
     """The variables that are computed from a kernel's index along an axis, not loaded by it."""
+    where = frozenset(one.node.id for one in indices(code, kernel).found if one.axis == axis)
+    return derived_names(code, kernel, where)
+
+
+def derived_names(code: Code, kernel: Function, where: frozenset[int]) -> frozenset[str]:
+    """Return the variables that are computed from some nodes of a kernel, not loaded by them.
+
+    Args:
+        where: the nodes, by ``Node.id``.
+    """
     known: set[str] = set()
-    where = {one.node.id for one in indices(code, kernel).found if one.axis == axis}
     for node in descend(kernel.body):
         if node.type == "init_declarator":
             name, value = (
@@ -219,9 +228,14 @@ def index_names(code: Code, kernel: Function, axis: str) -> frozenset[str]:
             continue
         if name is None or value is None:
             continue
-        if any(one.id in where or _word(code, one) & known for one in _computed(value)):
+        if is_derived(code, value, known, where):
             known.add(code.span(name))
     return frozenset(known)
+
+
+def is_derived(code: Code, node: Node, known: Collection[str], where: frozenset[int]) -> bool:
+    """Tell whether an expression is computed from some variables or nodes, not loaded by them."""
+    return any(one.id in where or _word(code, one) & set(known) for one in _computed(node))
 
 
 def is_guarded(code: Code, kernel: Function, axis: str) -> bool:

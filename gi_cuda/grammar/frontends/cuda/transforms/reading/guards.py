@@ -37,7 +37,7 @@ def read_guard(block: Node, guard: Node) -> Guard | None:
         return None
     if len(held) != 1 or body is None or guard not in own:
         return None
-    returns = _is_return(body)
+    returns = is_return(body)
     if not returns and own[-1] != guard:
         return None
     work: Sequence[Node] = own[own.index(guard) + 1 :] if returns else own_statements(body)
@@ -52,7 +52,7 @@ def own_statements(body: Node) -> list[Node]:
     return [one for one in statements(body) if one.type != "expression_statement" or parts(one)]
 
 
-def _is_return(body: Node) -> bool:
+def is_return(body: Node) -> bool:
     """Tell whether a statement does nothing but ``return``."""
     if body.type == "compound_statement" and len(statements(body)) == 1:
         body = statements(body)[0]

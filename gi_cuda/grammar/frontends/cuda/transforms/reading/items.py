@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.syntax import declarators, name_node, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import (
+    LOOPS,
     Code,
     Function,
     descend,
@@ -41,6 +43,8 @@ _LEAVES = frozenset({"break_statement", "continue_statement"})
 _DECLINED = frozenset(
     {"return_statement", "goto_statement", "labeled_statement", "lambda_expression"}
 )
+_BLOCKS = frozenset({"compound_statement", "else_clause"})
+_SETS = {"init_declarator": ("declarator", "value"), "assignment_expression": ("left", "right")}
 _READ_ONLY = frozenset({Passing.VALUE, Passing.SOURCE})
 
 
@@ -62,29 +66,40 @@ class Work:
     """The work of a thread, which several items can share.
 
     Attributes:
-        index: the global index that numbers the items.
-        name: the variable of that number.
-        declared: its declaration.
-        tests: the comparisons of the number that hold for each item.
+        name: the number of the item: a variable, or ``blockIdx.x``.
         statements: the work.
         own: the variables that depend on the number, itself among them.
         runs: the statements that use these variables, in order.
     """
 
-    index: Index
     name: str
-    declared: Node
-    tests: tuple[Bound, ...]
     statements: tuple[Node, ...]
     own: frozenset[str]
     runs: tuple[Run, ...]
 
 
-def read_work(code: Code, kernel: Function, axis: str) -> Work | None:
-    """Read the work of the threads of a kernel along an axis.
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Threads as the items of the work.
+
+    Attributes:
+        index: the global index that numbers the items.
+        declared: the declaration of its variable.
+        tests: the comparisons of the number that hold for each item.
+        work: the work.
+    """
+
+    index: Index
+    declared: Node
+    tests: tuple[Bound, ...]
+    work: Work
+
+
+def read_items(code: Code, kernel: Function, axis: str) -> Items | None:
+    """Read the threads of a kernel along an axis as items.
 
     Returns:
-        None if it cannot be told apart by items, or has no loop that several items can share.
+        None if the work cannot be told apart by items, or has no loop that several can share.
     """
     known = indices(code, kernel)
     found = [one for one in known.found if one.axis == axis]
@@ -102,25 +117,62 @@ def read_work(code: Code, kernel: Function, axis: str) -> Work | None:
         if axis in others or is_guarded(code, kernel, axis):
             return None
         guarded = (), rest
-    tests, work = guarded
+    tests, statements_ = guarded
+    if any(one.type in _DECLINED for top in statements_ for one in descend(top)):
+        return None
+    work = read_work(code, kernel, statements_, name)
+    loops = [one for one in shared_nodes(work) if one.type in _SHARED] if work else []
+    if work is None or not any(holds(o, run.statements[0]) for o in loops for run in work.runs):
+        return None
+    return Items(found[0], declared[0], tests, work)
+
+
+def read_work(code: Code, kernel: Function, work: Sequence[Node], name: str) -> Work | None:
+    """Read statements of a kernel as the work of items.
+
+    Args:
+        name: the number of the item.
+
+    Returns:
+        None if a variable that depends on the number is declared elsewhere, or if something that
+        each item has to do would be done once.
+    """
     outside = Counter(declared_names(kernel.body, code))
     outside.subtract(name for one in work for name in declared_names(one, code))
-    names = _dependent(code, work, name)
+    names = _dependent(code, kernel, work, name)
     if names is None or any(outside[one] for one in names - {name}):
         return None
     found_runs = tuple(_runs(code, work, names))
-    shared = [one for top in work for one in descend(top) if one.type in _SHARED]
-    if not any(holds(loop, one[0]) and loop not in one for loop in shared for one in found_runs):
-        return None
-    held = _held(code, [kernel.body])
+    held = held_names(code, [kernel.body])
     mine = [one for run in found_runs for one in run]
     if any(_acts(code, kernel, one, held) for one in _outside(kernel.body, mine)):
-        return None  # several items would have done once what each of them has to do
+        return None
     runs = (
         Run(one, any(_acts(code, kernel, n, held) for top in one for n in descend(top)))
         for one in found_runs
     )
-    return Work(found[0], name, declared[0], tests, tuple(work), names, tuple(runs))
+    return Work(name, tuple(work), names, tuple(runs))
+
+
+def shared_nodes(work: Work) -> Iterator[Node]:
+    """Return the nodes that are executed once for all items: ``for`` of a loop around a run."""
+    mine = [one for run in work.runs for one in run.statements]
+    return (node for top in work.statements for node in _outside(top, mine))
+
+
+def depends(code: Code, node: Node, names: frozenset[str]) -> bool:
+    """Tell whether a piece of code uses one of some variables, such as ``i`` or ``blockIdx.x``."""
+    return not names.isdisjoint(used_names(code, node))
+
+
+@lru_cache(maxsize=4096)
+def used_names(code: Code, node: Node) -> frozenset[str]:
+    """Return the variables that a piece of code uses, also in macros: ``a``, ``i``, ``blockIdx.x``;
+    no members."""
+    found = [one for one in descend(node) if one.type in ("identifier", "field_expression")]
+    fields = (told for one in found if (told := geometry(one, code.text)))
+    own = {code.span(one) for one in found if one.type == "identifier"}
+    return frozenset({*own, *map(".".join, fields)}) | code.macro_words(node)
 
 
 def declared_in(code: Code, run: Run) -> frozenset[str]:
@@ -149,28 +201,68 @@ def _guarded(
     return (tuple(tests), guard.work) if guard and tests else None
 
 
-def _dependent(code: Code, work: Sequence[Node], name: str) -> frozenset[str] | None:
+def _dependent(
+    code: Code, kernel: Function, work: Sequence[Node], name: str
+) -> frozenset[str] | None:
     """Return the variables that depend on the number of the item.
 
     Returns:
-        None if the work does not declare one of them, or is not understood.
+        None if the work does not declare one of them, or hides one in a macro.
     """
-    if any(one.type in _DECLINED for top in work for one in descend(top)):
-        return None
-    held = _held(code, work)
+    held = held_names(code, work)
+    leads = _leads(code, work, held)
     names, before = frozenset({name}), frozenset[str]()
     while names != before:
         before = names
         for leaf in _leaves(code, work, names):
-            if code.words(leaf) & names:
+            if depends(code, leaf, names):
                 changed, inside = changes(code, leaf), _declared(code, [leaf])
-                own = inside if leaf.type == "declaration" else frozenset[str]()
-                names |= own | ((changed.whole | changed.inner & held) - (inside - own))
+                own = _declared_own(code, leaf, names)
+                into = changed.inner | _given(code, kernel, leaf)
+                reached = (into & held).union(*(leads.get(one, ()) for one in into))
+                names |= own | ((changed.whole | reached) - (inside - own))
     hidden = frozenset[str]().union(*(code.macro_words(one) for one in work))
-    return None if names - {name} - _declared(code, work) or names & hidden else names
+    declared = _declared(code, work) | {name}
+    return None if names - declared or hidden & declared else names
 
 
-def _held(code: Code, nodes: Iterable[Node]) -> frozenset[str]:
+def _declared_own(code: Code, node: Node, names: frozenset[str]) -> frozenset[str]:
+    """Return the variables of a declaration that depend on others: ``b`` of ``a = j, b = i``."""
+    found = node.children_by_field_name("declarator") if node.type == "declaration" else []
+    declared = (name_node(one) for one in found if depends(code, one, names))
+    return frozenset(code.span(one) for one in declared if one is not None)
+
+
+def _given(code: Code, kernel: Function, node: Node) -> frozenset[str]:
+    """Return the variables in calls that may change what these lead to."""
+    found: set[str] = set()
+    for call in descend(node):
+        if call.type == "call_expression" and not is_cast(code, call):
+            passing = passing_of(code, kernel, call)
+            arguments = parts(call.child_by_field_name("arguments"))
+            for one, way in zip(arguments, passing or (), strict=False):
+                found |= code.words(one) if way not in _READ_ONLY else set()
+            found |= code.words(call) if passing is None else set()
+    return frozenset(found)
+
+
+def _leads(code: Code, work: Sequence[Node], held: frozenset[str]) -> Mapping[str, frozenset[str]]:
+    """Return the arrays that each pointer may lead to: ``tile`` for ``p`` of ``p = tile + 1``."""
+    found: dict[str, frozenset[str]] = {}
+    for _ in range(2):  # a pointer may be set to another pointer
+        for node in (one for top in work for one in descend(top)):
+            left, right = (node.child_by_field_name(one) for one in _SETS.get(node.type, ("", "")))
+            name = name_node(left) if node.type == "init_declarator" else left
+            if name is None or right is None or name.type != "identifier":
+                continue
+            if (pointer := code.span(name)) not in held:
+                words = code.words(right)
+                more = (words & held).union(*(found.get(one, ()) for one in words))
+                found[pointer] = found.get(pointer, frozenset()) | more
+    return found
+
+
+def held_names(code: Code, nodes: Iterable[Node]) -> frozenset[str]:
     """Return the variables that hold their elements or members themselves: no pointers."""
     found = (
         (one, name_node(one))
@@ -202,11 +294,22 @@ def _bodies(code: Code, node: Node, names: frozenset[str]) -> list[Node] | None:
     fields = {"if_statement": ("consequence", "alternative")}.get(node.type, ("body",))
     if node.type != "if_statement" and node.type not in _SHARED:
         return None
-    if node.type in _SHARED and any(one.type in _LEAVES for one in descend(node)):
+    if node.type in _SHARED and any(_is_own(code, one, node, names) for one in descend(node)):
         return None
     bodies = [one for field in fields if (one := node.child_by_field_name(field)) is not None]
     heads = [one for one in node.children if one not in bodies]
-    return None if any(code.words(one) & names for one in heads) else bodies
+    return None if any(depends(code, one, names) for one in heads) else bodies
+
+
+def _is_own(code: Code, node: Node, loop: Node, names: frozenset[str]) -> bool:
+    """Tell whether a node is a ``break`` or ``continue`` by which an item leaves a loop alone."""
+    above = node.parent if node.type in _LEAVES else None
+    while above is not None and above != loop and above.type not in LOOPS:
+        head = above.child_by_field_name("condition") if above.type == "if_statement" else above
+        if above.type not in _BLOCKS and head is not None and depends(code, head, names):
+            return True
+        above = above.parent
+    return False
 
 
 def _runs(code: Code, work: Iterable[Node], names: frozenset[str]) -> Iterator[tuple[Node, ...]]:
@@ -219,7 +322,7 @@ def _runs(code: Code, work: Iterable[Node], names: frozenset[str]) -> Iterator[t
         if one.type.startswith("preproc"):
             pragmas.append(one)
             continue
-        bodies = _bodies(code, one, names) if code.words(one) & names else []
+        bodies = _bodies(code, one, names) if depends(code, one, names) else []
         if bodies is None:
             run += [*pragmas, one]
         elif run:

@@ -113,6 +113,12 @@ _JAMMED = {
     for axis in ("", "y")
     for count in (2, 4, 8)
 }
+_MERGED = {
+    f"merge_K{count}{axis}": f"each block of {{function}} does the work of {count} along "
+    f"{axis or 'x'} between the same barriers"
+    for axis in ("", "y")
+    for count in (2, 4, 8)
+}
 _VECTORS = {
     f"vector_K{count}": f"{{function}} loads and stores {count} items at a time"
     for count in (2, 4, 8, 16)
@@ -186,6 +192,7 @@ class RuleType(StrEnum):
     GRID = "grid", _transformation("the number of blocks", _GRIDS)
     COARSEN = "coarsen", _transformation("the work of a block", _ITEMS)
     JAM = "jam", _transformation("the items of a thread that share its loops", _JAMMED)
+    MERGE = "merge", _transformation("the blocks that share barriers", _MERGED)
     FAST = (
         "fast",
         _transformation(

@@ -17,6 +17,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.family import Family
 from gi_cuda.grammar.frontends.cuda.transforms.fast import Fast
 from gi_cuda.grammar.frontends.cuda.transforms.grid import Grid
 from gi_cuda.grammar.frontends.cuda.transforms.jam import Jam
+from gi_cuda.grammar.frontends.cuda.transforms.merge import Merge
 from gi_cuda.grammar.frontends.cuda.transforms.pad import Pad
 from gi_cuda.grammar.frontends.cuda.transforms.power import Power
 from gi_cuda.grammar.frontends.cuda.transforms.recip import Recip
@@ -27,8 +28,8 @@ from gi_cuda.grammar.frontends.cuda.transforms.vector import Vector
 from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
 
 FAMILIES: tuple[Family, ...] = (
-    *(Block(), Grid(), Split(), Coarsen(), Jam(), Single(), Power(), Recip(), Fast(), Atomic()),
-    *(Scalar(), Vector(), Warp(), Pad(), Cache()),
+    *(Block(), Grid(), Split(), Coarsen(), Jam(), Merge(), Single(), Power(), Recip(), Fast()),
+    *(Atomic(), Scalar(), Vector(), Warp(), Pad(), Cache()),
 )
 """All families, in the order in which they rewrite a text."""
 

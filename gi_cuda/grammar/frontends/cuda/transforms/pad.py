@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.constants import evaluated
-from gi_cuda.grammar.frontends.cuda.file import constants_in
 from gi_cuda.grammar.frontends.cuda.syntax import declarators
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
-from gi_cuda.grammar.frontends.cuda.transforms.host_code.kinds import HostKinds
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import accesses
+from gi_cuda.grammar.frontends.cuda.transforms.reading.shared_size import extents, known_numbers
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, opening
 
@@ -73,7 +72,7 @@ def _arrays(code: Code, function: Function) -> Iterator[_Array]:
     """Find the arrays of a function that can be padded."""
     if "__shared__" not in code.bare(function.body):
         return
-    known = _numbers(code)
+    known = known_numbers(code)
     for node in descend(function.body):
         words = {code.span(one) for one in node.children}
         if node.type != "declaration" or "__shared__" not in words or "extern" in words:
@@ -87,32 +86,12 @@ def _arrays(code: Code, function: Function) -> Iterator[_Array]:
                 yield array
 
 
-def _numbers(code: Code) -> dict[str, str]:
-    """Return the text that each macro and constant of a source stands for."""
-    found = {
-        name: macros[0].body
-        for name, macros in HostKinds(code).macros.items()
-        if macros[0].parameters is None and macros[0].body
-    }
-    for text in (code.text, *code.source.beside):
-        for name, value in constants_in(text):
-            found.setdefault(name, value)
-    return found
-
-
 def _array(declarator: Node) -> _Array | None:
     """Read the declarator of an array with two or more dimensions, each with an extent."""
-    extents: list[Node] = []
-    inner: Node | None = declarator
-    while inner is not None and inner.type == "array_declarator":
-        size = inner.child_by_field_name("size")
-        if size is None:
-            return None
-        extents.insert(0, size)
-        inner = inner.child_by_field_name("declarator")
-    if inner is None or inner.type != "identifier" or len(extents) < 2:
+    name, sizes = extents(declarator)
+    if name is None or name.type != "identifier" or len(sizes) < 2 or None in sizes:
         return None
-    return _Array(inner, tuple(extents))
+    return _Array(name, tuple(one for one in sizes if one is not None))
 
 
 def _is_subscripted(code: Code, function: Function, declaration: Node, array: _Array) -> bool:

@@ -1,0 +1,138 @@
+"""Merging of blocks: one block does the work of several neighbours between the same barriers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code
+from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.reading.blocks import (
+    NotMerged,
+    is_covered,
+    read_blocks,
+    returns,
+)
+from gi_cuda.grammar.frontends.cuda.transforms.reading.items import Work
+from gi_cuda.grammar.frontends.cuda.transforms.reading.shared_size import shared_bytes
+from gi_cuda.grammar.frontends.cuda.transforms.writing.jammed import (
+    Frame,
+    Jamming,
+    escaping,
+    jammed,
+)
+from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh
+from gi_cuda.grammar.rule_types import RuleType
+from gi_cuda.grammar.splice import indent, newline, opening
+
+_CHOICE = re.compile(r"merge_K(\d+)(y?)")
+_SHARED_BYTES = 48 * 1024
+"""The most shared memory that a kernel may declare."""
+
+
+class Merge(Family):
+    """``<merge_kernel.cu_41><merge_K2>`` gives each block the work of two neighbours along x.
+
+    Before and after::
+
+        __shared__ float tile[16];
+        int i = blockIdx.x * 16 + threadIdx.x;
+        float sum = 0;
+        for (int j = 0; j < m; j += 16) {
+            tile[threadIdx.x] = b[j + threadIdx.x];
+            __syncthreads();
+            for (int t = 0; t < 16; t++)
+                sum += a[i] * tile[t];
+            __syncthreads();
+        }
+        c[i] = sum;
+
+        __shared__ float tile[16];
+        int i[2];
+        float sum[2];
+        #pragma unroll
+        for (int item = 0; item < 2; item++) {
+            i[item] = (blockIdx.x * 2 + item) * 16 + threadIdx.x;
+            sum[item] = 0;
+        }
+        for (int j = 0; j < m; j += 16) {
+            tile[threadIdx.x] = b[j + threadIdx.x];
+            __syncthreads();
+            for (int t = 0; t < 16; t++) {
+                #pragma unroll
+                for (int item = 0; item < 2; item++) {
+                    sum[item] += a[i[item]] * tile[t];
+                }
+            }
+            __syncthreads();
+        }
+        #pragma unroll
+        for (int item = 0; item < 2; item++) {
+            c[i[item]] = sum[item];
+        }
+
+    The block keeps its threads, and the grid is half as wide. Shared memory whose content depends
+    on the number of the block is there twice. An item whose thread would have returned sits out
+    what follows. Where no limit guards the accesses of blocks beyond the grid, as here, the number
+    of blocks has to be even.
+    """
+
+    type = RuleType.MERGE
+
+    def sites(self, code: Code) -> Iterator[Site]:
+        """Find the kernels with shared memory whose blocks can share barriers."""
+        for kernel in code.kernels:
+            specials = self.type.kind.specials
+            choices = tuple(one for one in specials if self.rewrite(code, kernel.at, one))
+            if choices:
+                yield Site(kernel.at, kernel.number, choices)
+
+    def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
+        """Put loops over the blocks between the barriers that they share."""
+        kernel, match = code.function_at(at), _CHOICE.fullmatch(choice)
+        assert match is not None, "it is a donor of this type"
+        count, axis = int(match[1]), match[2] or "x"
+        if kernel is None:
+            return None
+        try:
+            work = read_blocks(code, kernel, axis)
+        except NotMerged:
+            return None
+        if shared_bytes(code, kernel, escaping(code, work), count) > _SHARED_BYTES:
+            return None
+        item, gone = (fresh(one, code, kernel) for one in ("item", "gone"))
+        texts = {
+            work.name: f"({work.name} * {count} + {item})",
+            "return": f"{{ {gone} |= 1u << {item}; continue; }}",
+        }
+        frames, begun = _frames(work, f"{gone} >> {item} & 1", f"{gone} == {2**count - 1}")
+        splices = jammed(Jamming(code, kernel, item, count, texts), work, frames)
+        if splices is None:
+            return None
+        if begun:
+            at = work.statements[0].start_byte
+            gap = newline(code.text, at) + indent(code.text, at)
+            splices.append(opening(at, at, f"unsigned {gone} = 0;{gap}"))
+        shape = {f"{kernel.name}.items.{axis}": count}
+        if not is_covered(code, kernel, work, axis):
+            shape[f"{kernel.name}.whole.{axis}"] = 1
+        return Rewrite(tuple(splices), shape)
+
+
+def _frames(work: Work, gone: str, all_gone: str) -> tuple[list[Frame], bool]:
+    """Return the statements by which items that have returned do nothing more.
+
+    Args:
+        gone: the condition that an item has returned.
+        all_gone: the condition that all have.
+
+    Returns:
+        The statements, and whether there are any.
+    """
+    frames, begun = [], False
+    for run in work.runs:
+        leaves = any(next(returns(one), None) for one in run.statements)
+        first = f"if ({gone}) continue;" if begun else ""
+        frames.append(Frame(first, f"if ({all_gone}) return;" if leaves else ""))
+        begun = begun or leaves
+    return frames, begun

@@ -1,8 +1,9 @@
-"""Several items a thread on kernels that are written as most are: shared loops, or repeated work.
+"""Several items a thread on kernels that are written as most are: shared loops or barriers, or
+repeated work.
 
     python -m benchmarks.items
 
-Five small kernels are compiled as they are and with each choice of the families `jam` and
+Seven small kernels are compiled as they are and with each choice of the families `jam`, `merge` and
 `coarsen`, launched with as many threads as the work takes, and timed: medians of ten launches. All
 answers have to be the original's, bit for bit. Needs nvcc and a GPU.
 """
@@ -21,6 +22,7 @@ from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.frontends.cuda.transforms.jam import Jam
+from gi_cuda.grammar.frontends.cuda.transforms.merge import Merge
 from gi_cuda.grammar.splice import spliced
 from gi_cuda.spec.shape import Shape
 
@@ -31,6 +33,35 @@ _TWO = """\
     int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= w || y >= h) return;
     float sum = 0;
+"""
+
+
+_TILED_PRODUCT = """\
+    __shared__ float left[16][16], right[16][16];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int x = blockIdx.x * 16 + tx, y = blockIdx.y * 16 + ty;
+    float sum = 0;
+    for (int j = 0; j < m; j += 16) {
+        left[ty][tx] = a[y * m + j + tx];
+        right[ty][tx] = b[(j + ty) * w + x];
+        __syncthreads();
+        for (int t = 0; t < 16; t++) sum += left[ty][t] * right[t][tx];
+        __syncthreads();
+    }
+    c[y * w + x] = sum;
+"""
+_TILED_STENCIL = """\
+    __shared__ float tile[8 + 6][32 + 6];
+    int x = blockIdx.x * 32, y = blockIdx.y * 8;
+    for (int j = threadIdx.y; j < 8 + 6; j += 8)
+        for (int i = threadIdx.x; i < 32 + 6; i += 32)
+            tile[j][i] = a[(y + j) * (w + m) + x + i];
+    __syncthreads();
+    float sum = 0;
+    for (int j = 0; j < m; j++)
+        for (int i = 0; i < m; i++)
+            sum += tile[threadIdx.y + j][threadIdx.x + i] * b[j * m + i];
+    c[(y + threadIdx.y) * w + x + threadIdx.x] = sum;
 """
 
 
@@ -88,6 +119,8 @@ KERNELS = (
         (1 << 20, 1, 64),
         (256, 1),
     ),
+    Kernel("product of matrices through tiles", _TILED_PRODUCT, (2048, 2048, 2048), (16, 16)),
+    Kernel("stencil through a tile", _TILED_STENCIL, (4096, 4096, 7), (32, 8)),
 )
 
 _MAIN = """
@@ -155,7 +188,7 @@ def variants(kernel: Kernel) -> Iterator[tuple[str, str, tuple[int, int]]]:
     """The original and each choice: a name, the text, and the items of a thread along x and y."""
     code = read_code(Source("k.cu", f"{_HEAD}{kernel.body}}}\n"))
     yield "original", code.text, (1, 1)
-    for family in (Jam(), Coarsen()):
+    for family in (Jam(), Merge(), Coarsen()):
         for site in family.sites(code):
             for choice in site.choices:
                 rewrite = family.rewrite(code, site.at, choice)

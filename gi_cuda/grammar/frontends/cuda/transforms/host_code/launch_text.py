@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import AXES, Code
-from gi_cuda.grammar.frontends.cuda.transforms.host_code.extents import Place, Values
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import literal
+from gi_cuda.grammar.frontends.cuda.transforms.host_code.extents import Place, Values
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.formulas import (
     BlockExtent,
     new_blocks,

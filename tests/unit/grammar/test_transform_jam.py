@@ -149,3 +149,11 @@ def test_a_member_is_no_variable_of_its_name() -> None:
         "    for (int j = 0; j < m; j++) sum += a[j * n + x];\n    c[x] = sum;\n"
     )
     assert "    float2 two = {1, 2};\n    float sum[2];\n" in text
+
+
+def test_a_number_in_an_address_that_a_function_writes_is_the_same_for_all_items() -> None:
+    function = "__device__ void store(float *to, float x) { *to = x; }\n"
+    loop = "    for (int j = 0; j < m; j++) store(&c[j * n + i], b[j]);\n"
+    text = jammed(START + loop, function + HEAD)
+    assert "for (int j = 0; j < m; j++) {\n" in text
+    assert "store(&c[j * n + items[item]], b[j]);" in text

@@ -209,7 +209,7 @@ def _dependent(
     Returns:
         None if the work does not declare one of them, or hides one in a macro.
     """
-    held = held_names(code, work)
+    held, objects = held_names(code, work), held_names(code, work, numbers=False)
     leads = _leads(code, work, held)
     names, before = frozenset({name}), frozenset[str]()
     while names != before:
@@ -218,8 +218,10 @@ def _dependent(
             if depends(code, leaf, names):
                 changed, inside = changes(code, leaf), _declared(code, [leaf])
                 own = _declared_own(code, leaf, names)
-                into = changed.inner | _given(code, kernel, leaf)
-                reached = (into & held).union(*(leads.get(one, ()) for one in into))
+                given = _given(code, kernel, leaf)
+                reached = (changed.inner & held | given & objects).union(
+                    *(leads.get(one, ()) for one in changed.inner | given)
+                )
                 names |= own | ((changed.whole | reached) - (inside - own))
     hidden = frozenset[str]().union(*(code.macro_words(one) for one in work))
     declared = _declared(code, work) | {name}
@@ -262,18 +264,23 @@ def _leads(code: Code, work: Sequence[Node], held: frozenset[str]) -> Mapping[st
     return found
 
 
-def held_names(code: Code, nodes: Iterable[Node]) -> frozenset[str]:
-    """Return the variables that hold their elements or members themselves: no pointers."""
-    found = (
-        (one, name_node(one))
-        for top in nodes
-        for node in descend(top)
-        if node.type == "declaration"
-        for one in declarators(node)
-    )
-    return frozenset(
-        code.span(name) for one, name in found if name and one.type != "pointer_declarator"
-    )
+def held_names(code: Code, nodes: Iterable[Node], *, numbers: bool = True) -> frozenset[str]:
+    """Return the variables that hold their elements or members themselves: no pointers.
+
+    Args:
+        numbers: whether numbers count as well.
+    """
+    found: set[str] = set()
+    for node in (one for top in nodes for one in descend(top) if one.type == "declaration"):
+        kind = node.child_by_field_name("type")
+        known = None if kind is None else code.spelled_type(code.span(kind))
+        number = known is not None and known.arithmetic
+        for one in declarators(node):
+            name = name_node(one)
+            counts = numbers or not number or one.type == "array_declarator"
+            if name is not None and one.type != "pointer_declarator" and counts:
+                found.add(code.span(name))
+    return frozenset(found)
 
 
 def _leaves(code: Code, work: Iterable[Node], names: frozenset[str]) -> Iterator[Node]:

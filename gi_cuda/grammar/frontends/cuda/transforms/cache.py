@@ -52,32 +52,32 @@ class Cache(Family):
     def sites(self, code: Code) -> Iterator[Site]:
         """Find the parameters."""
         for kernel in code.kernels:
-            for name, _ in _arrays(code, kernel):
-                yield Site(name.start_byte, kernel.number, tuple(self.type.kind.specials))
+            for pointer in pointers(code, kernel):
+                name = _name(code, pointer)
+                if name is not None and _hintable(code, kernel, pointer):
+                    yield Site(name.start_byte, kernel.number, tuple(self.type.kind.specials))
 
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
         """Make the accesses of the parameter's elements calls."""
         for kernel in code.kernels:
             if kernel.node.start_byte <= at < kernel.body.start_byte:
-                for name, found in _arrays(code, kernel):
-                    if name.start_byte == at:
-                        return Rewrite(tuple(s for one in found for s in _hinted(one)))
+                for pointer in pointers(code, kernel):
+                    name = _name(code, pointer)
+                    if name is not None and name.start_byte == at:
+                        found = _hintable(code, kernel, pointer)
+                        splices = tuple(one for access in found for one in _hinted(access))
+                        return Rewrite(splices) if splices else None
         return None
 
 
-def _arrays(code: Code, kernel: Function) -> Iterator[tuple[Node, Sequence[Access]]]:
-    """Find the parameters of a kernel whose elements can be accessed with a hint."""
-    own = derived(code, kernel, ("threadIdx",))
-    for pointer in pointers(code, kernel):
-        found = accesses(code, kernel.body, pointer.name) if pointer.parameter else None
-        name = _name(code, pointer)
-        if not found or name is None:
-            continue
-        if not all(_is_streamed(code, kernel, one, own) for one in found):
-            continue
-        stored = not pointer.const and all(_is_store(code, one) for one in found)
-        if stored or (len(found) == 1 and found[0].use is Use.READ):
-            yield name, found
+def _hintable(code: Code, kernel: Function, pointer: Pointer) -> Sequence[Access]:
+    """Return the accesses of a parameter's elements that can have a hint: all, or none."""
+    found = accesses(code, kernel.body, pointer.name) if pointer.parameter else None
+    own = derived(code, kernel, ("threadIdx",)) if found else ()
+    if not found or not all(_is_streamed(code, kernel, one, own) for one in found):
+        return ()
+    stored = not pointer.const and all(_is_store(code, one) for one in found)
+    return found if stored or (len(found) == 1 and found[0].use is Use.READ) else ()
 
 
 def _name(code: Code, pointer: Pointer) -> Node | None:

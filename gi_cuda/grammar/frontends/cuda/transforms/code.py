@@ -233,13 +233,15 @@ def _function(number: int, definition: Definition) -> Function | None:
     return Function(number, definition.name, definition.kernel, host, at, definition.node, body)
 
 
-def descend(node: Node) -> Iterator[Node]:
-    """A node and all nodes below it, in the order of the text."""
-    stack = [node]
+@lru_cache(maxsize=512)
+def descend(node: Node) -> Sequence[Node]:
+    """Return a node and all nodes below it, in the order of the text."""
+    found, stack = [], [node]
     while stack:
         one = stack.pop()
-        yield one
+        found.append(one)
         stack.extend(reversed(one.children))
+    return tuple(found)
 
 
 def holds(outer: Node, inner: Node) -> bool:

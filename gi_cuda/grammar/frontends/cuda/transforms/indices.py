@@ -304,10 +304,9 @@ def parameter_names(code: Code, kernel: Function) -> frozenset[str]:
     return frozenset(code.span(one) for one in names if one is not None)
 
 
-def declared_names(node: Node, code: Code) -> Iterator[str]:
-    """The variables that declarations in a node declare."""
-    for one in descend(node):
-        if one.type == "declaration":
-            for declarator in declarators(one):
-                if (name := name_node(declarator)) is not None:
-                    yield code.span(name)
+@lru_cache(maxsize=4096)
+def declared_names(node: Node, code: Code) -> tuple[str, ...]:
+    """Return the variables that declarations in a node declare, in order."""
+    found = (one for one in descend(node) if one.type == "declaration")
+    names = (name_node(declarator) for one in found for declarator in declarators(one))
+    return tuple(code.span(name) for name in names if name is not None)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -234,9 +235,17 @@ class Changes:
 
 def changes(code: Code, *roots: Node) -> Changes:
     """Find the variables that some pieces of code change."""
-    found = [changes_by(code, node) for root in roots for node in descend(root)]
-    whole = (one.whole for one in found)
-    return Changes(frozenset().union(*whole), frozenset().union(*(one.inner for one in found)))
+    return _joined([_changes_in(code, root) for root in roots])
+
+
+@lru_cache(maxsize=4096)
+def _changes_in(code: Code, root: Node) -> Changes:
+    return _joined([changes_by(code, node) for node in descend(root)])
+
+
+def _joined(some: Sequence[Changes]) -> Changes:
+    whole = frozenset[str]().union(*(one.whole for one in some))
+    return Changes(whole, frozenset[str]().union(*(one.inner for one in some)))
 
 
 def changes_by(code: Code, node: Node) -> Changes:

@@ -81,6 +81,9 @@ _OF_REFERENCE = (
 )
 """Requests that run nothing but the reference."""
 
+_COURTESY = 10
+"""By how much a worker that runs samples is nicer than a search: its compilers come first."""
+
 Answerer: TypeAlias = Callable[[object], object]
 """Takes a request and gives the answer to it."""
 
@@ -133,6 +136,7 @@ class WorkerContext:
         device = self.device(self.session.target, self.cases, slot)
         if self.session.sample:
             device.sample(self.session.sample)
+            os.nice(_COURTESY)
         return device
 
     def answerer(self, slot: WorkerSlot) -> Answerer:

@@ -22,8 +22,8 @@ class Shape:
     """How a transformation changes the launches of a kernel along one axis.
 
     In a configuration its fields have the keys ``KERNEL.threads.x``, ``KERNEL.items.x``,
-    ``KERNEL.times.x``, ``KERNEL.exact.x``, ``KERNEL.kept.x`` and ``KERNEL.whole.x``, where the
-    kernel is named without namespaces and template arguments.
+    ``KERNEL.times.x``, ``KERNEL.exact.x`` and ``KERNEL.kept.x``, where the kernel is named without
+    namespaces and template arguments.
 
     Attributes:
         threads: threads of a block; 0: as the target says, or of an exact shape as many as do the
@@ -34,8 +34,6 @@ class Shape:
             compare its index with the size of its data; else 0.
         kept: 1 where the grid does not depend on the threads, because a block does its work with
             any number of threads.
-        whole: 1 where each new block has to do the work of that many old ones, because a kernel
-            does not compare its index with the size of its data, and keeps its block.
     """
 
     threads: int = 0
@@ -43,7 +41,6 @@ class Shape:
     times: int = 1
     exact: int = 0
     kept: int = 0
-    whole: int = 0
 
     def extents(self, grid: int, block: int) -> tuple[int, int]:
         """Blocks of the grid and threads of a block, where the target has these.
@@ -54,13 +51,8 @@ class Shape:
 
         Raises:
             InexactLaunch: the shape is exact or the grid is kept, and an old block is no whole
-                number of new ones; or a new block would do the work of fewer than it has to.
+                number of new ones.
         """
-        if self.whole and grid * self.times % self.items:
-            raise InexactLaunch(
-                f"{grid * self.times} blocks are no multiple of the {self.items} of which a block"
-                " does the work"
-            )
         if self.kept:
             threads = self.threads or block
             if block % threads:
@@ -130,11 +122,6 @@ def launch_words(kernel: str, shape: Mapping[str, int]) -> str:
         f"old block.{axis} is a multiple of {(one.threads or 1) * (1 if one.kept else one.items)}"
         for axis, one in changed.items()
         if one.exact or one.kept
-    ]
-    only += [
-        f"old grid.{axis} is a multiple of {one.items}"
-        for axis, one in changed.items()
-        if one.whole
     ]
     condition = f", only where {' and '.join(only)}" if only else ""
     return f"launch {kernel} with {', '.join(first)}{' and ' * bool(first)}{last}{condition}"

@@ -23,13 +23,13 @@ class Kernel:
         body: the body.
         grid: the blocks along x, y and z for arrays of ``n * m`` elements.
         flat: whether blocks have threads along x alone.
-        whole: whether the number of blocks has to be divisible.
+        bare: whether nothing guards the accesses of blocks beyond the grid, so that the grid stays.
     """
 
     body: str
     grid: Callable[[int, int], Extent] = lambda n, m: (_tiles(n, m)[0], 1, 1)
     flat: bool = True
-    whole: bool = False
+    bare: bool = False
 
 
 def _rows(n: int, _: int) -> Extent:
@@ -67,6 +67,21 @@ BEFORE = {
     }
     c[i] = sum;
 """),
+    "tiles without a limit": Kernel(
+        """\
+    __shared__ float tile[8][9];
+    int x = blockIdx.x * 8 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    tile[threadIdx.y][threadIdx.x] = a[y * (n + 8) + x];
+    __syncthreads();
+    float sum = 0;
+    for (int t = 0; t < 8; t++)
+        sum += tile[threadIdx.y][t] * tile[t][threadIdx.x];
+    c[y * (n + 8) + x] = sum;
+""",
+        grid=_tiles,
+        flat=False,
+        bare=True,
+    ),
     "sums of rows": Kernel(
         """\
     __shared__ float sums[8];
@@ -85,7 +100,7 @@ BEFORE = {
     }
 """,
         _rows,
-        whole=True,
+        bare=True,
     ),
     "a row that there may not be": Kernel(
         """\
@@ -168,7 +183,7 @@ BEFORE = {
     for (int t = 8; t < 16; t++) sum += tile[t];
     if (i < n) c[i] = sum;
 """,
-        whole=True,
+        bare=True,
     ),
     "a function that fills an array": Kernel("""\
     __shared__ float row[8];

@@ -61,7 +61,37 @@ AFTER = {
         c[i[item]] = sum[item];
     }
 """,
+    "tiles without a limit": """\
+    if (blockIdx.x * 2 >= gridDim.x) return;
+    __shared__ float tile[2][8][9];
+    int x[2];
+    int y = blockIdx.y * 8 + threadIdx.y;
+    #pragma unroll
+    for (int item = 0; item < 2; item++) {
+        if (blockIdx.x * 2 + item >= gridDim.x) continue;
+        x[item] = (blockIdx.x * 2 + item) * 8 + threadIdx.x;
+        tile[item][threadIdx.y][threadIdx.x] = a[y * (n + 8) + x[item]];
+    }
+    __syncthreads();
+    float sum[2];
+    #pragma unroll
+    for (int item = 0; item < 2; item++) {
+        sum[item] = 0;
+    }
+    for (int t = 0; t < 8; t++) {
+        #pragma unroll
+        for (int item = 0; item < 2; item++) {
+            sum[item] += tile[item][threadIdx.y][t] * tile[item][t][threadIdx.x];
+        }
+    }
+    #pragma unroll
+    for (int item = 0; item < 2; item++) {
+        if (blockIdx.x * 2 + item >= gridDim.x) continue;
+        c[y * (n + 8) + x[item]] = sum[item];
+    }
+""",
     "sums of rows": """\
+    if (blockIdx.x * 2 >= gridDim.x) return;
     __shared__ float sums[2][8];
     #pragma unroll
     for (int item = 0; item < 2; item++) {
@@ -70,6 +100,7 @@ AFTER = {
     for (int j = threadIdx.x; j < m; j += 8) {
         #pragma unroll
         for (int item = 0; item < 2; item++) {
+            if (blockIdx.x * 2 + item >= gridDim.x) continue;
             sums[item][threadIdx.x] += a[(blockIdx.x * 2 + item) * m + j] * b[j];
         }
     }
@@ -85,6 +116,7 @@ AFTER = {
     if (threadIdx.x == 0) {
         #pragma unroll
         for (int item = 0; item < 2; item++) {
+            if (blockIdx.x * 2 + item >= gridDim.x) continue;
             c[(blockIdx.x * 2 + item)] = sums[item][0];
         }
     }
@@ -217,10 +249,12 @@ AFTER = {
     }
 """,
     "a pointer to shared memory": """\
+    if (blockIdx.x * 2 >= gridDim.x) return;
     __shared__ float tile[2][16];
     int i[2];
     #pragma unroll
     for (int item = 0; item < 2; item++) {
+        if (blockIdx.x * 2 + item >= gridDim.x) continue;
         float *mine = tile[item] + 8;
         float *const same = mine;
         i[item] = (blockIdx.x * 2 + item) * 8 + threadIdx.x;
@@ -240,6 +274,7 @@ AFTER = {
     }
     #pragma unroll
     for (int item = 0; item < 2; item++) {
+        if (blockIdx.x * 2 + item >= gridDim.x) continue;
         if (i[item] < n) c[i[item]] = sum[item];
     }
 """,

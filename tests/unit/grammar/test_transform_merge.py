@@ -6,10 +6,8 @@ import pytest
 
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
-from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import launch_splices
 from gi_cuda.grammar.frontends.cuda.transforms.merge import Merge
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.shape import InexactLaunch, Shape, launch_words
 from tests.unit.grammar.merge_kernels import BEFORE, HEAD
 from tests.unit.grammar.merged_kernels import AFTER
 
@@ -82,8 +80,7 @@ def test_before_and_after(name: str) -> None:
     assert site.choices == ("merge_K2", "merge_K4", "merge_K8", *along_y)
     rewrite = Merge().rewrite(code, site.at, "merge_K2")
     assert rewrite is not None
-    whole = {"k.whole.x": 1} if BEFORE[name].whole else {}
-    assert rewrite.shape == {"k.items.x": 2, **whole}
+    assert rewrite.shape == ({} if BEFORE[name].bare else {"k.items.x": 2})
     assert spliced(code.source, rewrite.splices).text == read(AFTER[name]).text
 
 
@@ -112,7 +109,7 @@ def test_a_member_is_no_variable_of_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("guard", "whole"),
+    ("guard", "stays"),
     [
         ("i < n", False),
         ("n > i && a != 0", False),
@@ -128,32 +125,9 @@ def test_a_member_is_no_variable_of_its_name() -> None:
         ("min(i, m) < n", True),
     ],
 )
-def test_blocks_beyond_the_grid_need_a_limit_at_each_access(guard: str, whole: bool) -> None:
+def test_the_grid_stays_without_a_limit_at_each_access(guard: str, stays: bool) -> None:
     load = LOAD.replace("a[i]", f"{guard} ? a[i] : 0")
     code = read(START + load + f"    if ({guard}) {STORE.strip()}\n")
     rewrite = Merge().rewrite(code, next(code.kernels).at, "merge_K2")
     assert rewrite is not None
-    assert ("k.whole.x" in rewrite.shape) == whole
-
-
-def test_merged_blocks_without_a_limit_need_a_grid_that_their_number_divides() -> None:
-    shape = Shape(items=4, whole=1)
-    assert shape.extents(12, 64) == (3, 64)
-    with pytest.raises(InexactLaunch, match="10 blocks are no multiple of the 4"):
-        shape.extents(10, 64)
-    assert Shape(items=4).extents(10, 64) == (3, 64)
-    words = launch_words("k", {"k.items.x": 4, "k.whole.x": 1})
-    assert words == (
-        "launch k with grid.x = ceil(old grid.x / 4), only where old grid.x is a multiple of 4"
-    )
-
-
-@pytest.mark.parametrize(
-    ("grid", "new"), [("64", "16"), ("BLOCKS", "(BLOCKS + 3) / 4"), ("10", None), ("n / 8", None)]
-)
-def test_launches_in_host_code(grid: str, new: str | None) -> None:
-    host = f"void f(int n) {{ k<<<{grid}, 8>>>(0, 0, 0, n, 1); }}\n"
-    code = read_code(Source("k.cu", f"#define BLOCKS 32\n{HEAD}{START}{LOAD}{STORE}}}\n{host}"))
-    found = launch_splices(code, {"k.items.x": 4, "k.whole.x": 1})
-    assert found.unknown == (("k",) if new is None else ())
-    assert f"k<<<{new or grid}, 8>>>" in spliced(code.source, found.splices).text
+    assert rewrite.shape == ({} if stays else {"k.items.x": 2})

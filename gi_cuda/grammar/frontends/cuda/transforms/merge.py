@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.reading.blocks import (
     NotMerged,
-    is_covered,
+    beyond_grid,
     read_blocks,
     returns,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.reading.items import Work
+from gi_cuda.grammar.frontends.cuda.transforms.reading.items import Run, Work
 from gi_cuda.grammar.frontends.cuda.transforms.reading.shared_size import shared_bytes
 from gi_cuda.grammar.frontends.cuda.transforms.writing.jammed import (
     Frame,
@@ -73,8 +73,11 @@ class Merge(Family):
 
     The block keeps its threads, and the grid is half as wide. Shared memory whose content depends
     on the number of the block is there twice. An item whose thread would have returned sits out
-    what follows. Where no limit guards the accesses of blocks beyond the grid, as here, the number
-    of blocks has to be even.
+    what follows.
+
+    Where no limit guards the accesses of blocks beyond the grid, as here, the grid stays: blocks
+    without work return at once, and loops that access memory leave out an item that is no block:
+    ``if (blockIdx.x * 2 + item >= gridDim.x) continue;``.
     """
 
     type = RuleType.MERGE
@@ -101,38 +104,46 @@ class Merge(Family):
         if shared_bytes(code, kernel, escaping(code, work), count) > _SHARED_BYTES:
             return None
         item, gone = (fresh(one, code, kernel) for one in ("item", "gone"))
+        marked = any(_leaves(one) for one in work.runs[:-1])
         texts = {
             work.name: f"({work.name} * {count} + {item})",
-            "return": f"{{ {gone} |= 1u << {item}; continue; }}",
+            "return": f"{{ {gone} |= 1u << {item}; continue; }}" if marked else "continue;",
         }
-        frames, begun = _frames(work, f"{gone} >> {item} & 1", f"{gone} == {2**count - 1}")
+        beyond = beyond_grid(code, kernel, work, axis)
+        first = f"{work.name} * {count}"
+        outside = [f"{first} + {item} >= gridDim.{axis}" if one else "" for one in beyond]
+        frames = _frames(work, f"{gone} >> {item} & 1", f"{gone} == {2**count - 1}", outside)
         splices = jammed(Jamming(code, kernel, item, count, texts), work, frames)
         if splices is None:
             return None
-        if begun:
-            at = work.statements[0].start_byte
-            gap = newline(code.text, at) + indent(code.text, at)
-            splices.append(opening(at, at, f"unsigned {gone} = 0;{gap}"))
-        shape = {f"{kernel.name}.items.{axis}": count}
-        if not is_covered(code, kernel, work, axis):
-            shape[f"{kernel.name}.whole.{axis}"] = 1
-        return Rewrite(tuple(splices), shape)
+        at = work.statements[0].start_byte
+        gap = newline(code.text, at) + indent(code.text, at)
+        begin = f"if ({first} >= gridDim.{axis}) return;{gap}" if any(beyond) else ""
+        begin += f"unsigned {gone} = 0;{gap}" if marked else ""
+        splices += [opening(at, at, begin)] if begin else []
+        return Rewrite(
+            tuple(splices), {} if any(beyond) else {f"{kernel.name}.items.{axis}": count}
+        )
 
 
-def _frames(work: Work, gone: str, all_gone: str) -> tuple[list[Frame], bool]:
-    """Return the statements by which items that have returned do nothing more.
+def _frames(work: Work, gone: str, all_gone: str, outside: Sequence[str]) -> list[Frame]:
+    """Return the statements by which items that have returned, or are no blocks, do nothing.
 
     Args:
         gone: the condition that an item has returned.
         all_gone: the condition that all have.
-
-    Returns:
-        The statements, and whether there are any.
+        outside: for each run, the condition that an item is no block; "" where that is no matter.
     """
     frames, begun = [], False
-    for run in work.runs:
-        leaves = any(next(returns(one), None) for one in run.statements)
-        first = f"if ({gone}) continue;" if begun else ""
+    for run, other in zip(work.runs, outside, strict=True):
+        conditions = " || ".join(filter(None, [gone if begun else "", other]))
+        first = f"if ({conditions}) continue;" if conditions else ""
+        leaves = _leaves(run) and run != work.runs[-1]
         frames.append(Frame(first, f"if ({all_gone}) return;" if leaves else ""))
         begun = begun or leaves
-    return frames, begun
+    return frames
+
+
+def _leaves(run: Run) -> bool:
+    """Tell whether an item may return in a run."""
+    return any(next(returns(one), None) is not None for one in run.statements)

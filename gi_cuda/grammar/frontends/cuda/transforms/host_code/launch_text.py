@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import AXES, Code
-from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import literal
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.extents import Place, Values
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.formulas import (
     BlockExtent,
@@ -152,8 +151,6 @@ class _Edits:
         block = [self._values.place(launch.block, axis) for axis in range(len(AXES))]
         blocks, threads = [], []
         for axis, shape in enumerate(shapes):
-            if shape.whole and not self._is_multiple(launch, grid[axis].text, shape.items):
-                raise UnknownLaunch
             if shape.exact or shape.kept:
                 number, size = self._exact(launch, axis, grid[axis], block[axis], shape)
             else:
@@ -163,11 +160,6 @@ class _Edits:
             threads.append(size)
         self._write(launch.grid, grid, blocks)
         self._write(launch.block, block, threads)
-
-    def _is_multiple(self, launch: Launch, blocks: str, items: int) -> bool:
-        """Tell whether a number of blocks is a constant that a number divides."""
-        value = literal(blocks) or self._function.constant(blocks, launch.grid.span[0])
-        return value is not None and value % items == 0
 
     def _threads(self, launch: Launch, axis: int, old: str, shape: Shape) -> str:
         """Return the new number of threads along an axis."""

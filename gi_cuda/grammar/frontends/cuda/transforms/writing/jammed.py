@@ -221,5 +221,7 @@ def _renamed(code: Code, node: Node, renamed: Mapping[str, str]) -> str:
         name = "return" if one.type == "return_statement" else name
         if name in renamed:
             start, end = one.start_byte - node.start_byte, one.end_byte - node.start_byte
-            found.append(replacing(start, end, renamed[name]))
+            inside = one.parent is not None and one.parent.type == "compound_statement"
+            new = renamed[name].strip("{ }") if name == "return" and inside else renamed[name]
+            found.append(replacing(start, end, new))
     return splice(code.span(node), found)

@@ -1,14 +1,14 @@
 """What a folder's list of CMake says of how its sources are compiled.
 
-It is read for what stands in it plainly, as far as its conditions let that in, with what lists
-above it set; nothing is run.
+It is read for what stands in it plainly. Conditions on the operating system are decided
+(``if(WIN32)``); of any other condition, all branches count. Nothing is run.
 """
 
 from __future__ import annotations
 
+import platform
 import re
-from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import TypeAlias
@@ -16,15 +16,23 @@ from typing import TypeAlias
 from gi_cuda.init.build.branches import Branches
 from gi_cuda.init.build.build_options import Said, line_at, of_nvcc, option_said, text_of
 from gi_cuda.init.build.build_variables import expanded
-from gi_cuda.init.build.cmake_conditions import by_itself, holds
 from gi_cuda.init.build.repository import Repository
 
 _COMMAND = re.compile(r"^[ \t]*(\w+)[ \t]*\(((?:[^()]|\([^()]*\))*)\)", re.M)
 _WORDS = re.compile(r'"([^"]*)"|([^\s"]+)')
 _PROJECT = re.compile(r"(?im)^\s*project\s*\(")
-_GENERATED = re.compile(r"\$<(?:BUILD_INTERFACE|COMPILE_LANGUAGE:\w+):([^<>]*)>")
 _OPTIONS = {"set", "add_compile_options", "target_compile_options"}
 _SCOPES = {"PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER"}
+
+_WINDOWS = platform.system() == "Windows"
+_HERE = {
+    "WIN32": _WINDOWS,
+    "MSVC": _WINDOWS,
+    "APPLE": platform.system() == "Darwin",
+    "UNIX": not _WINDOWS,
+    "LINUX": platform.system() == "Linux",
+}
+"""CMake's variables for the operating system that it runs on."""
 
 _Command: TypeAlias = tuple[str, list[str], int]
 """A command: its name, its words, its line."""
@@ -40,8 +48,8 @@ def of_cmake_list(folder: Path, repository: Repository) -> Iterator[Said]:
     file = folder / "CMakeLists.txt"
     if not file.is_file():
         return
-    variables = _set_above(folder, repository)
-    for command, words, line in _counting(text_of(file), variables, variables):
+    variables = _cmake_folders(folder, repository)
+    for command, words, line in _counting(text_of(file), variables):
         place = f"{file}:{line}"
         if command == "set" and words[:1] in (["CMAKE_CUDA_STANDARD"], ["CMAKE_CXX_STANDARD"]):
             yield from option_said("-std", f"c++{' '.join(words[1:2])}", folder, place)
@@ -63,33 +71,34 @@ def of_cmake_list(folder: Path, repository: Repository) -> Iterator[Said]:
         for word in words[command.startswith("target") :]:
             if word in _SCOPES:
                 continue
-            value = expanded(_GENERATED.sub(r"\1", word), variables)
+            value = expanded(word, variables)
             for one in (value or "").replace(";", " ").split():
                 plain = one.removeprefix("-D") if option == "-D" else one
                 yield from option_said(option, plain, folder, place)
 
 
-def _counting(text: str, variables: dict[str, str], known: Mapping[str, str]) -> Iterator[_Command]:
-    """The commands of a list that its conditions let in. Adds what they set to ``variables``.
-
-    Args:
-        known: what conditions and values may use of that.
-    """
+def _counting(text: str, variables: dict[str, str]) -> Iterator[_Command]:
+    """Yield the commands of a list that its conditions let in; note in ``variables`` what is set."""
     branches = Branches()
     for command, words, line in _commands(text):
         if command == "if":
-            branches.enter(holds(words, known))
+            branches.enter(_holds(words))
         elif branches and command in ("elseif", "else"):
-            branches.otherwise(holds(words, known) if command == "elseif" else True)
+            branches.otherwise(_holds(words) if command == "elseif" else True)
         elif branches and command == "endif":
             branches.leave()
         elif branches.count:
             if command == "set" and len(words) > 1:
-                _set(variables, words, known)
-            elif command == "option" and words:
-                value = words[2] if len(words) > 2 else "OFF"
-                variables.setdefault(words[0], by_itself(words[0], value))
+                _set(variables, words)
             yield command, words, line
+
+
+def _holds(words: Sequence[str]) -> bool | None:
+    """Return whether ``if(WIN32)`` or ``if(NOT WIN32)`` holds; None for any other condition."""
+    negated = words[:1] == ["NOT"]
+    tested = words[negated:]
+    here = _HERE.get(tested[0]) if len(tested) == 1 else None
+    return None if here is None else here != negated
 
 
 def _commands(text: str) -> Iterator[_Command]:
@@ -100,23 +109,12 @@ def _commands(text: str) -> Iterator[_Command]:
         yield match[1].lower(), words, line_at(plain, match.start())
 
 
-def _set(variables: dict[str, str], words: Sequence[str], known: Mapping[str, str]) -> None:
-    """Remember what a ``set`` says, if nothing nearer says it; `known` is what it may use."""
+def _set(variables: dict[str, str], words: Sequence[str]) -> None:
+    """Remember what a ``set`` says, if no ``set`` before says it."""
     said = takewhile(lambda word: word not in ("CACHE", "PARENT_SCOPE"), words[1:])
-    value = expanded(" ".join(said), known)
+    value = expanded(" ".join(said), variables)
     if value is not None:
         variables.setdefault(words[0], value)
-
-
-def _set_above(folder: Path, repository: Repository) -> dict[str, str]:
-    """What CMake's own variables say of a folder, and what the lists above it set."""
-    variables = _cmake_folders(folder, repository)
-    above = [*repository.folders_up(folder)][1:]
-    for up in (one for one in above if (one / "CMakeLists.txt").is_file()):
-        known = ChainMap(_cmake_folders(up, repository), variables)
-        for _ in _counting(text_of(up / "CMakeLists.txt"), variables, known):
-            pass
-    return variables
 
 
 def _cmake_folders(folder: Path, repository: Repository) -> dict[str, str]:

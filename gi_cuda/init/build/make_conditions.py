@@ -19,7 +19,6 @@ _CONDITION = re.compile(r"(ifn?eq|ifn?def)\b[ \t]*(.*)")
 _ASSIGNED = re.compile(
     r"^[ ]*(?:(?:export|override)[ ]+)*([\w.-]+)[ \t]*(\?|\+|:{0,2})=[ \t]*(.*)$"
 )
-_SIDES = re.compile(r"""(["'])(.*?)\1[ \t]+(["'])(.*?)\3""")
 
 
 def counting(text: str) -> str:
@@ -30,24 +29,17 @@ def counting(text: str) -> str:
     """
     variables: dict[str, str] = {}
     branches, tabs = Branches(), list[bool]()
-    lines, defining = [], False
+    lines = []
     for line in text.split("\n"):
-        match = None if defining else _DIRECTIVE.match(line)
+        match = _DIRECTIVE.match(line)
         if match and _follow(branches, tabs, match, variables):
             lines.append("")
             continue
         counts = branches.count
-        defining = _is_within(line, defining)
-        if counts and not defining and (found := _ASSIGNED.match(line)):
+        if counts and (found := _ASSIGNED.match(line)):
             _assign(variables, *found.groups())
         lines.append(line if counts else "")
     return "\n".join(lines)
-
-
-def _is_within(line: str, defining: bool) -> bool:
-    """Whether what follows a line is the body of a variable of several lines."""
-    word = line.split(None, 1)[:1]
-    return word == ["define"] or (defining and word != ["endef"])
 
 
 def _assign(variables: dict[str, str], name: str, kind: str, value: str) -> None:
@@ -97,9 +89,7 @@ def _decided(word: str, rest: str, variables: Mapping[str, str]) -> bool | None:
 
 
 def _sides(rest: str) -> tuple[str, str] | None:
-    """What a condition compares: ``(a,b)`` or ``"a" "b"``."""
-    if quoted := _SIDES.fullmatch(rest):
-        return quoted[2], quoted[4]
+    """Return what a condition compares: of ``(a,b)`` both sides."""
     if not (rest.startswith("(") and rest.endswith(")")):
         return None
     depth, inner = 0, rest[1:-1]

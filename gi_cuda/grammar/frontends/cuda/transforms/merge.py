@@ -121,9 +121,8 @@ class Merge(Family):
         begin = f"if ({first} >= gridDim.{axis}) return;{gap}" if any(beyond) else ""
         begin += f"unsigned {gone} = 0;{gap}" if marked else ""
         splices += [opening(at, at, begin)] if begin else []
-        return Rewrite(
-            tuple(splices), {} if any(beyond) else {f"{kernel.name}.items.{axis}": count}
-        )
+        what = "merged" if any(beyond) else "items"
+        return Rewrite(tuple(splices), {f"{kernel.name}.{what}.{axis}": count})
 
 
 def _frames(work: Work, gone: str, all_gone: str, outside: Sequence[str]) -> list[Frame]:

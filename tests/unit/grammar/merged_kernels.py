@@ -68,8 +68,7 @@ AFTER = {
     int y = blockIdx.y * 8 + threadIdx.y;
     #pragma unroll
     for (int item = 0; item < 2; item++) {
-        if (blockIdx.x * 2 + item >= gridDim.x) continue;
-        x[item] = (blockIdx.x * 2 + item) * 8 + threadIdx.x;
+        x[item] = min(blockIdx.x * 2 + item, gridDim.x - 1) * 8 + threadIdx.x;
         tile[item][threadIdx.y][threadIdx.x] = a[y * (n + 8) + x[item]];
     }
     __syncthreads();
@@ -100,8 +99,7 @@ AFTER = {
     for (int j = threadIdx.x; j < m; j += 8) {
         #pragma unroll
         for (int item = 0; item < 2; item++) {
-            if (blockIdx.x * 2 + item >= gridDim.x) continue;
-            sums[item][threadIdx.x] += a[(blockIdx.x * 2 + item) * m + j] * b[j];
+            sums[item][threadIdx.x] += a[min(blockIdx.x * 2 + item, gridDim.x - 1) * m + j] * b[j];
         }
     }
     for (int half = 4; half > 0; half /= 2) {
@@ -117,7 +115,7 @@ AFTER = {
         #pragma unroll
         for (int item = 0; item < 2; item++) {
             if (blockIdx.x * 2 + item >= gridDim.x) continue;
-            c[(blockIdx.x * 2 + item)] = sums[item][0];
+            c[min(blockIdx.x * 2 + item, gridDim.x - 1)] = sums[item][0];
         }
     }
 """,
@@ -257,18 +255,20 @@ AFTER = {
         if (blockIdx.x * 2 + item >= gridDim.x) continue;
         float *mine = tile[item] + 8;
         float *const same = mine;
-        i[item] = (blockIdx.x * 2 + item) * 8 + threadIdx.x;
+        i[item] = min(blockIdx.x * 2 + item, gridDim.x - 1) * 8 + threadIdx.x;
         same[threadIdx.x] = i[item] < n ? a[i[item]] : 0;
     }
     __syncthreads();
     float sum[2];
     #pragma unroll
     for (int item = 0; item < 2; item++) {
+        if (blockIdx.x * 2 + item >= gridDim.x) continue;
         sum[item] = 0;
     }
     for (int t = 8; t < 16; t++) {
         #pragma unroll
         for (int item = 0; item < 2; item++) {
+            if (blockIdx.x * 2 + item >= gridDim.x) continue;
             sum[item] += tile[item][t];
         }
     }

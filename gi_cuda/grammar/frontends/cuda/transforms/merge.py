@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from operator import or_
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.reading.blocks import (
     NotMerged,
-    beyond_grid,
+    is_covered,
     read_blocks,
     returns,
 )
@@ -75,9 +77,10 @@ class Merge(Family):
     on the number of the block is there twice. An item whose thread would have returned sits out
     what follows.
 
-    Where no limit guards the accesses of blocks beyond the grid, as here, the grid stays: blocks
-    without work return at once, and loops that access memory leave out an item that is no block:
-    ``if (blockIdx.x * 2 + item >= gridDim.x) continue;``.
+    Where no limit guards the accesses of blocks beyond the grid, as here, the grid stays, and
+    blocks without work return at once. An item that is no block does the work of the last one,
+    ``min(blockIdx.x * 2 + item, gridDim.x - 1)``, up to where that changes memory: from there on
+    loops begin with ``if (blockIdx.x * 2 + item >= gridDim.x) continue;``.
     """
 
     type = RuleType.MERGE
@@ -105,23 +108,24 @@ class Merge(Family):
             return None
         item, gone = (fresh(one, code, kernel) for one in ("item", "gone"))
         marked = any(_leaves(one) for one in work.runs[:-1])
+        covered, first = is_covered(code, kernel, work, axis), f"{work.name} * {count}"
+        last, beyond = f"gridDim.{axis} - 1", f"{first} + {item} >= gridDim.{axis}"
         texts = {
-            work.name: f"({work.name} * {count} + {item})",
+            work.name: f"({first} + {item})" if covered else f"min({first} + {item}, {last})",
             "return": f"{{ {gone} |= 1u << {item}; continue; }}" if marked else "continue;",
         }
-        beyond = beyond_grid(code, kernel, work, axis)
-        first = f"{work.name} * {count}"
-        outside = [f"{first} + {item} >= gridDim.{axis}" if one else "" for one in beyond]
+        acting = accumulate((one.acts and not covered for one in work.runs), or_)
+        outside = [beyond if one else "" for one in acting]
         frames = _frames(work, f"{gone} >> {item} & 1", f"{gone} == {2**count - 1}", outside)
         splices = jammed(Jamming(code, kernel, item, count, texts), work, frames)
         if splices is None:
             return None
         at = work.statements[0].start_byte
         gap = newline(code.text, at) + indent(code.text, at)
-        begin = f"if ({first} >= gridDim.{axis}) return;{gap}" if any(beyond) else ""
+        begin = "" if covered else f"if ({first} >= gridDim.{axis}) return;{gap}"
         begin += f"unsigned {gone} = 0;{gap}" if marked else ""
         splices += [opening(at, at, begin)] if begin else []
-        what = "merged" if any(beyond) else "items"
+        what = "items" if covered else "merged"
         return Rewrite(tuple(splices), {f"{kernel.name}.{what}.{axis}": count})
 
 

@@ -10,7 +10,6 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import (
     GEOMETRY,
-    LOOPS,
     Code,
     Function,
     descend,
@@ -104,33 +103,17 @@ def returns(node: Node) -> Iterator[Node]:
     return (one for one in descend(node) if one.type == "return_statement")
 
 
-def beyond_grid(code: Code, kernel: Function, work: Work, axis: str) -> tuple[bool, ...]:
-    """Tell of each run whether a block beyond the grid must not execute it. None has to be left out
-    if a comparison with an upper limit guards each access to memory but its own; else those without
-    a limit have, and what may go wrong with variables that these did not set: loops, and accesses
-    at places that depend on such variables."""
+def is_covered(code: Code, kernel: Function, work: Work, axis: str) -> bool:
+    """Tell whether blocks beyond the grid would access no memory but their own: a comparison with
+    an upper limit guards each access that depends on the number of the block."""
     limits, held = _Limits(code, kernel, axis), held_names(code, [kernel.body])
-    nodes = [[n for top in run.statements for n in descend(top)] for run in work.runs]
-    bare = [
-        not all(
-            any(limits.is_limit(one, holds) for one, holds in _known(node, work.statements))
-            for node in run
-            if _is_access(code, kernel, node, held) and depends(code, node, work.own)
-        )
-        for run in nodes
-    ]
-    if not any(bare):
-        return (False,) * len(bare)
-    strays = (any(_strays(code, kernel, one, work.own) for one in run) for run in nodes)
-    return tuple(map(any, zip(bare, strays, strict=True)))
-
-
-def _strays(code: Code, kernel: Function, node: Node, own: frozenset[str]) -> bool:
-    """Tell whether a node is a loop, or an access at a place that depends on some variables."""
-    if not _is_access(code, kernel, node, frozenset()):
-        return node.type in LOOPS
-    inside = node.type == "subscript_expression"
-    return any(depends(code, one, own) for one in node.named_children[inside:])
+    return all(
+        any(limits.is_limit(one, holds) for one, holds in _known(node, work.statements))
+        for run in work.runs
+        for top in run.statements
+        for node in descend(top)
+        if _is_access(code, kernel, node, held) and depends(code, node, work.own)
+    )
 
 
 class _Limits:

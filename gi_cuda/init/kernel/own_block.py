@@ -9,32 +9,24 @@ from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.kernel.tuning import MOST_THREADS
 
 _FEWEST = 8
-"""Threads along an axis by which a loop goes on beside them, at least: one that takes a step or two
-looks at neighbours."""
+"""Threads along an axis that a loop steps by, at least."""
 
 _NUMBERED = re.compile(r"\b(\w+)\s*=\s*threadIdx\s*\.\s*([xyz])\s*[;,]")
-_SHARED = re.compile(r"\b__shared__\s[^;={}()]*?\b(\w+)((?:\s*\[[^\[\];]+\])+)\s*;")
-_STEPS = re.compile(r"\bfor\s*\([^;{}]*?\b(\w+)\s*=\s*0\s*;[^;{}]*;\s*\1\s*\+=\s*([^;(){}]+?)\s*\)")
-_FIRST = r"\bblockIdx\s*\.\s*{axis}\s*\*\s*blockDim\s*\.\s*{axis}\b"
 
 
 def own_block(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> str | None:
     """The threads of a block along an axis that a kernel takes for granted; None where it does not.
 
     That is the step of a loop that begins at a thread's number (``for (i = threadIdx.x; i < n;
-    i += 256)``), or of one that goes on beside it (``tile[threadIdx.y + i]``), what blocks are
-    apart (``blockIdx.x * TILE``), what CUB is told, or the size of an array in shared memory that
-    has an item for each.
+    i += 256)``), or what blocks are apart (``blockIdx.x * TILE``).
 
     Args:
         usable: names that an expression may have.
     """
-    thread = _thread(body, axis)
-    steps = [*_loops(body, thread), *_beside(body, thread)]
-    others = [*_apart(code, body, axis, usable), *_items(body, axis, thread)]
+    steps = _loops(body, _thread(body, axis))
     # A step that the kernel is given may be any.
     found = [_told(code, one, usable & code.macros.keys(), _FEWEST) for one in steps]
-    found += [_told(code, one, usable) for one in others]
+    found += [_told(code, one, usable) for one in _apart(code, body, axis, usable)]
     return next(filter(None, found), None)
 
 
@@ -52,16 +44,6 @@ def _loops(body: str, thread: str) -> list[str]:
     return [match[2] for match in each]
 
 
-def _beside(body: str, thread: str) -> list[str]:
-    """The steps of loops whose number is added to a thread's."""
-    added = r"{thread}\s*\+\s*{name}\b(?!\s*\*)|\b{name}\s*\+\s*{thread}"
-    return [
-        step
-        for name, step in _STEPS.findall(body)
-        if re.search(added.format(thread=thread, name=name), body)
-    ]
-
-
 def _apart(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> list[str]:
     """What the number of a block is multiplied by."""
     index = rf"blockIdx\s*\.\s*{axis}"
@@ -72,20 +54,6 @@ def _apart(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> list
     found = re.finditer(rf"{index}\s*\*\s*(\w+)(?![\w.])|(\w+)\s*\*\s*{index}", body)
     names = [match[1] or match[2] for match in found]
     return [name for name in names if name in usable or constant(code, name) is not None]
-
-
-def _items(body: str, axis: str, thread: str) -> list[str]:
-    """The sizes of arrays in shared memory that have an item for each thread, in kernels that do
-    not ask how many there are."""
-    if re.search(rf"\bblockDim\s*\.\s*{axis}\b", re.sub(_FIRST.format(axis=axis), "", body)):
-        return []
-    found = []
-    for name, sizes in _SHARED.findall(body):
-        place = re.search(rf"\b{name}((?:\s*\[[^\[\]]+\])+)", body.replace(f"{name}{sizes}", "", 1))
-        at = re.findall(r"\[\s*([^\[\]]+?)\s*\]", place[1]) if place else []
-        each = re.findall(r"\[\s*([^\[\]]+?)\s*\]", sizes)
-        found += [s for s, a in zip(each, at, strict=False) if re.fullmatch(thread, a)]
-    return found
 
 
 def _told(code: CudaFile, text: str, usable: frozenset[str], fewest: int = 1) -> str | None:

@@ -24,27 +24,10 @@ from gi_cuda.init.kernel.own_block import own_block
         ("x", "for (int i = threadIdx.x; i < n; i += 4096) a[i] = 0;", None),
         ("x", "for (int i = threadIdx.y; i < n; i += 64) a[i] = 0;", None),
         ("y", "for (int i = threadIdx.y; i < n; i += 64) a[i] = 0;", "64"),
-        (
-            "y",
-            "int y = blockIdx.y * THREADS + threadIdx.y; for (int j = 0; j < THREADS; j += 8)"
-            " tile[threadIdx.y + j][threadIdx.x] = a[(y + j) * n];",
-            "8",
-        ),
         ("x", "int x = blockIdx.x * THREADS + threadIdx.x; a[x] = 0;", "96"),
         ("x", "int x = THREADS * blockIdx.x + threadIdx.x; a[x] = 0;", "96"),
         ("x", "int row = blockIdx.x; a[row * THREADS + threadIdx.x] = 0;", "96"),
         ("x", "for (int k = 0; k < 3; k += 1) sum += a[threadIdx.x + k];", None),
-        ("x", "for (int k = 0; k < n; k += 16) s[threadIdx.y] += a[k + threadIdx.x];", "16"),
-        ("x", "__shared__ float s[THREADS]; s[threadIdx.x] = a[threadIdx.x];", "96"),
-        ("x", "__shared__ float s[64]; int t = threadIdx.x; s[t] = s[63 - t];", "64"),
-        ("y", "__shared__ float s[8][32 + 1]; s[threadIdx.y][threadIdx.x] = 0;", "8"),
-        (
-            "x",
-            "__shared__ float s[1024]; s[threadIdx.x] = 0;"
-            " for (int h = blockDim.x / 2; h; h /= 2) s[threadIdx.x] += s[threadIdx.x + h];",
-            None,
-        ),
-        ("x", "__shared__ float s[512]; s[threadIdx.x / 32] = 0;", None),
         ("x", "a[blockIdx.x * blockDim.x + threadIdx.x] = 0;", None),
     ],
 )

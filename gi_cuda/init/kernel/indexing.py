@@ -86,21 +86,11 @@ def is_row_length(code: CudaFile, function: Definition, name: str, arrays: Colle
     body = function.node.child_by_field_name("body")
     return body is not None and any(
         operator_of(code, total) == "+"
-        and any(
-            name in factors_of(code, product) and not _is_constant(product, place)
-            for product, place in (total.children[::2], total.children[::-2])
-        )
+        and any(name in factors_of(code, product) for product in total.children[::2])
         and (_is_index(total) or code.of(total.children[0]) in arrays)
         for total in walk(body)
         if total.type == "binary_expression"
     )
-
-
-def _is_constant(product: Node, place: Node) -> bool:
-    """Tell whether both the row and the place in it are numbers: an entry of a table, such as
-    ``x[2 * n + 1]``, that is not the longer the larger ``n`` is."""
-    row = any(one.type == "number_literal" for one in product.children)
-    return row and place.type == "number_literal"
 
 
 def _is_index(node: Node) -> bool:

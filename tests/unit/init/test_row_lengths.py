@@ -23,8 +23,6 @@ def kernel(read: Callable[[str], CudaFile], body: str) -> CudaFile:
         ("out[i] = v[(blockIdx.x * n + i) * 4 + 1];", True),
         ("const float *row = v + i * n; out[i] = row[0];", True),
         ("out[i] = v[2 * n + i];", True),
-        ("out[i] = v[2 * n + 1];", False),
-        ("out[i] = v[1 + n * 2];", False),
         ("out[i] = v[i * 4 + n];", False),
         ("out[i * n] = v[i];", False),
         ("out[i] = i * n + 3;", False),

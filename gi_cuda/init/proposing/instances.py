@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-
-from tree_sitter import Node
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.constants import constant
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, TemplateParameter, walk
+from gi_cuda.grammar.frontends.cuda.file import KernelSource, TemplateParameter
 from gi_cuda.grammar.frontends.cuda.reading import bare_text
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.kernel.count_names import is_count_name
@@ -45,7 +43,6 @@ def instance_of(
     if not kernel.templates:
         return types, kernel.shown
     given = () if use is None else use.templates
-    made = dict(enumerate(_instantiated(source)))
     aliases, words = dict(types.aliases), []
     for index, parameter in enumerate(kernel.templates):
         text = (given[index] or None) if index < len(given) else None
@@ -57,12 +54,11 @@ def instance_of(
         text = text or _deduced(kernel, parameter.name, use) or parameter.default
         if parameter.type is None:
             text = text if text is not None and _is_known(types, text) else None
-            text = text or made.get(index) or _functor(source, parameter)
             if text is None and (name := _called(source, parameter)) is not None:
                 raise _nothing_to_call(source, name)
             text = text or _likely(source, parameter.name)
         elif text is None or not _is_constant(types, text, active):
-            text = made.get(index) or _number(parameter, types)
+            text = _number(parameter, types)
         elif text.isdigit() and _last(parameter.type) in types.enums:
             # A number alone is no value of an enumeration.
             text = f"{parameter.type}({text})"
@@ -82,28 +78,6 @@ def _follows(source: Chosen, text: str, value: str, active: frozenset[str]) -> b
     because of theirs."""
     names = set(_NAME.findall(text))
     return bool(names) and names <= active and str(constant(source.code, text)) == value
-
-
-def _instantiated(source: Chosen) -> tuple[str, ...]:
-    """The template arguments of the kernel's first explicit instantiation: ``template __global__
-    void k<float, 4>(...);``."""
-    found = re.search(
-        rf"\btemplate\s+(?!<)[^;{{}}()<>]*\b{re.escape(source.kernel.definition.name)}\s*<"
-        r"(?P<words>[^;{}()]*)>\s*\(",
-        bare_text(source.code.text),
-    )
-    return () if found is None else tuple(_separated(found["words"]))
-
-
-def _separated(words: str) -> Iterator[str]:
-    """Template arguments one by one."""
-    depth = begin = 0
-    for at, character in enumerate(words):
-        depth += (character in "<(") - (character in ">)")
-        if character == "," and depth == 0:
-            yield words[begin:at].strip()
-            begin = at + 1
-    yield words[begin:].strip()
 
 
 def _is_known(types: ElementTypes, text: str) -> bool:
@@ -168,16 +142,6 @@ def _dense(text: str) -> str:
     return re.sub(r"\s*([<>,*&])\s*", r"\1", text)
 
 
-def _functor(source: Chosen, parameter: TemplateParameter) -> str | None:
-    """A class of the source whose objects can be called, where the kernel calls one of that
-    type; None where it does not, or there is none."""
-    if _called(source, parameter) is None:
-        return None
-    return next(
-        (found for code in (source.code, *source.code.around) for found in _callable(code)), None
-    )
-
-
 def _called(source: Chosen, parameter: TemplateParameter) -> str | None:
     """What of a template's type the kernel calls; None where it calls none."""
     named = [a.name for a in source.kernel.arguments if a.type == parameter.name and a.name]
@@ -188,29 +152,9 @@ def _called(source: Chosen, parameter: TemplateParameter) -> str | None:
 
 def _nothing_to_call(source: Chosen, name: str) -> UserError:
     return UserError(
-        f"{source.kernel.name} calls {name}, and the source has no class of objects that can be"
-        " called: what a lambda of the host code is, no target can pass",
+        f"{source.kernel.name} calls {name}, and no launch says of which class it is: what a"
+        " lambda of the host code is, no target can pass",
         where=source.code.where(source.kernel.definition.node),
         hint="write the lambda as a struct with a `__device__` operator(), and launch the kernel"
         " with an object of it",
     )
-
-
-def _callable(code: CudaFile) -> Iterator[str]:
-    """Classes with a call operator, templates with numbers as their arguments."""
-    for node in walk(code.root):
-        if node.type not in ("struct_specifier", "class_specifier"):
-            continue
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if name is None or body is None or not re.search(r"\boperator\s*\(\s*\)", code.of(body)):
-            continue
-        yield code.of(name) + _arguments(code, node.parent)
-
-
-def _arguments(code: CudaFile, outer: Node | None) -> str:
-    if outer is None or outer.type != "template_declaration":
-        return ""
-    listed = outer.child_by_field_name("parameters")
-    taken = [] if listed is None else listed.named_children
-    words = ["float" if "type_parameter" in one.type else "4" for one in taken]
-    return f"<{', '.join(words)}>"

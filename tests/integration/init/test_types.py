@@ -36,14 +36,6 @@ SOURCES = {
           {INDEX}
           if (i < n) a[i] = a[i] * (scale.w + t.weight[i % 5] + t.bits.i + t.shift.y + corner.x);
         }}""",
-    "functor": f"""
-        template <typename T> struct Twice {{
-          __device__ T operator()(T a) const {{ return a + a; }}
-        }};
-        template <typename T, class F> __global__ void map(T *a, int n, F f) {{
-          {INDEX}
-          if (i < n) a[i] = f(a[i]);
-        }}""",
     "pointers to pointers": f"""
         __global__ void rows(float **a, const float *const *b, int n, int m) {{
           {INDEX}
@@ -281,17 +273,13 @@ def test_members_are_judged_one_by_one(tmp_path: Path) -> None:
     assert "item = 16     # bytes of a struct" in text
 
 
-def test_a_template_of_a_class_that_is_called(tmp_path: Path) -> None:
-    assert made("functor", tmp_path).kernels == ("map<float, Twice<float>>",)
-
-
 def test_a_lambda_that_is_called_is_no_number(tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     kernel = "template <typename F>\n__global__ void map(float *a, F f) {{ a[threadIdx.x] {}; }}\n"
     host = "int main() { float *a; map<<<1, 32>>>(a, [=] __device__ (float x) { return x; }); }\n"
     source.write_text(kernel.format("= f(a[threadIdx.x])") + host)
     message = refused(tmp_path, str(source))
-    assert "k.cu:2: map calls f, and the source has no class of objects that" in message
+    assert "k.cu:2: map calls f, and no launch says of which class it is" in message
     assert "write the lambda as a struct" in message
     source.write_text(kernel.format("*= f /* f (a factor) */"))
     assert init(str(source), tmp_path / "target").kernels == ("map<float>",)
@@ -328,20 +316,6 @@ def test_each_variable_of_one_declaration_is_seen(tmp_path: Path) -> None:
     target = init(str(source), tmp_path / "t")
     assert roles(target) == {"x": "inout", "z": "output"}
     assert sizes(target) == {"x": "1", "z": "64"}
-
-
-def test_an_explicit_instantiation_says_what_a_template_takes(tmp_path: Path) -> None:
-    source = tmp_path / "k.cu"
-    source.write_text(
-        "template <typename T, typename S, int N> __global__ void k(T *a, const S *b) {\n"
-        " a[threadIdx.x] = N * b[threadIdx.x];\n}\n"
-        "// template __global__ void k<char, char, 1>(char *, const char *);\n"
-        "template __global__ void k<double, Pair<int, int>, 8>(double *, const Pair<int, int> *);\n"
-    )
-    text = source.read_text()
-    source.write_text(f"template <class A, class B> struct Pair {{ A a; B b; }};\n{text}")
-    target = init(str(source), tmp_path / "t")
-    assert target.kernels == ("k<double, Pair<int, int>, 8>",)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, signature, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
-from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.host.host import template_names
 from gi_cuda.init.kernel.access import Access
 from gi_cuda.init.proposing.buffers import Image, ProposedBuffer, role_of
@@ -28,9 +28,6 @@ _FETCH = re.compile(
 _COMPONENTS = (1, 2, 4)
 _WIDEST = 4
 """Bytes of the largest component that a texture can hold."""
-_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([A-Za-z_][\w\s]*?)\s*\)")
-_MADE = re.compile(r"(?:::)?make_(\w+)\s*\(")
-_CAST = re.compile(r"\(\s*((?:unsigned\s+)?\w+)\s*\)")
 
 
 def is_object(types: ElementTypes, argument: Argument) -> bool:
@@ -107,11 +104,9 @@ class _Fetches:
         self._seen.add(key)
         for node in walk(body):
             if node.type == "call_expression":
-                yield from self._call(node, name, function, bound)
+                yield from self._call(node, name, bound)
 
-    def _call(
-        self, node: Node, name: str, function: Definition, bound: Mapping[str, str]
-    ) -> Iterator[_Fetch]:
+    def _call(self, node: Node, name: str, bound: Mapping[str, str]) -> Iterator[_Fetch]:
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if called is None or given is None:
             return
@@ -119,11 +114,9 @@ class _Fetches:
         places = [n for n, one in enumerate(passed) if self._code.of(one) == name]
         own = self._code.of(called).strip()
         if fetch := _FETCH.fullmatch(own):
-            into = places == [1] and (
-                fetch["access"] == "write" or not fetch["type"] or "&" in self._code.of(passed[0])
-            )
+            into = places == [1] and (fetch["access"] == "write" or "&" in self._code.of(passed[0]))
             if places == [0] or into:
-                kind = self._kind(fetch, passed, places[0], function)
+                kind = (fetch["type"] or "").strip()
                 yield self._fetched(fetch, bound.get(kind, kind))
             return
         short = own.partition("<")[0].rpartition("::")[2].strip()
@@ -137,22 +130,6 @@ class _Fetches:
                 known = dict(zip(names, texts, strict=False))
                 yield from self.of(definition, parameters[place].name, known)
 
-    def _kind(
-        self, fetch: re.Match[str], passed: list[Node], place: int, function: Definition
-    ) -> str:
-        """The type that a call of a fetching function is for, "" where it cannot be told."""
-        if fetch["type"]:
-            return fetch["type"].strip()
-        if place == 0:
-            return ""
-        first = self._code.of(passed[0]).strip()
-        if found := _MADE.match(first) or _CAST.match(first):
-            return found[1]
-        if kind := self._declared(first, function):
-            return kind
-        sizes = _SIZEOF.search(" ".join(self._code.of(one) for one in passed[2:]))
-        return sizes[1] if sizes else ""
-
     def _fetched(self, fetch: re.Match[str], kind: str) -> _Fetch:
         element = self._types.element(kind) if kind else None
         holds = element is not None and not element.fields and element.parts in _COMPONENTS
@@ -162,19 +139,3 @@ class _Fetches:
         layered = bool(fetch["layers"] or fetch["surface_layers"])
         access = Access.WRITE if fetch["access"] == "write" else Access.READ
         return _Fetch(element, dimensions, layered, access)
-
-    def _declared(self, text: str, function: Definition) -> str:
-        """The type of a local or a parameter, perhaps one whose address is taken; "" if there is
-        none such."""
-        wanted = text.lstrip("& (").rstrip(" )")
-        for one in signature(self._code, function):
-            if one.name == wanted:
-                return one.type
-        for node in walk(function.node):
-            kind = node.child_by_field_name("type") if node.type == "declaration" else None
-            if kind is None:
-                continue
-            names = map(name_node, node.children_by_field_name("declarator"))
-            if wanted in [self._code.of(name) for name in names if name is not None]:
-                return self._code.of(kind)
-        return ""

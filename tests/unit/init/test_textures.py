@@ -18,7 +18,6 @@ typedef unsigned char byte_t;
 typedef cudaTextureObject_t Tex;
 struct Pair { short a, b; };
 __device__ float get(int i, Tex from) { return tex1Dfetch<float>(from, i); }
-__device__ float4 four(Tex from) { float4 v; v.x = 0; tex1Dfetch(&v, from, 3); return v; }
 __device__ int down(Tex from, int i) { return i ? down(from, i - 1) : tex1Dfetch<int>(from, 0); }
 """
 
@@ -30,10 +29,7 @@ __device__ int down(Tex from, int i) { return i ? down(from, i - 1) : tex1Dfetch
         ("uint4 v = tex1Dfetch<uint4>(t, i + 1);", ("uint32", 4)),
         ("i += tex1Dfetch< unsigned char >(t, 0);", ("uint8", 1)),
         ("i += tex1Dfetch<byte_t>(t, 0);", ("uint8", 1)),
-        ("short2 a, b; tex1Dfetch(&b, t, i);", ("int16", 2)),
-        ("ushort v[4]; tex1Dfetch(&(v), t, i);", ("uint16", 1)),
         ("float x = get(tex1Dfetch<int>(u, i), t);", ("float32", 1)),
-        ("float x = four(t).x;", ("float32", 4)),
         ("i = down(t, i);", ("int32", 1)),
         # Not of this one, or not what a texture holds.
         ("i = tex1Dfetch<int>(u, t);", None),
@@ -79,13 +75,13 @@ def proposed(code: CudaFile, counts: Sequence[str], passed: Mapping[str, str]) -
         ("cudaTextureObject_t", "of<uchar, float>(t, x);", ("uint8", 1), Image(dimensions=2)),
         (
             "cudaSurfaceObject_t",
-            "surf2Dwrite(make_uchar4(0, 0, 0, 0), t, 4 * x, y);",
+            "surf2Dwrite<uchar4>(make_uchar4(0, 0, 0, 0), t, 4 * x, y);",
             ("uint8", 4),
             Image(True, dimensions=2),
         ),
         (
             "CUsurfObject",
-            "surf3Dwrite(x + 1, t, x * sizeof(int), y, 0);",
+            "surf3Dwrite<int>(x + 1, t, x * sizeof(int), y, 0);",
             ("int32", 1),
             Image(True, dimensions=3),
         ),

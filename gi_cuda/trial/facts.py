@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.init import Proposal
+from gi_cuda.init.host.in_python import is_plain
 from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.init.proposing.cases import HELD_OUT, LARGE, LARGE_HELD_OUT, TRAIN, cases, every_case
 from gi_cuda.init.proposing.geometry import Launching
@@ -152,8 +153,8 @@ def _within(values: tuple[int, ...], limits: tuple[int, ...]) -> bool:
 
 
 def threads(proposal: Proposal) -> str | None:
-    """How many threads a launch has, as an expression of what the cases give; None where it takes
-    more than that."""
+    """How many threads a launch has, as a plain expression of what the cases give; None where it
+    takes more than that."""
     launching = proposal.launching
     given = {extent.name for extent in proposal.extents}
     known = names(proposal, TRAIN)
@@ -171,4 +172,4 @@ def threads(proposal: Proposal) -> str | None:
             text = _WORD.sub(said, text)
         factors.append(text)
     shown = " * ".join(bracketed(one) for one in factors if one != "1") or "1"
-    return shown if set(_WORD.findall(shown)) <= given else None
+    return shown if set(_WORD.findall(shown)) <= given and is_plain(shown) else None

@@ -78,7 +78,7 @@ def of_cmake_list(folder: Path, repository: Repository) -> Iterator[Said]:
 
 
 def _counting(text: str, variables: dict[str, str]) -> Iterator[_Command]:
-    """Yield the commands of a list that its conditions let in; note in ``variables`` what is set."""
+    """Yield the commands of a list that its conditions let in; note what is set in `variables`."""
     branches = Branches()
     for command, words, line in _commands(text):
         if command == "if":

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gi_cuda.init.host.in_python import is_plain
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.host.rounds import SECOND
 from gi_cuda.init.kernel.access import is_compared
@@ -147,19 +148,7 @@ def _sizes(
         host={} if use is None else use.values,
     )
     sizes = tuple(replace(one, passed=one.name in written) for one in sizes)
-    if use is not None and all(buffer.elements for buffer in buffers):
-        sizes = tuple(_within(one, known_sizes(buffers), use.values) for one in sizes)
     return small_enough(sizes, known_sizes(buffers), defaults)
-
-
-def _within(extent: Extent, sizes: Sequence[str], host: Mapping[str, int | float]) -> Extent:
-    """A number that is no more than the host code has where no size grows with it."""
-    most = host.get(extent.name)
-    if not isinstance(most, int) or most < 1 or extent.name in words_of([], sizes):
-        return extent
-    if most <= max(extent.train, extent.held_out):
-        return replace(extent, train=most, held_out=most, device=most, most=most)
-    return replace(extent, device=min(extent.device, most), most=most)
 
 
 def known_sizes(buffers: Sequence[ProposedBuffer]) -> list[str]:
@@ -207,7 +196,9 @@ def _sized(
         known = {name: f"({text})" for name, text in use.computed.items()}
         known |= {name: str(value) for name, value in defaults.items()}
         items = _WORD.sub(lambda m: known.get(m[0], m[0]), items)
-    if use is None or items is None or not set(_WORD.findall(items)) <= set(counting):
+    if use is None or items is None or not is_plain(items):
+        return buffer
+    if not set(_WORD.findall(items)) <= set(counting):
         return buffer
     values = {name: use.values[name] for name in counting if name in use.values}
     return replace(buffer, elements=of_counts(items, values))

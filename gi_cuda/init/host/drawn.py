@@ -173,37 +173,13 @@ def _set(host: HostCode, array: _Array, depth: int = 0) -> Iterator[Range | None
             operator = node.child_by_field_name("operator")
             plain = right is not None and operator is not None and operator.type == "="
             yield range_of(host, code, right) if plain and right is not None else None
-        elif right is not None and code.of(left) == array.name:
-            yield from (range_of(host, code, one) for one in _listed(right))
-            yield from _set_where_made(host, code, right, depth)
+        elif right is not None and right.type == "initializer_list":
+            if code.of(left) == array.name:
+                yield None
     for name, values in _calls(array):
         places = [at for at, one in enumerate(values) if _array(code, one) == array.name]
         if places:
             yield from _set_by_call(host, code, name, values, places[0], depth)
-
-
-def _listed(value: Node) -> Iterator[Node]:
-    """The items of an array that it is declared with; of several dimensions, those of each."""
-    if value.type == "initializer_list":
-        for one in parts(value):
-            yield from _listed(one) if one.type == "initializer_list" else (one,)
-
-
-def _set_where_made(
-    host: HostCode, code: CudaFile, value: Node, depth: int
-) -> Iterator[Range | None]:
-    """What the items of an array are set to by the function that makes it."""
-    call = without_casts(value)
-    called = call.child_by_field_name("function") if call.type == "call_expression" else None
-    made = None if called is None else host.defined(plain_name(code.of(called)))
-    if made is None or depth == _DEPTH:
-        return
-    own, function = made
-    for node in walk(function):
-        if node.type == "return_statement" and len(node.named_children) == 1:
-            name = _array(own, node.named_children[0])
-            if name:
-                yield from _set(host, _Array(own, function, name), depth + 1)
 
 
 def _set_by_call(

@@ -155,13 +155,6 @@ def passed(code: CudaFile, function: Node | None, call: Node) -> dict[str, Node]
     return dict(zip(parameters(code, function), given, strict=False))
 
 
-def returned_by(function: Node) -> Node | None:
-    """What a function or lambda returns that does nothing else."""
-    inner = parts(function.child_by_field_name("body"))
-    alone = len(inner) == 1 and inner[0].type == "return_statement"
-    return next(iter(parts(inner[0])), None) if alone else None
-
-
 def template_names(code: CudaFile, function: Node | None) -> list[str]:
     """The names of the parameters of a function's template."""
     outer = None if function is None else function.parent

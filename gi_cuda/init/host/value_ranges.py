@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro, walk
 from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
-from gi_cuda.init.host.host import HostCode, enclosing_function, plain_name, returned_by
+from gi_cuda.init.host.host import HostCode, enclosing_function, plain_name
 
 _RAND_MAX = 2**31 - 1
 _DEPTH = 12
@@ -64,8 +64,6 @@ def range_of(host: HostCode, code: CudaFile, node: Node, depth: int = 0) -> Rang
     match node.type:
         case "number_literal":
             return _number(own)
-        case "char_literal" if len(own) == 3:
-            return Range(ord(own[1]), ord(own[1]), True)
         case "identifier":
             return _named(host, own)
         case "parenthesized_expression" if len(within) == 1:
@@ -74,12 +72,6 @@ def range_of(host: HostCode, code: CudaFile, node: Node, depth: int = 0) -> Rang
             kind = node.child_by_field_name("type")
             value = inner(node.child_by_field_name("value"))
             return value and _cast("" if kind is None else code.of(kind), value)
-        case "unary_expression" if own.startswith("-"):
-            value = inner(node.child_by_field_name("argument"))
-            return value and Range(-value.high, -value.low, value.whole)
-        case "conditional_expression":
-            a, b = (inner(node.child_by_field_name(n)) for n in ("consequence", "alternative"))
-            return a and b and a.joined(b)
         case "binary_expression":
             operator = node.child_by_field_name("operator")
             a, b = (inner(node.child_by_field_name(one)) for one in ("left", "right"))
@@ -87,18 +79,6 @@ def range_of(host: HostCode, code: CudaFile, node: Node, depth: int = 0) -> Rang
         case "call_expression":
             return _called(host, code, node, depth)
     return None
-
-
-def returned(host: HostCode, code: CudaFile, function: Node, depth: int = 0) -> Range | None:
-    """What a function or lambda may return that does nothing else."""
-    value = returned_by(function)
-    return None if value is None else range_of(host, code, value, depth + 1)
-
-
-def of_name(host: HostCode, name: str, depth: int = 0) -> Range | None:
-    """What a call of a function without arguments may give."""
-    own = host.defined(name)
-    return returned(host, *own, depth) if own else _CALLS.get(name)
 
 
 def _number(text: str) -> Range | None:
@@ -158,7 +138,7 @@ def _called(host: HostCode, code: CudaFile, node: Node, depth: int) -> Range | N
         return value and _cast(text, value)
     if len(values) == 1 and (found := _distributed(host, code, node, text)) is not None:
         return found
-    return of_name(host, plain_name(text), depth)
+    return _CALLS.get(plain_name(text))
 
 
 def _distributed(host: HostCode, code: CudaFile, node: Node, name: str) -> Range | None:
@@ -179,8 +159,6 @@ def _distributed(host: HostCode, code: CudaFile, node: Node, name: str) -> Range
 
 def _between(host: HostCode, code: CudaFile, ends: list[Node], *, whole: bool) -> Range | None:
     """What a distribution gives that is declared with these numbers."""
-    if not ends and not whole:
-        return Range(0, 1, False)
     known = [range_of(host, code, one) for one in ends]
     low, high = known if len(known) == 2 else (None, None)
     return None if low is None or high is None else Range(low.low, high.high, whole)

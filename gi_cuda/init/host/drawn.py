@@ -173,9 +173,8 @@ def _set(host: HostCode, array: _Array, depth: int = 0) -> Iterator[Range | None
             operator = node.child_by_field_name("operator")
             plain = right is not None and operator is not None and operator.type == "="
             yield range_of(host, code, right) if plain and right is not None else None
-        elif right is not None and right.type == "initializer_list":
-            if code.of(left) == array.name:
-                yield None
+        elif right is not None and right.type == "initializer_list" and code.of(left) == array.name:
+            yield None
     for name, values in _calls(array):
         places = [at for at, one in enumerate(values) if _array(code, one) == array.name]
         if places:

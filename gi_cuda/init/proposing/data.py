@@ -82,7 +82,7 @@ def data_of(
     """What the kernel gets, with sizes.
 
     Args:
-        symbols: names of the variables that it uses, and of what pointers in them lead to.
+        symbols: names of the variables that it uses.
         launches: as they are where members of structs have no names.
         defaults: of the active parameters.
     """

@@ -222,18 +222,12 @@ def _access(source: Chosen, written: str) -> Access:
     """How device code uses what a pointer leads to, of which nothing is known where the pointer
     goes to a function with its struct, or to one of its own methods."""
     whole = re.split(r"\.|->|\[", written)[0]
-    functions = [source.kernel.definition]
-    variable = all(one.name != whole for one in source.kernel.arguments)
-    if variable:
-        evolving = {function.name for function in source.functions}
-        functions = [one for one in source.code.definitions if one.name in evolving]
-    access = own = Access.NONE
-    for function in functions:
-        access |= accesses(source.code, function, whole)
-        own |= member_accesses(source.code, function, written.partition("[")[0])
-    if written != whole:
-        access = own if own is not Access.NONE or access is Access.NONE else UNKNOWN
-    return UNKNOWN if variable and access is Access.NONE else access
+    function = source.kernel.definition
+    access = accesses(source.code, function, whole)
+    if written == whole:
+        return access
+    own = member_accesses(source.code, function, written.partition("[")[0])
+    return own if own is not Access.NONE or access is Access.NONE else UNKNOWN
 
 
 def _joined(path: str) -> str:

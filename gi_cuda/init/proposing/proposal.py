@@ -125,10 +125,8 @@ def propose(
     instances = [instance_of(source, one, active)[1] for one in launches.found]
     layouts, of_instance = Layouts(source, instance, compilation), replace(source, types=bound)
     given = read_arguments(of_instance, launches.use, layouts)
-    symbols, led_to = variables(source, bound, layouts)
-    given = replace(given, buffers=(*given.buffers, *led_to))
-    names = [one.name for one in (*symbols, *led_to)]
-    data = data_of(source, given, names, launches, defaults)
+    symbols = variables(source, bound)
+    data = data_of(source, given, [one.name for one in symbols], launches, defaults)
     launch = launching(
         of_instance,
         list(zip(data.launches.found, data.launches.named, strict=True)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tree_sitter import Node
 
@@ -13,9 +12,6 @@ from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, inside_function, walk
 from gi_cuda.init.kernel.access import UNKNOWN, Access, accesses
 from gi_cuda.init.proposing.buffers import ProposedBuffer, role_of
-from gi_cuda.init.proposing.members import behind
-from gi_cuda.init.proposing.shapes import element_of, has_addresses
-from gi_cuda.init.source.layouts import Layouts, Shape
 from gi_cuda.init.source.sources import Chosen
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -28,12 +24,6 @@ _WRITTEN = (
 """What writes to a variable, or takes its address."""
 
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
-
-_SET = r"\b{name}\s*(?:[-+]?=(?!=)|\+\+|--)|(?:\+\+|--|&)\s*{name}\b"
-"""What sets a pointer itself, or takes its address."""
-
-_NULL = re.compile(r"(?:=|\{)\s*(?:0|NULL|nullptr)?\s*\}?\s*;")
-"""The end of a declaration of a pointer that leads nowhere before host code sets it."""
 
 _COPIED = r"cuda(?:MemcpyToSymbol|GetSymbolAddress)\w*\s*\([^;]*\b{name}\b"
 
@@ -52,35 +42,20 @@ def _declared(code: CudaFile) -> Iterator[tuple[Node, str]]:
         yield from ((node, f"{head}{code.of(part)};") for part in parts)
 
 
-def variables(
-    source: Chosen, types: ElementTypes, layouts: Layouts
-) -> tuple[tuple[ProposedBuffer, ...], tuple[ProposedBuffer, ...]]:
-    """``__constant__`` and ``__device__`` variables that the kernel uses: those without a value,
-    and those that it writes to. Behind them the buffers into which pointers in them lead.
-
-    Args:
-        layouts: for types and sizes that the text alone does not tell.
-    """
-    reader = _Reader(source, types, layouts)
+def variables(source: Chosen, types: ElementTypes) -> tuple[ProposedBuffer, ...]:
+    """Return the ``__constant__`` and ``__device__`` variables that a kernel uses and that have no
+    value, or that it writes to."""
+    reader = _Reader(source, types)
     for node, text in _declared(source.code):
         reader.take(node, text)
-    return tuple(reader.found.values()), tuple(reader.led_to)
-
-
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """What a variable holds: items, one or more; `item` where a compiler was asked."""
-
-    element: Element
-    length: int
-    item: Shape | None = None
+    return tuple(reader.found.values())
 
 
 class _Reader:
     """Takes one declaration after the other."""
 
-    def __init__(self, source: Chosen, types: ElementTypes, layouts: Layouts) -> None:
-        self._source, self._types, self._layouts = source, types, layouts
+    def __init__(self, source: Chosen, types: ElementTypes) -> None:
+        self._source, self._types = source, types
         # What a format says is done to nothing.
         self._texts = tuple(_STRING.sub('""', text) for text in source.texts)
         self._taken = {argument.name for argument in source.kernel.arguments}
@@ -90,7 +65,6 @@ class _Reader:
             for word in {*_WORD.findall(text)} - (self._taken if whole == source.body else set())
         }
         self.found: dict[str, ProposedBuffer] = {}
-        self.led_to: list[ProposedBuffer] = []
 
     def take(self, node: Node, text: str) -> None:
         """See which buffers stand for a variable, if it is one that the kernel uses."""
@@ -98,68 +72,44 @@ class _Reader:
         if memory is None or declared is None or declared[1] not in self._used:
             return
         name, constant_memory = declared[1], "__constant__" in memory[0]
-        pointer = "*" in text.partition(name)[0] and not declared[2]
-        written = self._is(_SET if pointer else _WRITTEN, name)
-        valued = declared[3] != ";" and not (pointer and _NULL.search(text))
-        if valued and (constant_memory or not written):
+        if declared[3] != ";" and (constant_memory or not self._is_written(name)):
             return  # it keeps its value
         content = self._content(node, text, declared)
-        if content is None or (pointer and written):
+        if content is None:
             return
-        places = () if written else self._led_to(name, content)
-        fixed = constant_memory or places
-        access = Access.READ if fixed else self._use(name, content.length)
+        element, length = content
+        access = Access.READ if constant_memory else self._use(name, length)
         own = self._free(name)
         self.found[own] = ProposedBuffer(
             own,
-            content.element,
+            element,
             role_of(access),
             access,
             " ".join(text.partition("=")[0].split()).strip(" ;"),
-            str(content.length),
+            str(length),
             symbol=_qualified(self._source.code, node, name),
-            addresses=places,
             copied=self._copied(name),
         )
 
-    def _is(self, how: str, name: str) -> bool:
-        """Whether device code does something to a variable."""
-        return any(re.search(how.format(name=name), text) for text in self._texts)
+    def _is_written(self, name: str) -> bool:
+        """Return whether device code writes to a variable, or takes its address."""
+        return any(re.search(_WRITTEN.format(name=name), text) for text in self._texts)
 
     def _copied(self, name: str) -> bool:
         return re.search(_COPIED.format(name=name), self._source.code.text) is not None
 
-    def _content(self, node: Node, text: str, declared: re.Match[str]) -> _Content | None:
-        """What a variable holds, as its text or else a compiler says."""
-        name = declared[1]
+    def _content(
+        self, node: Node, text: str, declared: re.Match[str]
+    ) -> tuple[Element, int] | None:
+        """Return the type and the number of a variable's items; None for pointers."""
         kind = node.child_by_field_name("type")
         code = self._source.code
         element = None if kind is None else self._types.element(code.of(kind))
         length = _length(code, re.findall(r"\[([^\]]*)\]", declared[2]))
-        starred = "*" in text.partition(name)[0]
-        if element is not None and length is not None and not (starred or element.addresses):
-            return _Content(element, length)
-        shape = self._layouts.variable(name)
-        if shape is None or shape.size == 0 or shape.kind == "function":
+        starred = "*" in text.partition(declared[1])[0]
+        if element is None or length is None or starred or element.addresses:
             return None
-        item = shape
-        while item.kind == "array" and item.inner is not None:
-            item = item.inner
-        element = element_of(item)
-        return _Content(element, shape.size // element.bytes, item)
-
-    def _led_to(self, name: str, content: _Content) -> tuple[tuple[str, int], ...]:
-        """Where the pointers in a variable lead, with a buffer for each."""
-        if content.item is None or not has_addresses(content.item):
-            return ()
-        item = f"{name}[]" if content.length > 1 else name
-
-        def written(path: str) -> str:
-            return f"{item}.{path}" if path else item
-
-        places, found = behind(self._source, name, content.item, written, self._taken)
-        self.led_to += found
-        return places
+        return element, length
 
     def _use(self, name: str, length: int) -> Access:
         """How functions use a variable; of one that is no array nobody looks that closely."""

@@ -1,9 +1,9 @@
-"""What a kernel's parameters and variables are in memory, as a compiler says of them."""
+"""What a kernel's parameters are in memory, as a compiler says of them."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -58,14 +58,6 @@ class Shape:
     members: tuple[tuple[str, int, Shape], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a compiler says of a source: its kernel's parameters in order, and its variables."""
-
-    parameters: tuple[Shape, ...]
-    variables: Mapping[str, Shape]
-
-
 @dataclass(frozen=True)
 class Layouts:
     """Asks a compiler about a kernel's source, if it is asked itself.
@@ -80,18 +72,10 @@ class Layouts:
 
     def parameters(self) -> tuple[Shape, ...] | None:
         """The types of the kernel's parameters; None where its source does not compile."""
-        return None if self._found is None else self._found.parameters
-
-    def variable(self, name: str) -> Shape | None:
-        """The type of a ``__constant__`` or ``__device__`` variable; None where it is not known.
-
-        Args:
-            name: without namespaces.
-        """
-        return None if self._found is None else self._found.variables.get(name)
+        return self._found
 
     @cached_property
-    def _found(self) -> Found | None:
+    def _found(self) -> tuple[Shape, ...] | None:
         code, kernels = self.source.code, (self.instance,)
         program = read_cuda(code.source, Wanted(kernels))
         without = self.source.headers.without
@@ -113,8 +97,8 @@ class Layouts:
             replace(compiler, reach=Reach(names)), program.text.replace(text, f"{head}{{}}", 1)
         )
 
-    def _asked(self, compiler: HostCompiler, text: str) -> Found | None:
-        """What a compiler says of a text that holds the kernel."""
+    def _asked(self, compiler: HostCompiler, text: str) -> tuple[Shape, ...] | None:
+        """The parameters' types, as a compiler says of a text that holds the kernel."""
         variant = Variant(0, text, self.compilation.define, ("-O0", "-g", "-w"))
         phenotype = compiler.preprocess([variant])[0]
         if not isinstance(phenotype, Phenotype):
@@ -125,7 +109,7 @@ class Layouts:
                 return None
             with path.with_suffix(".o").open("rb") as file:
                 reader = _Reader(ELFFile(file).get_dwarf_info())
-                return reader.found(self.source.kernel.definition.name)
+                return reader.parameters(self.source.kernel.definition.name)
 
 
 class _Reader:
@@ -134,19 +118,14 @@ class _Reader:
     def __init__(self, information: Any) -> None:
         self._information = information
 
-    def found(self, kernel: str) -> Found | None:
-        """The parameters of the function of that name that has code, and all variables."""
-        parameters: tuple[Shape, ...] | None = None
-        variables: dict[str, Shape] = {}
+    def parameters(self, kernel: str) -> tuple[Shape, ...] | None:
+        """The parameters of the function of that name that has code."""
         for unit in self._information.iter_CUs():
             for entry in unit.iter_DIEs():
-                if entry.tag == "DW_TAG_variable" and _outside(entry):
-                    kind = self._referred(entry, "DW_AT_type")
-                    variables.setdefault(_name(entry), self._shape(kind))
-                elif parameters is None and self._is(entry, kernel):
+                if self._is(entry, kernel):
                     kinds = [self._referred(one, "DW_AT_type") for one in _parameters(entry)]
-                    parameters = tuple(map(self._shape, kinds))
-        return None if parameters is None else Found(parameters, variables)
+                    return tuple(map(self._shape, kinds))
+        return None
 
     def _is(self, entry: Any, kernel: str) -> bool:
         if entry.tag != "DW_TAG_subprogram" or "DW_AT_low_pc" not in entry.attributes:
@@ -237,13 +216,6 @@ def _parameters(function: Any) -> Iterator[Any]:
             yield child
         elif child.tag == "DW_TAG_GNU_formal_parameter_pack":
             yield from _parameters(child)
-
-
-def _outside(entry: Any) -> bool:
-    """Whether a variable with a name is in no function."""
-    parent = entry.get_parent()
-    scopes = ("DW_TAG_namespace", "DW_TAG_compile_unit")
-    return _name(entry) != "" and parent is not None and parent.tag in scopes
 
 
 def _base(entry: Any, size: int) -> Shape:

@@ -73,8 +73,7 @@ SOURCES = {
           if (i < n) to[i] = from[i] / 2;
         }}""",
     "variables only": """
-        #define ROUND(n) ((n) + 3 & ~3)
-        const int many = ROUND(61);
+        const int many = 64;
         __device__ int squares[many];
         __device__ unsigned calls = 0;
         __global__ void tabulate(void) {
@@ -82,17 +81,6 @@ SOURCES = {
           atomicAdd(&calls, 1);
         }
         void run() { tabulate<<<1, 64>>>(); }""",
-    "variables that point": f"""
-        struct Table {{ long n; const float *from; }};
-        __constant__ float *sums;
-        __device__ const int *picked = nullptr;
-        __constant__ Table table;
-        static __device__ float *rows[4];
-        __device__ int twice(int i) {{ return 2 * picked[i]; }}
-        __global__ void gather(int n, const float *table_from) {{
-          {INDEX}
-          if (i < n) sums[i] = table.from[i] + twice(i) + rows[i % 4][0] + table_from[i];
-        }}""",
     "written by a macro": f"""
         #define SET(k, v) place[k] = v
         __global__ void fill(float *place, int n) {{
@@ -227,19 +215,6 @@ def test_what_elements_are_taken_of_is_a_pointer(tmp_path: Path) -> None:
     assert target.launches[0].steps[0].kernel == "gather<int *, float *, float>"
     assert roles(target) == {"places": "input", "output": "output", "a": "input"}
     passes(folder, tmp_path / "run")
-
-
-def test_addresses_in_variables_lead_to_buffers(tmp_path: Path) -> None:
-    target = made("variables that point", tmp_path)
-    assert {b.symbol: dict(b.addresses) for b in target.buffers if b.symbol} == {
-        "sums": {"sums_data": 0},
-        "picked": {"picked_data": 0},
-        "table": {"table_from_": 8},
-        "rows": {"rows_data": 0},
-    }
-    assert roles(target)["sums_data"] == "output"
-    assert roles(target)["picked_data"] == roles(target)["table_from_"] == "input"
-    assert target.launches[0].steps[0].args == ("n", "table_from")
 
 
 def test_a_variable_that_a_parameter_hides_is_none_of_the_kernel(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, constants_in, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
-from gi_cuda.init.host.launch_macros import written_out
 from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 
@@ -58,18 +57,17 @@ class HostCode:
 
 def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
     """Host code of a file; ``around`` are its headers, and others with constants that it uses."""
-    whole = written_out(code, around)
     constants: dict[str, str] = {}
-    for one in (whole, *around):
+    for one in (code, *around):
         for name, text in _constants(one):
             constants.setdefault(name, text)
     calls: dict[str, list[Node]] = {}
-    for node in walk(whole.root):
+    for node in walk(code.root):
         if node.type == "call_expression" and (called := node.child_by_field_name("function")):
-            calls.setdefault(plain_name(whole.of(called)), []).append(node)
-    kernels = frozenset(d.name for one in (whole, *around) for d in one.definitions if d.kernel)
+            calls.setdefault(plain_name(code.of(called)), []).append(node)
+    kernels = frozenset(d.name for one in (code, *around) for d in one.definitions if d.kernel)
     every = {name: (*found,) for name, found in calls.items()}
-    return HostCode((whole, *around), constants, every, kernels)
+    return HostCode((code, *around), constants, every, kernels)
 
 
 def plain_name(text: str) -> str:

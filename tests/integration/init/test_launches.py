@@ -41,12 +41,6 @@ def test_geometry_is_guessed_from_the_kernel_where_the_host_code_does_not_say(
     ]
 
 
-def test_a_launch_by_a_macro_is_read(tmp_path: Path) -> None:
-    (life,) = init("life.cu", tmp_path / "life").launches[0].steps
-    assert [e.text for e in life.grid] == ["128 / 16", "128 / 16"]
-    assert [e.text for e in life.block] == ["16", "16"]
-
-
 DOUBLE = """__global__ void twice(float *a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] *= 2;
@@ -165,21 +159,6 @@ int main(int argc, char **argv) {
 """
 
 
-MACRO = """template <int N> __global__ void scale(float *a, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) a[i] = N * a[i];
-}
-#define LAUNCH(N)                    \\
-    scale<N>                         \\
-        <<<(n + 255) / 256, 256>>>(a, \\
-                                   n);
-
-void run(float *a, int n) {
-    LAUNCH(4)
-}
-"""
-
-
 TABLES = """#define ROWS 3
 __global__ void blend(const int *order, const float *weights, float *out, int count, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -206,7 +185,6 @@ int main() {
     [
         pytest.param(WINDOW, id="window"),
         pytest.param(SHARED, marks=broad, id="shared memory"),
-        pytest.param(MACRO, marks=broad, id="macro"),
         pytest.param(TABLES, id="tables"),
     ],
 )

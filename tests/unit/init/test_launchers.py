@@ -1,4 +1,4 @@
-"""Launches in functions, templates, macros, loops and branches of host code."""
+"""Launches in functions, templates and loops of host code."""
 
 from __future__ import annotations
 
@@ -69,19 +69,6 @@ def test_launches_by_functions(read: Callable[[str], CudaFile], text: str) -> No
     assert use.grid in (("n / 64",), ("n / 64", "1", "1"))
     assert use.block in (("64",), ("64", "1", "1"))
     assert use.shared == "8"
-
-
-def test_launches_by_macros(read: Callable[[str], CudaFile]) -> None:
-    host = (
-        "#define GRID(x, b) (((x) + (b) - 1) / (b))\n"
-        "#define RUN(kernel, g, b, ...) \\\n    kernel<<<g, \\\n b>>>(__VA_ARGS__)\n"
-        "#define CHECKED(call) do { call; check(#call); } while (0)\n"
-        "void run(float *a, int n) {\n    CHECKED(RUN(k, GRID(n, BLOCK), BLOCK,\n a, n, 1.0f)); }"
-    )
-    use = launch(read, host, "BLOCK")
-    assert use.grid == ("(n + BLOCK - 1) / BLOCK",)
-    assert use.block == ("BLOCK",)
-    assert use.place.line == 9
 
 
 def test_a_macro_is_what_it_is_in_the_branch_that_counts(read: Callable[[str], CudaFile]) -> None:

@@ -1,8 +1,7 @@
-/* Game of life on a torus, kernel launched through a macro. */
+/* Game of life on a torus. */
 #include <stdio.h>
 #define W 128
 #define H 128
-#define LAUNCH(k, g, b, ...) k<<<g, b>>>(__VA_ARGS__)
 __device__ int alive(const unsigned char *world, int x, int y) { return world[((y + H) % H) * W + (x + W) % W]; }
 __global__ void step(const unsigned char *world, unsigned char *next)
 {
@@ -15,4 +14,4 @@ __global__ void step(const unsigned char *world, unsigned char *next)
             if (dx || dy) n += alive(world, x + dx, y + dy);
     next[y * W + x] = n == 3 || (n == 2 && world[y * W + x]);
 }
-int main() { LAUNCH(step, dim3(W / 16, H / 16), dim3(16, 16), NULL, NULL); }
+int main() { step<<<dim3(W / 16, H / 16), dim3(16, 16)>>>(NULL, NULL); }

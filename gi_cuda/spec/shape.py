@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -22,8 +22,8 @@ class Shape:
     """How a transformation changes the launches of a kernel along one axis.
 
     In a configuration its fields have the keys ``KERNEL.threads.x``, ``KERNEL.items.x``,
-    ``KERNEL.times.x``, ``KERNEL.exact.x``, ``KERNEL.kept.x`` and ``KERNEL.merged.x``, where the
-    kernel is named without namespaces and template arguments.
+    ``KERNEL.times.x``, ``KERNEL.exact.x`` and ``KERNEL.kept.x``, where the kernel is named without
+    namespaces and template arguments.
 
     Attributes:
         threads: threads of a block; 0: as the target says, or of an exact shape as many as do the
@@ -34,8 +34,6 @@ class Shape:
             compare its index with the size of its data; else 0.
         kept: 1 where the grid does not depend on the threads, because a block does its work with
             any number of threads.
-        merged: of how many blocks one does the work though the grid stays: no launch changes, but
-            what some of the blocks do is not what they did before.
     """
 
     threads: int = 0
@@ -43,12 +41,6 @@ class Shape:
     times: int = 1
     exact: int = 0
     kept: int = 0
-    merged: int = 1
-
-    @property
-    def changes_launches(self) -> bool:
-        """Whether launches change."""
-        return replace(self, merged=1) != Shape()
 
     def extents(self, grid: int, block: int) -> tuple[int, int]:
         """Blocks of the grid and threads of a block, where the target has these.

@@ -57,6 +57,16 @@ class AgreesWith:
 
 
 @dataclass(frozen=True, slots=True)
+class WritesTheSame:
+    """Run a program and the reference on the smallest case; the answer is whether they write the
+    same elements, but for one in a hundred."""
+
+    program: Program
+    reference: Program
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
 class KeepsNothing:
     """Launch a program several times on data that changes, and let its variables keep what launches
     leave in them; launch the reference in the same way. The answer is as that to

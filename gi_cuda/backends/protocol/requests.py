@@ -11,6 +11,7 @@ from gi_cuda.backends.protocol.input_requests import (
     DependsOn,
     KeepsNothing,
     TellVarying,
+    WritesTheSame,
 )
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
@@ -274,6 +275,7 @@ Request = (
     | AgreesWith
     | KeepsNothing
     | TellVarying
+    | WritesTheSame
     | Explore
     | SpoilOutputs
     | TellInputs

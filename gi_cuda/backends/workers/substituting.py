@@ -15,6 +15,7 @@ from gi_cuda.backends.protocol.input_requests import (
     Effect,
     TellVarying,
     Varying,
+    WritesTheSame,
 )
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.schedules import Schedule
@@ -34,6 +35,7 @@ from gi_cuda.backends.workers.other_cases import (
     substituted,
 )
 from gi_cuda.backends.workers.recording import unwritten
+from gi_cuda.backends.workers.written import were_written
 from gi_cuda.spec.oracles import Allowed, Outputs, Rules, ValueRule
 from gi_cuda.spec.other_sizes import OtherCase
 
@@ -48,6 +50,9 @@ _LITTLE_WIDER = 2.0
 _TELLING = 2 * _WIDER
 """How many times its tolerance the effect of an input exceeds, if a program without it is refused
 with :data:`_WIDER` allowed."""
+
+_FEW = 100
+"""One in so many elements may come out as what it was, or not, by chance."""
 
 _LEAST_SCALE = 1e-3
 """Of a tolerance that is so much smaller as answers are, where an input is made a thousandth."""
@@ -122,6 +127,25 @@ def tell_varying(runner: CaseRunner, request: TellVarying) -> Varying:
             name: (int(np.count_nonzero(some)), some.size - left.get(name, (0, 0))[0])
             for name, some in changed_at.items()
         }
+    )
+
+
+def writes_the_same(runner: CaseRunner, request: WritesTheSame) -> bool:
+    """Tell whether a program writes the elements that the reference writes on the smallest case,
+    but for one in :data:`_FEW`."""
+    plans = smallest(runner, request.program, request.reference)
+    given = runner.cases[plans[0].case].buffers
+    found, expected = (
+        {
+            name: were_written(array, given.get(name))
+            for name, array in answers_of(runner, program, plan, request.limit).outputs.items()
+        }
+        for program, plan in zip((request.program, request.reference), plans, strict=True)
+    )
+    return all(
+        some.size == found[name].size
+        and np.count_nonzero(some != found[name]) * _FEW <= np.count_nonzero(some)
+        for name, some in expected.items()
     )
 
 

@@ -23,6 +23,7 @@ from gi_cuda.backends.protocol.input_requests import (
     DependsOn,
     KeepsNothing,
     TellVarying,
+    WritesTheSame,
 )
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.request_parts import parts_of
@@ -51,7 +52,12 @@ from gi_cuda.backends.workers.measuring import get_ready, measure, measure_toget
 from gi_cuda.backends.workers.recording import record, try_schedule
 from gi_cuda.backends.workers.rehearsing import rehearse
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
-from gi_cuda.backends.workers.substituting import agrees_with, depends_on, tell_varying
+from gi_cuda.backends.workers.substituting import (
+    agrees_with,
+    depends_on,
+    tell_varying,
+    writes_the_same,
+)
 from gi_cuda.errors import NoRoom, UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, Target, find_case, load_case
 from gi_cuda.spec.other_sizes import OtherCase
@@ -72,6 +78,7 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,
     TellVarying: tell_varying,
+    WritesTheSame: writes_the_same,
     CompareAnswers: compare_answers,
     GetReady: get_ready,
 }

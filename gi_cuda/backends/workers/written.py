@@ -98,6 +98,17 @@ def magnitudes(
 
 def _written(array: NDArray[Any], before: NDArray[Any] | None) -> NDArray[Any]:
     """The items that were written, as the unsigned integers of their size that have their bits."""
+    items = np.ascontiguousarray(array).reshape(-1).view(np.dtype(f"u{array.itemsize}"))
+    found: NDArray[Any] = items[were_written(array, before)]
+    return found
+
+
+def were_written(array: NDArray[Any], before: NDArray[Any] | None) -> NDArray[np.bool_]:
+    """Tell of each item whether it was written.
+
+    Args:
+        before: what was there; None for poison.
+    """
     bits = np.dtype(f"u{array.itemsize}")
     items = np.ascontiguousarray(array).reshape(-1).view(bits)
     old: Any
@@ -108,5 +119,5 @@ def _written(array: NDArray[Any], before: NDArray[Any] | None) -> NDArray[Any]:
         old = words.view(np.uint8)[: items.nbytes].view(bits)
     else:
         old = np.ascontiguousarray(before).reshape(-1).view(bits)
-    found: NDArray[Any] = items[items != old]
+    found: NDArray[np.bool_] = items != old
     return found

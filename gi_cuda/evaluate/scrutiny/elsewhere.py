@@ -33,6 +33,7 @@ from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
 from gi_cuda.evaluate.scrutiny.examined import Examined
 from gi_cuda.evaluate.scrutiny.originals import Patience
 from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
+from gi_cuda.evaluate.scrutiny.same_items import SameItems
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.genome import Space
@@ -79,8 +80,8 @@ class _There:
         watch: looks for races in it.
         asking: asks what it does with other inputs.
         unset: looks for locals that nothing sets: on a processor these can hold something else.
-        partial: whether only some blocks of a launch run. Under another launch other items are
-            theirs.
+        same: of each candidate whether its blocks write what the reference's do, where only some
+            blocks of a launch run; None where all do. Under another launch other items are theirs.
     """
 
     session: Session
@@ -88,7 +89,7 @@ class _There:
     watch: RaceWatch
     asking: Dependence
     unset: UnsetLocals
-    partial: bool
+    same: SameItems | None
 
     def candidate(self, one: Candidate) -> Candidate:
         """The same there."""
@@ -98,10 +99,12 @@ class _There:
 
     def runs(self, mine: Candidate) -> bool:
         """Tell whether the same items are computed by a candidate that runs there."""
+        if self.same is None:
+            return True
         subject = self.watch.subject
         launched = subject.launch_values(mine.configuration)
         own = mine.own or launched != subject.launch_values(subject.standard)
-        return not (self.partial and own)
+        return not own and self.same.holds(mine)
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ class Elsewhere:
         if there is None:
             return Looked(why=why)
         if not there.runs(mine := there.candidate(one)):
-            return Looked(why="too large to run all blocks here, and it has a launch of its own")
+            return Looked(why="too large to run all blocks here, and its blocks do other work")
         return Looked(there.asking.objection_meanwhile(mine))
 
     def unset(self, some: Sequence[Candidate]) -> list[str]:
@@ -217,13 +220,14 @@ class Elsewhere:
         pool, names = opening(self.opened, session, 1), session.cases
         examined = Examined(subject, compiler)
         unset = UnsetLocals(subject, compiler, pool, self.folder / "locals", names, examined)
-        return _There(session, reference, watch, asking, unset, small.partial), ""
+        same = SameItems(compiler, reference, pool, self.folder / "items", names)
+        return _There(session, reference, watch, asking, unset, same if small.partial else None), ""
 
     def look_at_all_blocks(self, one: Candidate) -> Looked:
         """Return the races of a candidate among all blocks, if :meth:`look` sees only a sample and
         the reference runs all blocks in :data:`ALL` seconds a launch."""
         there, why = self._there
-        if there is None or not there.partial:
+        if there is None or there.same is None:
             return Looked(why=why)
         with self._turn:
             watch = self._on_all_blocks

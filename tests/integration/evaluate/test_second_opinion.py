@@ -160,6 +160,11 @@ def test_a_few_blocks_of_a_large_launch_show_a_race(
         # It is launched as the reference, so that answers of a sample are those of the same items.
         assert elsewhere.ask(clean) == Looked()
 
+        # Blocks that do each other's work write to other places than a sample of the reference's.
+        others = replace(clean, text=clean.text.replace("blockIdx.x", "(blockIdx.x ^ 8)"))
+        assert others.text != clean.text
+        assert "its blocks do other work" in elsewhere.ask(others).why
+
         # Blocks 2 and 3 are never in a sample of eight.
         end, hidden = "        out[i] = mine;\n", "    if (blockIdx.x / 2 == 1) out[0] = i;\n"
         assert clean.text.count(end) == 1

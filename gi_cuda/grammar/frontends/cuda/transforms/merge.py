@@ -125,8 +125,8 @@ class Merge(Family):
         begin = "" if covered else f"if ({first} >= gridDim.{axis}) return;{gap}"
         begin += f"unsigned {gone} = 0;{gap}" if marked else ""
         splices += [opening(at, at, begin)] if begin else []
-        what = "items" if covered else "merged"
-        return Rewrite(tuple(splices), {f"{kernel.name}.{what}.{axis}": count})
+        shape = {f"{kernel.name}.items.{axis}": count} if covered else {}
+        return Rewrite(tuple(splices), shape)
 
 
 def _frames(work: Work, gone: str, all_gone: str, outside: Sequence[str]) -> list[Frame]:

@@ -65,8 +65,6 @@ def launch_splices(code: Code, shape: Mapping[str, int]) -> LaunchText:
     unknown = []
     for kernel in dict.fromkeys(key.partition(".")[0] for key in shape):
         shapes = [Shape.of(kernel, axis, shape) for axis in AXES]
-        if not any(one.changes_launches for one in shapes):
-            continue
         try:
             splices += _of_kernel(reader.launches(kernel), shapes)
         except UnknownLaunch:

@@ -141,7 +141,6 @@ class _Reader:
         elif buffer.role == "input" and _is_whole_vector(element):
             # Of the corners of a triangle all are places in one array.
             led = leads_into(code, definition, name, self._pointers)
-            led = None if led is None else led._replace(once=False)
         self.buffers.append(buffer if led is None else buffer.leading_into(led))
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:

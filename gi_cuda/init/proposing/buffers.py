@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.kernel.access import UNKNOWN, Access
-from gi_cuda.init.kernel.places import Led
 from gi_cuda.init.kernel.sizes import bracketed
 
 
@@ -107,7 +106,6 @@ class ProposedBuffer:
         copied: whether host code sets the variable.
         magnitude: how large real numbers are that the kernel writes; None where that is as usual.
         into: the buffer whose items its numbers are the places of; "" where they are of none.
-        once: whether none of these is there twice, if there are as many.
     """
 
     name: str
@@ -129,7 +127,6 @@ class ProposedBuffer:
     copied: bool = False
     magnitude: float | None = None
     into: str = ""
-    once: bool = False
 
     @property
     def accuracy(self) -> float:
@@ -155,11 +152,9 @@ class ProposedBuffer:
         """With such numbers, and why."""
         return replace(self, fill=fill, notes=replace(self.notes, data=note))
 
-    def leading_into(self, led: Led) -> ProposedBuffer:
+    def leading_into(self, array: str) -> ProposedBuffer:
         """With numbers that are places of another one's items."""
-        said = f"places in {led.array}{', each of them once' if led.once else ''}"
-        notes = replace(self.notes, data=said)
-        return replace(self, into=led.array, once=led.once, notes=notes)
+        return replace(self, into=array, notes=replace(self.notes, data=f"places in {array}"))
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

@@ -10,7 +10,6 @@ import numpy as np
 from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
 from gi_cuda.init.host.in_python import in_python, python_name
 from gi_cuda.init.kernel.access import Access
-from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer
 from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.init.proposing.proposal import Proposal
@@ -161,25 +160,11 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         return f"rng.random({size}).astype(np.float16)"
     behind = [one for one in proposal.buffers if one.name == buffer.into]
     if behind and buffer.fill is None:
-        return _places(buffer, size, in_python(behind[0].ahead(proposal.counts)))
+        places = in_python(behind[0].ahead(proposal.counts))
+        return f"rng.integers(0, {places}, {size}, dtype=np.{element.type})"
     most = 2 if element.truth else _BYTES if element.type == "uint8" else MOST
     fill = buffer.fill or Fill(0, most)
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
-
-
-def _places(buffer: ProposedBuffer, size: str, places: str) -> str:
-    """So many of the places in the buffer that it leads into.
-
-    Args:
-        places: how many of these there are.
-    """
-    kind = buffer.element.type
-    if not buffer.once:
-        return f"rng.integers(0, {places}, {size}, dtype=np.{kind})"
-    if places == size:
-        return f"rng.permutation({places}).astype(np.{kind})"
-    order = f"rng.permutation(max({size}, {places}))[:{size}]"
-    return f"({order} % {bracketed(places)}).astype(np.{kind})"
 
 
 def _numpy(element: Element) -> str:

@@ -26,7 +26,6 @@ from gi_cuda.init.proposing.instances import instance_of
 from gi_cuda.init.proposing.members import ProposedScalar, ProposedStruct
 from gi_cuda.init.proposing.variables import variables
 from gi_cuda.init.source.headers import Headers
-from gi_cuda.init.source.hidden import as_headers_have
 from gi_cuda.init.source.layouts import Layouts
 from gi_cuda.init.source.sources import Chosen, choose
 from gi_cuda.spec.load import MARK
@@ -114,7 +113,6 @@ def propose(
     """
     source = choose(path, wanted, compilation, hosts)
     _refuse_empty(source)
-    compilation = as_headers_have(path, source.code, source.functions, compilation, source.headers)
     _refuse_out_of_reach(source)
     named = source.launches(source.fixed)
     parameters = _parameters(source, named, compilation)

@@ -22,7 +22,6 @@ from gi_cuda.init.build.compilation import Compilation, Compiled
 
 _LIMIT = 60.0
 _PLACE = re.compile(r'#(?: line)? (\d+) "((?:\\.|[^"\\])*)"')
-_MACRO = re.compile(r"^#define (\w+) (.*)$", re.M)
 _NO_MACRO = re.compile(r"defined|true|false|__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
 """Words of conditions that no build defines."""
 _VISIBLE = re.compile(r"\S")
@@ -44,7 +43,7 @@ def compiled_lines(
     """
     found: dict[str, set[int]] = {}
     lines, number = set[int](), 0
-    for line in _preprocessed(path, text, compilation, missing, "-dD").split("\n"):
+    for line in _preprocessed(path, text, compilation, missing).split("\n"):
         place = _PLACE.match(line)
         if place is not None:
             number = int(place[1])
@@ -60,20 +59,10 @@ def compiled_lines(
     }
 
 
-def macros_defined(
-    path: Path, text: str, compilation: Compilation, missing: Collection[str]
-) -> dict[str, str]:
-    """The macros without parameters that are defined at the end of a source, with their bodies;
-    none where it cannot be preprocessed. Arguments as of :func:`compiled_lines`."""
-    return dict(_MACRO.findall(_preprocessed(path, text, compilation, missing, "-dM")))
-
-
-def _preprocessed(
-    path: Path, text: str, compilation: Compilation, missing: Collection[str], how: str
-) -> str:
+def _preprocessed(path: Path, text: str, compilation: Compilation, missing: Collection[str]) -> str:
     """What the host back end's preprocessor makes of a source; "" where it fails."""
     folders = [stand_ins(missing), *compilation.include, path.resolve().parent]
-    command = [find_compiler(), "-x", "c++", "-E", how, f"-std={compilation.standard}"]
+    command = [find_compiler(), "-x", "c++", "-E", "-dD", f"-std={compilation.standard}"]
     command += [*(f"-I{folder}" for folder in folders), "-isystem", str(INCLUDE), *NVCC_MACROS]
     command += [f"-D{name}={value}" for name, value in compilation.define.items()]
     main = path.resolve()

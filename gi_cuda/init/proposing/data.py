@@ -13,7 +13,7 @@ from gi_cuda.init.host.in_python import is_plain
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.host.rounds import SECOND
 from gi_cuda.init.kernel.access import is_compared
-from gi_cuda.init.kernel.count_names import is_count_name, is_of_window
+from gi_cuda.init.kernel.count_names import is_count_name
 from gi_cuda.init.kernel.indexing import is_row_length
 from gi_cuda.init.kernel.sizes import (
     Extent,
@@ -252,7 +252,7 @@ def _counting(
     if use is not None:
         said = set(words_of([], [*(use.grid or use.loose[0]), *use.allocated.values()]))
         said |= {name for text in use.computed.values() for name in _measured(text)}
-        told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
+        told = {s.name for s in numbers if s.name in said}
         if use.grid is not None and use.allocated:
             # What host code has few of, and neither launches nor allocates by, is no data.
             fixed = {s.name for s in numbers if s.name not in said and is_few(use.values, s.name)}

@@ -8,11 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _DEFINITION = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?:=([\w.+-]*))?")
-_ELSEWHERE = re.compile(
-    r"(?!\w*(?:NO|DISABLE|WITHOUT)_)(?:\w*_)?(?:HIP|ROCM|SYCL|ONEAPI|MUSA)(?:_\w*)?(?:=|$)"
-)
-"""Macros of builds for devices that are none of CUDA's: what they switch on is another program."""
-
 _STANDARD = re.compile(r"(?:c|gnu)\+\+(\d\d)")
 _OLDEST = 17
 """The C++ that nvcc takes without being told; what asks for an older one is compiled as this."""
@@ -46,11 +41,6 @@ def is_toolkit(folder: Path) -> bool:
     return (folder / "cuda_runtime_api.h").is_file()
 
 
-def is_of_elsewhere(macro: str) -> bool:
-    """Whether a macro is one of builds for other devices, ``WITH_HIP`` or ``WITH_HIP=1``."""
-    return _ELSEWHERE.match(macro) is not None
-
-
 def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
     """An option, if it matters.
 
@@ -64,7 +54,7 @@ def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[S
         if value.strip() and found.is_dir() and not is_toolkit(found):
             yield Said("-I", str(found), place)
     elif option == "-D":
-        if _DEFINITION.fullmatch(value) and not is_of_elsewhere(value):
+        if _DEFINITION.fullmatch(value):
             yield Said("-D", value, place)
     elif (match := _STANDARD.fullmatch(value)) and _OLDEST < int(match[1]) < 90:
         yield Said("-std", value, place)

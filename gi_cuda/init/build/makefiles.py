@@ -52,8 +52,6 @@ def _assigned(texts: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
     variables = dict(known)
     for text in texts:
         for name, value in _ASSIGNED.findall(text):
-            if "+=" in value or f"$({name})" in value:
-                continue
             variables.setdefault(name, value.strip())
     return variables
 

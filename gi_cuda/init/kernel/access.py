@@ -28,7 +28,6 @@ UNKNOWN = Access.READ | Access.WRITE
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
-_STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
 _TRANSPARENT = frozenset({"parenthesized_expression", "cast_expression", "update_expression"})
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
 _CASTS = ("reinterpret_cast", "static_cast", "const_cast")
@@ -129,8 +128,6 @@ class _Follower:
             return Access.ATOMIC if name == "atomicAdd" else UNKNOWN
         if name in _LOADS:
             return Access.READ
-        if name in _STORES and index == 0:
-            return Access.WRITE
         definition = self._code.function(name)
         parameters = [] if definition is None else list(signature(self._code, definition))
         if definition is None or index >= len(parameters) or not parameters[index].name:

@@ -6,7 +6,6 @@ the one before, and with others rows would end before they begin.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -53,9 +52,6 @@ def _pairs(code: CudaFile, body: Node, name: str) -> Iterator[tuple[str, str]]:
         for behind in (f"{index}+1", f"({index})+1", f"1+{index}"):
             if behind in indices:
                 yield index, behind
-        for before in (f"{index}-1", f"({index})-1"):
-            if before in indices:
-                yield before, index
 
 
 def _given(code: CudaFile, body: Node, name: str) -> Iterator[tuple[Definition, str]]:
@@ -128,10 +124,6 @@ class _Pair:
             self._says(one.child_by_field_name("indices"), self.low, low)
             for one in walk(body)
             if one.type == "subscript_expression" and item_index(self.code, one, self.name) is None
-        ) or any(
-            self._says(one, self.low, low) and _is_pointer(self.code, one, body)
-            for one in walk(body)
-            if one.type == "binary_expression" and operator_of(self.code, one) == "+"
         )
 
     def _is(self, node: Node, index: str, carriers: frozenset[str]) -> bool:
@@ -139,10 +131,3 @@ class _Pair:
         while node.type in AROUND:
             node = node.child_by_field_name("value") or node.named_children[0]
         return item_index(self.code, node, self.name) == index or self.code.of(node) in carriers
-
-
-def _is_pointer(code: CudaFile, addition: Node, body: Node) -> bool:
-    """Whether something is added to what the function gets by pointer."""
-    left = code.of(addition.children[0])
-    head = "" if body.parent is None else code.of(body.parent).partition("{")[0]
-    return re.search(rf"[*\]][^,()]*\b{re.escape(left)}\b\s*(?=[,)])", head) is not None

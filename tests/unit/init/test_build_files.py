@@ -57,15 +57,6 @@ def test_the_toolkit_s_own_headers_are_no_folder_of_a_project(tmp_path: Path) ->
     assert [one.value for one in said] == [str(tmp_path / "own")]
 
 
-def test_macros_for_other_devices_are_not_those_of_a_build_for_cuda(tmp_path: Path) -> None:
-    macros = "__HIP_PLATFORM_AMD__ USE_HIP=1 WITH_ROCM NO_HIP SHIP HIPPO=2 FAST"
-    options = " ".join(f"-D{macro}" for macro in macros.split())
-    (tmp_path / "Makefile").write_text(f"a:\n\tnvcc {options} a.cu\n")
-    (tmp_path / "CMakeLists.txt").write_text("add_definitions(-DUSE_SYCL -DSLOW)\n")
-    said = said_by_build_files(tmp_path / "a.cu", Repository(tmp_path))
-    assert {one.value for one in said} == {"NO_HIP", "SHIP", "HIPPO=2", "FAST", "SLOW"}
-
-
 @pytest.mark.parametrize(
     ("lines", "built_for", "build"),
     [

@@ -28,9 +28,7 @@ def kernel(read: Callable[[str], CudaFile], body: str) -> CudaFile:
     ("body", "expected"),
     [
         ("for (int j = p[i]; j < p[i + 1]; j++) out[i] += v[j];", True),
-        ("for (int j = p[i-1]; j < p[i]; j++) out[i] += v[j];", True),
         ("int b = p[i], e = p[1 + i]; for (int j = b + 2; j < e; j += 32) out[i] += v[j];", True),
-        ("int m = p[i+1] - p[i]; const float *w = v + p[i]; if (n < m) out[i] = w[n];", True),
         ("int b = p[i]; int m = p[i+1] - b; for (int j = 0; j < m; j++) out[i] += v[b + j];", True),
         ("out[i] = row(p, v, i);", True),
         ("out[i] = p[i + 1] - p[i];", False),

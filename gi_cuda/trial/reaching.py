@@ -118,9 +118,7 @@ def _values(
     """Values for a scalar of which the host code says nothing."""
     if scalar.source or scalar.computed is not None or scalar.name in proposal.counts:
         return
-    if scalar.element.truth:
-        yield 1 - int(scalar.value)
-    elif scalar.element.floating:
+    if scalar.element.floating:
         yield from _REAL
     elif whole(scalar, proposal):
         least = 0 if scalar.element.type.startswith("u") else min((-1, *numbers))

@@ -40,8 +40,6 @@ MOST_ATTEMPTS = 24
 _MOST_MENDS = 6
 """Of one trouble."""
 
-_MOST_SLOW = 3
-"""Proposals that take longer than they should and are tried once more where no other one passes."""
 
 MOST_BETTER = 6
 """Attempts at a better one where there is one that would pass all the same."""
@@ -170,7 +168,6 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     spare: Outcome | None = None  # would pass all the same
     shortest = True, math.inf
     furthest: _Failed | None = None
-    slow: list[_Failed] = []
     better = MOST_BETTER
     until = math.inf
     attempts = 0
@@ -201,8 +198,6 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
             further = _further(proposal, trouble, seen)
         if not isinstance(trouble, Bearable):
             failed = _Failed(proposal, done, trouble)
-            if _bearable(trouble):
-                slow.append(failed)
             if furthest is None or failed.rank > furthest.rank:
                 furthest = failed
         for mend in reversed(further):
@@ -212,15 +207,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     if passing := brief or spare:
         return passing
     assert furthest is not None, "the first one is always tried"
-    last = furthest.trouble
-    # What was made faster may be too small for the kernel.
-    for one in sorted(slow, key=lambda failed: failed.rank, reverse=True)[:_MOST_SLOW]:
-        found = attempt(one.proposal, PATIENCE)
-        if found is None or isinstance(found, Bearable):
-            return _passed(one.proposal, one.done)
-        if one is furthest:
-            last = found
-    return Outcome(furthest.proposal, last, tuple(dict.fromkeys(tried)))
+    return Outcome(furthest.proposal, furthest.trouble, tuple(dict.fromkeys(tried)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,10 +97,6 @@ def _set_to(code: CudaFile, at: Node, name: str) -> Iterator[Node]:
             declarator = node.child_by_field_name("declarator")
             if declarator is not None and name in _WORD.findall(code.of(declarator)):
                 value = node.child_by_field_name("value")
-        elif node.type == "assignment_expression":
-            left = node.child_by_field_name("left")
-            if left is not None and code.of(left).strip() == name:
-                value = node.child_by_field_name("right")
         elif node.type == "call_expression":
             value = _named_by_driver(code, node, name)
         if value is not None:

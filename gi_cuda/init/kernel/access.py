@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from enum import Flag, auto
 
 from tree_sitter import Node
@@ -215,31 +214,19 @@ def _compared_with(code: CudaFile, node: Node, name: str) -> list[Node]:
 
 
 def _is_item(code: CudaFile, body: Node, node: Node, depth: int = 0) -> bool:
-    """Whether an expression is an item of an array, or what a method returns, or is computed of
-    such alone; also a variable that is set to nothing else, or part of one."""
+    """Return whether an expression is an item of an array, or what a method returns, or a variable
+    that is set to nothing else, or part of one."""
     while node.type in ("parenthesized_expression", "cast_expression"):
         node = node.child_by_field_name("value") or node.named_children[0]
     if node.type == "call_expression":
-        called, given = (node.child_by_field_name(one) for one in ("function", "arguments"))
-        if called is not None and called.type == "field_expression":
-            return True
-        return given is not None and _of_items(code, body, given.named_children, depth)
-    if node.type == "binary_expression":
-        return _of_items(code, body, [node.children[0], node.children[-1]], depth)
-    if node.type == "pointer_expression":
-        return code.of(node).startswith("*")
+        called = node.child_by_field_name("function")
+        return called is not None and called.type == "field_expression"
     if node.type == "field_expression":
         node = node.child_by_field_name("argument") or node
     if node.type != "identifier" or depth > 1:
         return node.type == "subscript_expression"
     held = [one for part in walk(body) if (one := _set_to(code, part, code.of(node))) is not None]
     return bool(held) and all(_is_item(code, body, one, depth + 1) for one in held)
-
-
-def _of_items(code: CudaFile, body: Node, nodes: Sequence[Node], depth: int) -> bool:
-    """Whether expressions are items, as of :func:`_is_item`, or numbers, and some are items."""
-    others = [one for one in nodes if one.type != "number_literal"]
-    return bool(others) and all(_is_item(code, body, one, depth) for one in others)
 
 
 def _set_to(code: CudaFile, node: Node, name: str) -> Node | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from tree_sitter import Node
 
@@ -82,8 +81,25 @@ def launch_sites(
     Args:
         known: what may stay a name; the kernel's own scalars need not be said.
     """
-    calls = islice(launch_calls(host, {kernel.definition.name}), _MOST)
-    return [_site(host, kernel, types, known, call) for _, call in calls]
+    calls = [call for _, call in launch_calls(host, {kernel.definition.name})]
+    reached = [call for call in calls if _is_reached(host, types, call.node)]
+    return [_site(host, kernel, types, known, call) for call in (reached or calls)[:_MOST]]
+
+
+def _is_reached(host: HostCode, types: ElementTypes, node: Node) -> bool:
+    """Return False for a launch in a branch of an ``if`` that is known not to be taken."""
+    resolver = Resolver(host, node, types, KnownNames(starts=True, free=True))
+    child, parent = node, node.parent
+    while parent is not None and parent.type != "function_definition":
+        if parent.type == "if_statement":
+            clause = parent.child_by_field_name("condition")
+            value = None if clause is None else clause.child_by_field_name("value")
+            taken = None if value is None else resolver.number(value)
+            in_else = child == parent.child_by_field_name("alternative")
+            if taken is not None and bool(taken) == in_else:
+                return False
+        child, parent = parent, parent.parent
+    return True
 
 
 def _site(

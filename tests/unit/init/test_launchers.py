@@ -71,6 +71,22 @@ def test_launches_by_functions(read: Callable[[str], CudaFile], text: str) -> No
     assert use.shared == "8"
 
 
+@pytest.mark.parametrize(
+    ("text", "block"),
+    [
+        ("if (size == 16) k<<<1, 16>>>(a, n, 1.0f); else k<<<1, 32>>>(a, n, 1.0f);", "32"),
+        ("if (size == 32) { k<<<1, 32>>>(a, n, 1.0f); } else k<<<1, 1>>>(a, n, 1.0f);", "32"),
+        ("if (size == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
+        ("if (n == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
+    ],
+)
+def test_a_branch_that_is_taken(read: Callable[[str], CudaFile], text: str, block: str) -> None:
+    host = (
+        f"void run(float *a, int n, char **v) {{ int size = 32; if (n) size = atoi(v[1]); {text} }}"
+    )
+    assert launch(read, host).block == (block,)
+
+
 def test_a_macro_is_what_it_is_in_the_branch_that_counts(read: Callable[[str], CudaFile]) -> None:
     host = (
         "#ifdef OUTER\n#define TPB OUTER\n#else\n#define TPB 48\n#endif\n"

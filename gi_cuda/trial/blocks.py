@@ -67,7 +67,7 @@ def _enlarged(proposal: Proposal, names: Collection[str], times: int) -> Proposa
     """With some sizes so many times as large, and the others so many times less in all."""
 
     def changed(one: Extent) -> Extent:
-        if one.name not in names:
+        if one.name not in names or one.most:
             return one
         train, held_out = times * one.train, times * one.held_out
         device = one.device if one.blocks else max(one.device, _ON_DEVICE * train)

@@ -80,7 +80,7 @@ def _no_less(proposal: Proposal) -> Proposal:
 
     def raised(one: Extent) -> Extent:
         most = max(one.train, one.held_out)
-        fixed = one.blocks or one.train == one.held_out
+        fixed = one.blocks or one.most or one.train == one.held_out
         return one if fixed or one.device > most else replace(one, device=_MORE * most)
 
     return replace(proposal, extents=tuple(map(raised, proposal.extents)))
@@ -161,7 +161,7 @@ def _doubled(proposal: Proposal) -> Proposal:
     note = "larger than at first, so that a launch takes long enough to be timed well"
     extents = tuple(
         replace(one, device=one.device * 2, device_note=note)
-        if one.device > one.train and not one.blocks
+        if one.device > one.train and not one.blocks and not 0 < one.most < 2 * one.device
         else one
         for one in proposal.extents
     )

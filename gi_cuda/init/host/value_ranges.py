@@ -64,6 +64,8 @@ def range_of(host: HostCode, code: CudaFile, node: Node, depth: int = 0) -> Rang
     match node.type:
         case "number_literal":
             return _number(own)
+        case "char_literal" if len(own) == 3:
+            return Range(ord(own[1]), ord(own[1]), True)
         case "identifier":
             return _named(host, own)
         case "parenthesized_expression" if len(within) == 1:

@@ -15,10 +15,20 @@ _NOT_COUNT = re.compile(
     r"|round|pass|level|order|flag|mode|color|colour|lag|base|start|begin|block|thread|tile|bit|group"
     r"|type|kind|ratio).*"
 )
+_WINDOW = re.compile(
+    r"(?i)(?:\w*_)?(?:pad(?:ding)?|stride|dilation|ksize|(?:kernel|filter)_?(?:size|width|height|[whd]))"
+    r"(?:_?[whdxyz])?"
+)
+"""What says how a window goes over the data, and not how much of them there is."""
 
 
 def is_count_name(name: str, *, compared: bool) -> bool:
     """Whether a scalar of this name says how much data there is."""
-    if _NOT_COUNT.fullmatch(name):
+    if _NOT_COUNT.fullmatch(name) or is_of_window(name):
         return False
     return compared or _COUNT.fullmatch(name) is not None
+
+
+def is_of_window(name: str) -> bool:
+    """Whether a scalar of this name says how a window goes over the data."""
+    return _WINDOW.fullmatch(name) is not None

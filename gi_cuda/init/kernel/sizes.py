@@ -38,6 +38,7 @@ class Extent:
         note: what was found out about those on the host.
         device_note: the same of those on a GPU.
         blocks: whether it is a number of blocks, which are fewer on the host.
+        most: that it may be, where no buffer grows with it; 0: anything.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Extent:
     note: str = ""
     device_note: str = ""
     blocks: bool = False
+    most: int = 0
 
 
 def extents(

@@ -13,7 +13,7 @@ from gi_cuda.init.host.in_python import is_plain
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.host.rounds import SECOND
 from gi_cuda.init.kernel.access import is_compared
-from gi_cuda.init.kernel.count_names import is_count_name
+from gi_cuda.init.kernel.count_names import is_count_name, is_of_window
 from gi_cuda.init.kernel.indexing import is_row_length
 from gi_cuda.init.kernel.sizes import (
     Extent,
@@ -148,7 +148,19 @@ def _sizes(
         host={} if use is None else use.values,
     )
     sizes = tuple(replace(one, passed=one.name in written) for one in sizes)
+    if use is not None and all(buffer.elements for buffer in buffers):
+        sizes = tuple(_within(one, known_sizes(buffers), use.values) for one in sizes)
     return small_enough(sizes, known_sizes(buffers), defaults)
+
+
+def _within(extent: Extent, sizes: Sequence[str], host: Mapping[str, int | float]) -> Extent:
+    """A number that is no more than the host code has where no size grows with it."""
+    most = host.get(extent.name)
+    if not isinstance(most, int) or most < 1 or extent.name in words_of([], sizes):
+        return extent
+    if most <= max(extent.train, extent.held_out):
+        return replace(extent, train=most, held_out=most, device=most, most=most)
+    return replace(extent, device=min(extent.device, most), most=most)
 
 
 def known_sizes(buffers: Sequence[ProposedBuffer]) -> list[str]:
@@ -252,7 +264,7 @@ def _counting(
     if use is not None:
         said = set(words_of([], [*(use.grid or use.loose[0]), *use.allocated.values()]))
         said |= {name for text in use.computed.values() for name in _measured(text)}
-        told = {s.name for s in numbers if s.name in said}
+        told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
         if use.grid is not None and use.allocated:
             # What host code has few of, and neither launches nor allocates by, is no data.
             fixed = {s.name for s in numbers if s.name not in said and is_few(use.values, s.name)}

@@ -54,7 +54,7 @@ COMMANDS = json.dumps(
         (
             {
                 "CMakeLists.txt": "project(p)\\nset(C ${PROJECT_SOURCE_DIR}/common)\\n"
-                "target_include_directories(k PRIVATE\\n  $<BUILD_INTERFACE:${C}>)"
+                "target_include_directories(k PRIVATE\\n  ${C})"
             },
             "CMakeLists.txt:3",
         ),

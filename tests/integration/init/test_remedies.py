@@ -235,15 +235,6 @@ ACCEPTED = {
             " b[threadIdx.x] = cuda::std::get<0>(both) * by[threadIdx.x % 2];\n}\n"
         }
     ),
-    "what headers switch on evolves": Accepted(
-        {
-            "k.cu": '#include "config.h"\n#if WITH_GPU\n'
-            "__global__ void k(const float *a, float *b) {\n"
-            "#ifdef FAST\n b[threadIdx.x] = 2 * a[threadIdx.x];\n#endif\n}\n#endif\n",
-            "config.h": "#define WITH_GPU true\n#define FAST 3\n#define OTHER 4\n",
-        },
-        written='define = { WITH_GPU = "true", FAST = "3" }',
-    ),
     "assembly in a header that stays": Accepted(
         {
             "k.cu": '#define NAME first\n#include "sum.h"\n#undef NAME\n'

@@ -152,19 +152,6 @@ def test_what_came_furthest_is_kept(copying: Proposal) -> None:
     assert roles(outcome.proposal)["b"] == "inout"
 
 
-def test_what_is_slow_passes_where_less_data_are_too_few(trial: Callable[[str], Outcome]) -> None:
-    """With less than a tile the kernel computes nothing but NaN."""
-    outcome = trial(
-        "__global__ void k(const float *a, float *b, int n) {"
-        f"{INDEX} float s = 0; for (int tile = 0; tile < n / 128; tile++)"
-        " for (int j = 0; j < 4000; j++) s = s * 0.5f + a[j % 128];"
-        " if (i < n) b[i] = s / s + a[i]; }\n" + host(LAUNCH, "n", "n")
-    )
-    assert outcome.passes, outcome.trouble
-    (extent,) = outcome.proposal.extents
-    assert extent.train >= 128
-
-
 def test_what_depends_on_the_order_of_threads_passes_where_nothing_helps(
     copying: Proposal,
 ) -> None:

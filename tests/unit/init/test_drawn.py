@@ -49,7 +49,7 @@ def drawn(read: Reader, host: str) -> Range | None:
     ("value", "expected"),
     [
         ("rand() % 10", Range(0, 9, True)),
-        ("97 + (rand() % LETTERS)", Range(97, 122, True)),
+        ("'a' + (rand() % LETTERS)", Range(97, 122, True)),
         ("(float)(rand() & 0xFF) / 10.0f", Range(0, 25.5, False)),
         ("(int)(drand48() * MOST) - 5", Range(-5, 45, True)),
         ("rand() / (RAND_MAX / 100)", Range(0, 100, True)),

@@ -60,6 +60,7 @@ def test_elements_times_their_size_are_the_bytes(
         *(("n", False, True), ("numElements", False, True), ("width", False, True)),
         *(("imageW", True, True), ("radius", True, False), ("iterations", True, False)),
         *(("pitch", False, False), ("which", False, False)),
+        *(("ksize", False, False), ("pad_w", True, False), ("num_kernels", False, True)),
         *(("nthreads", False, False), ("group_size", False, False)),
     ],
 )

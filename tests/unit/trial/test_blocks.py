@@ -48,6 +48,7 @@ ROWS: dict[str, tuple[Proposal, Sequence[Trouble | None], Changes]] = {
     ),
     "there are several already": (proposal(N, A, B), [], {}),
     "no size says how many there are": (proposal(A, B, grid=("1",)), [], {}),
+    "a size that may not grow": (proposal(size("n", 100, 80, 1 << 20, most=100), A, B), [], {}),
 }
 
 

@@ -57,6 +57,11 @@ ANSWERS: dict[str, tuple[Proposal, list[Trouble | None], Changes]] = {
         {"n": (10007, 7777, 1 << 23)},
     ),
     "as much as before where more does not run": (proposal(N, A, B), [Brief(0.04), ENDED], {}),
+    "a size that has its most stays": (
+        proposal(size("n", 10007, 7777, 1 << 20, most=1 << 20), A, B),
+        [Brief(0.04)],
+        {},
+    ),
     "what decides how many blocks there are gets less at last": (
         proposal(size("rows", 121, 75, 1024), size("columns", 90, 102, 1024), A, B, **GRID),
         [LONG, None],

@@ -82,37 +82,24 @@ def launch_sites(
         known: what may stay a name; the kernel's own scalars need not be said.
     """
     calls = [call for _, call in launch_calls(host, {kernel.definition.name})]
-    # In branches that are taken, if there are such.
     reached = [call for call in calls if _is_reached(host, types, call.node)]
     return [_site(host, kernel, types, known, call) for call in (reached or calls)[:_MOST]]
 
 
 def _is_reached(host: HostCode, types: ElementTypes, node: Node) -> bool:
-    """Whether host code gets to a launch, unless it is known that it does not."""
+    """Return False for a launch in a branch of an ``if`` that is known not to be taken."""
     resolver = Resolver(host, node, types, KnownNames(starts=True, free=True))
     child, parent = node, node.parent
     while parent is not None and parent.type != "function_definition":
         if parent.type == "if_statement":
-            taken = _condition(resolver, parent)
+            clause = parent.child_by_field_name("condition")
+            value = None if clause is None else clause.child_by_field_name("value")
+            taken = None if value is None else resolver.number(value)
             in_else = child == parent.child_by_field_name("alternative")
             if taken is not None and bool(taken) == in_else:
                 return False
-        elif parent.type == "case_statement":
-            value = parent.child_by_field_name("value")
-            switch = None if parent.parent is None else parent.parent.parent
-            found = None if switch is None else _condition(resolver, switch)
-            wanted = None if value is None else resolver.number(value)
-            if wanted is not None and found is not None and wanted != found:
-                return False
         child, parent = parent, parent.parent
     return True
-
-
-def _condition(resolver: Resolver, statement: Node) -> int | float | None:
-    """The value of what an ``if`` or a ``switch`` asks for."""
-    clause = statement.child_by_field_name("condition")
-    value = None if clause is None else clause.child_by_field_name("value")
-    return None if value is None else resolver.number(value)
 
 
 def _site(

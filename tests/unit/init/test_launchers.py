@@ -76,11 +76,6 @@ def test_launches_by_functions(read: Callable[[str], CudaFile], text: str) -> No
     [
         ("if (size == 16) k<<<1, 16>>>(a, n, 1.0f); else k<<<1, 32>>>(a, n, 1.0f);", "32"),
         ("if (size == 32) { k<<<1, 32>>>(a, n, 1.0f); } else k<<<1, 1>>>(a, n, 1.0f);", "32"),
-        (
-            "switch (size) { case 8: k<<<1, 8>>>(a, n, 1.0f); break;"
-            " case 32: k<<<1, 32>>>(a, n, 1.0f); }",
-            "32",
-        ),
         ("if (size == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
         ("if (n == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
     ],

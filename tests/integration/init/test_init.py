@@ -85,22 +85,24 @@ def test_headers_that_hold_what_the_kernel_reaches_evolve(tmp_path: Path) -> Non
         "sums/reduce.cuh",
         "sums/detail/warp.cuh",
     ]
-    assert target.kernels == ("sums::reduce<float, 128>",)
-    assert [p.name for p in of_the_source(target)] == ["ITEMS_PER_THREAD"]
+    assert target.kernels == ("sums::reduce<float, kBlock>",)
+    assert {p.name for p in of_the_source(target)} == {"ITEMS_PER_THREAD", "kBlock"}
     files = {rule.file for rule in load_subject(target.folder, "host").grammar.rules}
     assert files == {"reduce.cuh", "detail/warp.cuh"}
 
 
 def test_files_that_are_included_like_headers(tmp_path: Path) -> None:
-    """Kernels in ``.cu`` files that rely on what stands before them, as older code has it."""
+    """Kernels in ``.cu`` files that rely on what stands before them, as older code has it; one has
+    the macro of the block's size."""
     target = init("srad/main.cu", tmp_path / "srad")
-    assert [path.name for path in target.headers] == ["device_functions.cu", "srad_kernel.cu"]
+    names = [path.name for path in target.headers]
+    assert names == ["define.c", "device_functions.cu", "srad_kernel.cu"]
     assert {s.name: s.value and s.value.text for s in target.scalars if s.value} == {
         "d_Ne": "d_Nr * d_Nc"
     }
     assert sizes(target) == dict.fromkeys(["d_dN", "d_c", "d_I"], "(d_Nr * d_Nc)")
     (step,) = target.launches[0].steps
-    assert [e.text for e in step.block] == ["256"]
+    assert [e.text for e in step.block] == ["NUMBER_THREADS"]
 
 
 HEADER = "#pragma once\nstatic __device__ int twice(int x) { x += x; return x; }\n"

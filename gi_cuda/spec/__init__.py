@@ -23,7 +23,7 @@ from gi_cuda.spec.launches import (
     plan,
 )
 from gi_cuda.spec.load import load_target
-from gi_cuda.spec.options import compiler_options
+from gi_cuda.spec.options import compiler_options, macros
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
 from gi_cuda.spec.passed import Struct
 from gi_cuda.spec.target import (
@@ -39,7 +39,6 @@ from gi_cuda.spec.target import (
     Target,
     Value,
     defaults,
-    macros,
 )
 
 __all__ = [

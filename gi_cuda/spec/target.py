@@ -389,20 +389,3 @@ class Target(Description, Tables):
 def defaults(target: Target) -> dict[str, Value]:
     """The configuration of the reference."""
     return {parameter.name: parameter.default for parameter in target.parameters}
-
-
-def macros(target: Target, configuration: Configuration) -> dict[str, str]:
-    """The macros and constants that a configuration defines, with their replacement text.
-
-    Fixed ones of ``[build]`` come first; a flag is defined to 1 or absent, whatever they say.
-    """
-    defined = dict(target.build.define)
-    for parameter in target.parameters:
-        value = configuration[parameter.name]
-        if parameter.kind in (ParameterKind.MACRO, ParameterKind.CONSTANT):
-            defined[parameter.name] = str(value)
-        elif parameter.kind is ParameterKind.FLAG and value:
-            defined[parameter.name] = "1"
-        elif parameter.kind is ParameterKind.FLAG:
-            defined.pop(parameter.name, None)
-    return defined

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
-from gi_cuda.spec.target import Constraint, Parameter, ParameterKind, Target, Value
+from gi_cuda.spec.options import macros_of
+from gi_cuda.spec.target import Constraint, Parameter, Target, Value
 
 
 @dataclass(frozen=True)
@@ -160,16 +161,8 @@ class Configuration(Mapping[str, Value]):
 
     @property
     def macros(self) -> dict[str, str]:
-        """What the preprocessor sees: the space's own defines, macros, and flags that are on."""
-        defined = dict(self.space.defines)
-        for parameter, value in zip(self.space.parameters, self.chosen, strict=True):
-            if parameter.kind is ParameterKind.MACRO:
-                defined[parameter.name] = str(value)
-            elif parameter.kind is ParameterKind.FLAG and value:
-                defined[parameter.name] = "1"
-            elif parameter.kind is ParameterKind.FLAG:
-                defined.pop(parameter.name, None)
-        return defined
+        """The macros that are defined: those of the space, those with values, flags that are on."""
+        return macros_of(self.space.defines, self.space.parameters, self)
 
 
 _BARE = re.compile(r'[^\s<>"]+')

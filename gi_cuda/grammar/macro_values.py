@@ -1,5 +1,4 @@
-"""What the ``#define`` lines and the constants of a source say, and another value in the place of
-one."""
+"""Values that a source gives to macros and constants, and other values in their place."""
 
 from __future__ import annotations
 

@@ -1,19 +1,30 @@
-"""What a configuration is to a compiler: macros, constants, and options on its command line."""
+"""The macros that a configuration defines, and the options that a compiler gets for it."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from gi_cuda.spec.target import Configuration, Parameter, ParameterKind, Target, Value
 
 
 def macros(target: Target, configuration: Configuration) -> dict[str, str]:
-    """The macros and constants that a configuration defines, with their replacement text.
+    """Return the macros that a configuration of a target defines, with their replacement text."""
+    return macros_of(target.build.define, target.parameters, configuration)
 
-    Fixed ones of ``[build]`` come first; a flag is defined to 1 or absent, whatever they say.
+
+def macros_of(
+    defines: Mapping[str, str], parameters: Sequence[Parameter], configuration: Configuration
+) -> dict[str, str]:
+    """Return the macros that values of parameters define, with their replacement text.
+
+    Args:
+        defines: macros that are defined beside them; a flag is defined to 1 or absent, whatever
+            these say.
     """
-    defined = dict(target.build.define)
-    for parameter in target.parameters:
+    defined = dict(defines)
+    for parameter in parameters:
         value = configuration[parameter.name]
-        if parameter.kind in (ParameterKind.MACRO, ParameterKind.CONSTANT):
+        if parameter.kind is ParameterKind.MACRO:
             defined[parameter.name] = str(value)
         elif parameter.kind is ParameterKind.FLAG and value:
             defined[parameter.name] = "1"

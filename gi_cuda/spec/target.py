@@ -42,7 +42,7 @@ class ParameterKind(StrEnum):
 
     @property
     def preprocessed(self) -> bool:
-        """Whether it is a macro, of which the preprocessor knows."""
+        """True of macros, which the preprocessor knows."""
         return self in (ParameterKind.MACRO, ParameterKind.FLAG)
 
 

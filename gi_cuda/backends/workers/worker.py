@@ -89,7 +89,7 @@ _OF_REFERENCE = (
 """Requests that run nothing but the reference."""
 
 _COURTESY = 10
-"""By how much a worker that runs samples is nicer than a search: its compilers come first."""
+"""The nice value of a worker that runs samples beside a search, whose compilers come first."""
 
 Answerer: TypeAlias = Callable[[object], object]
 """Takes a request and gives the answer to it."""

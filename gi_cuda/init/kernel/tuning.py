@@ -86,7 +86,7 @@ def tunables(
     blocks: frozenset[str] = frozenset(),
     elsewhere: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Tunable, ...]:
-    """What the functions to be evolved use of macros and constants, in order.
+    """Return the macros and constants that the functions to be evolved use, in order.
 
     Args:
         code: the source; a macro that headers around it use is the same for all variants.
@@ -185,7 +185,7 @@ def _numbered(name: str, kind: str, value: int, shared: bool) -> Tunable | None:
 
 
 def _of_block(one: Tunable) -> Tunable:
-    """What a launch takes the size of its blocks from is a parameter."""
+    """Make a parameter of a macro or constant that is the size of a launch's blocks."""
     return replace(one, active=True, why="size of a block") if one.why == _UNSURE else one
 
 

@@ -1,4 +1,4 @@
-"""What a kernel's parameters are in memory, as a compiler says of them."""
+"""The layout of a kernel's parameters in memory, as a compiler says it."""
 
 from __future__ import annotations
 

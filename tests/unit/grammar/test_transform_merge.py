@@ -94,7 +94,7 @@ def test_what_is_declined_is_offered_without_its_reason() -> None:
 
 
 def test_rows_may_be_merged() -> None:
-    """Of a product of matrices, blocks along y share the tile of the right matrix."""
+    """In a product of matrices, blocks along y share the tile of the right matrix."""
     text = merged(BEFORE["a product of matrices"].body, "merge_K4y")
     assert "__shared__ float left[4][8][8];" in text
     assert "__shared__ float right[8][8];" in text

@@ -50,9 +50,14 @@ class Family(ABC):
 
     type: ClassVar[RuleType]
 
-    @abstractmethod
     def sites(self, code: Code) -> Iterator[Site]:
-        """Find the places where the family's conditions hold."""
+        """Find the places where the family's conditions hold: if a family does not say otherwise,
+        the kernels that one of its choices rewrites."""
+        for kernel in code.kernels:
+            specials = self.type.kind.specials
+            choices = tuple(one for one in specials if self.rewrite(code, kernel.at, one))
+            if choices:
+                yield Site(kernel.at, kernel.number, choices)
 
     @abstractmethod
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function
-from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite
 from gi_cuda.grammar.frontends.cuda.transforms.indices import shape_along
 from gi_cuda.grammar.frontends.cuda.transforms.reading.items import (
     Items,
-    Work,
-    declared_in,
     read_items,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes
 from gi_cuda.grammar.frontends.cuda.transforms.writing.jammed import (
     Frame,
     Jamming,
-    escaping,
+    guarded,
     jammed,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, unit
@@ -71,14 +67,6 @@ class Jam(Family):
 
     type = RuleType.JAM
 
-    def sites(self, code: Code) -> Iterator[Site]:
-        """Each kernel whose threads work alone and have a loop that does not depend on the item."""
-        for kernel in code.kernels:
-            specials = self.type.kind.specials
-            choices = tuple(one for one in specials if self.rewrite(code, kernel.at, one))
-            if choices:
-                yield Site(kernel.at, kernel.number, choices)
-
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
         """Put loops over the items into the loops that they share."""
         kernel, match = code.function_at(at), _CHOICE.fullmatch(choice)
@@ -115,7 +103,7 @@ def _rewritten(
         f"{step}{numbers}[{item}] = {number};",
     ]
     leave = f"if ({item} && {numbers}[{item}] == {work.name}) break;"
-    frames = [Frame(leave if tests and one else "") for one in _guards(code, work)]
+    frames = [Frame(leave if tests and one else "") for one in guarded(code, work)]
     jamming = Jamming(code, kernel, item, count, {work.name: f"{numbers}[{item}]"})
     splices = jammed(jamming, work, frames)
     return splices and [
@@ -123,16 +111,3 @@ def _rewritten(
         replacing(begin, begin, gap.join([*lines, ""])),
         *splices,
     ]
-
-
-def _guards(code: Code, work: Work) -> list[bool]:
-    """Tell of each run whether a thread may not execute it for an item that it does not have: the
-    run changes memory, or another run does that leaves a variable to later ones."""
-    several = escaping(code, work)
-    left = (
-        changes(code, *run.statements).all.union(declared_in(code, run)) & several
-        for run in work.runs
-        if run.acts and not (run == work.runs[-1] and run.statements[0] in work.statements)
-    )
-    every = any(left)
-    return [every or run.acts for run in work.runs]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from operator import or_
+from collections.abc import Sequence
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code
-from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
+from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite
 from gi_cuda.grammar.frontends.cuda.transforms.reading.blocks import (
     NotMerged,
     is_covered,
@@ -21,6 +19,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.writing.jammed import (
     Frame,
     Jamming,
     escaping,
+    guarded,
     jammed,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh
@@ -79,19 +78,11 @@ class Merge(Family):
 
     Where no limit guards the accesses of blocks beyond the grid, as here, the grid stays, and
     blocks without work return at once. An item that is no block does the work of the last one,
-    ``min(blockIdx.x * 2 + item, gridDim.x - 1)``, up to where that changes memory: from there on
-    loops begin with ``if (blockIdx.x * 2 + item >= gridDim.x) continue;``.
+    ``min(blockIdx.x * 2 + item, gridDim.x - 1)``, but for what changes memory: that begins with
+    ``if (blockIdx.x * 2 + item >= gridDim.x) continue;``.
     """
 
     type = RuleType.MERGE
-
-    def sites(self, code: Code) -> Iterator[Site]:
-        """Find the kernels with shared memory whose blocks can share barriers."""
-        for kernel in code.kernels:
-            specials = self.type.kind.specials
-            choices = tuple(one for one in specials if self.rewrite(code, kernel.at, one))
-            if choices:
-                yield Site(kernel.at, kernel.number, choices)
 
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
         """Put loops over the blocks between the barriers that they share."""
@@ -114,8 +105,7 @@ class Merge(Family):
             work.name: f"({first} + {item})" if covered else f"min({first} + {item}, {last})",
             "return": f"{{ {gone} |= 1u << {item}; continue; }}" if marked else "continue;",
         }
-        acting = accumulate((one.acts and not covered for one in work.runs), or_)
-        outside = [beyond if one else "" for one in acting]
+        outside = [beyond if one and not covered else "" for one in guarded(code, work)]
         frames = _frames(work, f"{gone} >> {item} & 1", f"{gone} == {2**count - 1}", outside)
         splices = jammed(Jamming(code, kernel, item, count, texts), work, frames)
         if splices is None:

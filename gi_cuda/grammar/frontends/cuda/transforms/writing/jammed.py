@@ -18,6 +18,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.reading.items import (
     declared_in,
     used_names,
 )
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import unit
 from gi_cuda.grammar.splice import Splice, indent, is_first, newline, replacing, splice
 
@@ -105,6 +106,19 @@ def escaping(code: Code, work: Work) -> frozenset[str]:
         ):
             found |= names & work.own
     return frozenset(found).union(*(names & work.own for _, names in together if names & found))
+
+
+def guarded(code: Code, work: Work) -> list[bool]:
+    """Tell of each run whether it must not be executed for a missing item, for which another item
+    stands: the run changes memory, or a run that does leaves a variable to later ones."""
+    several = escaping(code, work)
+    left = (
+        changes(code, *run.statements).all.union(declared_in(code, run)) & several
+        for run in work.runs
+        if run.acts and not (run == work.runs[-1] and run.statements[0] in work.statements)
+    )
+    every = any(left)
+    return [every or run.acts for run in work.runs]
 
 
 def _around(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -55,10 +55,17 @@ _MASKS: Final = (
 )
 
 
-@cache
-def _pattern(size: int) -> NDArray[np.uint8]:
-    """So many bytes of poison."""
-    return np.full(-(-size // 4), POISON, np.uint32).view(np.uint8)[:size]
+def _poison(array: NDArray[Any]) -> None:
+    """Fill the memory of a buffer with poison."""
+    held = array.view(np.uint8)
+    whole = held.size // 4 * 4
+    held[:whole].view(np.uint32).fill(POISON)
+    held[whole:] = np.array([POISON], np.uint32).view(np.uint8)[: held.size - whole]
+
+
+def _key(plan: CasePlan, name: str) -> tuple[str, str, int]:
+    """What tells the memory of a buffer: the case, its name, its elements."""
+    return plan.case, name, plan.sizes[name]
 
 
 class HostDevice:
@@ -161,16 +168,18 @@ class HostDevice:
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs and scratch buffers."""
         for buffer in self._target.buffers:
+            new = _key(plan, buffer.name) not in self._buffers
             array = self._buffer(plan, buffer.name)
-            if buffer.role is BufferRole.INOUT:
+            if new or buffer.role is BufferRole.INPUT:
+                continue
+            if buffer.role.given:
                 array[:] = self._given(plan, buffer)
-            elif not buffer.role.given:
-                array.view(np.uint8)[:] = _pattern(array.nbytes)
+            else:
+                _poison(array)
 
     def poison(self, plan: CasePlan, buffer: str) -> None:
         """Make one scratch buffer what no launch has written."""
-        array = self._buffer(plan, buffer)
-        array.view(np.uint8)[:] = _pattern(array.nbytes)
+        _poison(self._buffer(plan, buffer))
 
     def put(self, plan: CasePlan, buffer: str, contents: NDArray[Any]) -> None:
         """Give one input other contents, until it is mended."""
@@ -330,7 +339,7 @@ class HostDevice:
 
     def _buffer(self, plan: CasePlan, name: str) -> NDArray[Any]:
         """The memory of a buffer; made and, for inputs, filled when it is first asked for."""
-        key = (plan.case, name, plan.sizes[name])
+        key = _key(plan, name)
         if key not in self._buffers:
             buffer = next(b for b in self._target.buffers if b.name == name)
             array = self._runtime.alloc(name, buffer.dtype, plan.sizes[name])

@@ -16,6 +16,7 @@ namespace gi {
 // Room around buffers and below fibre stacks that nobody may touch. It costs address space only, so it is wide
 // enough for an index that is wrong by a lot.
 constexpr size_t kBufferGuard = size_t(64) << 20;
+constexpr size_t kLarge = size_t(4) << 20;  // bytes of a buffer that gets large pages
 constexpr size_t kNearShared = size_t(4) << 20;  // what is this near to shared memory was meant to be in it
 constexpr size_t kStackGuard = size_t(64) << 10;
 constexpr size_t kStackBytes = size_t(256) << 10;

@@ -96,6 +96,8 @@ Buffer *map(size_t bytes, size_t alignment, const char *name) {
     free(buffer);
     return nullptr;
   }
+  // All of it is written at once: a gigabyte of small pages takes the system longer than the writing.
+  if (buffer->pages_bytes >= kLarge) madvise(buffer->pages, buffer->pages_bytes, MADV_HUGEPAGE);
   buffer->bytes = bytes;
   buffer->beyond = {};
   buffer->begin = buffer->pages + (buffer->pages_bytes - round_up(bytes, alignment));

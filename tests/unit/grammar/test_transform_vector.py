@@ -151,7 +151,7 @@ def test_a_kernel_that_is_not_elementwise_has_no_site(name: str) -> None:
         ("bool", [4, 8, 16]),
         ("float2", [2]),
         ("float3", []),
-        ("T", []),
+        ("T", [2, 4, 8]),
     ],
 )
 def test_the_widest_access_has_4_to_16_bytes(element: str, counts: list[int]) -> None:

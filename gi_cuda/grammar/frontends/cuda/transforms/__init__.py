@@ -26,10 +26,11 @@ from gi_cuda.grammar.frontends.cuda.transforms.single import Single
 from gi_cuda.grammar.frontends.cuda.transforms.split import Split
 from gi_cuda.grammar.frontends.cuda.transforms.vector import Vector
 from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
+from gi_cuda.grammar.frontends.cuda.transforms.wide import Wide
 
 FAMILIES: tuple[Family, ...] = (
     *(Block(), Grid(), Split(), Coarsen(), Jam(), Merge(), Single(), Power(), Recip(), Fast()),
-    *(Atomic(), Scalar(), Vector(), Warp(), Pad(), Cache()),
+    *(Atomic(), Scalar(), Vector(), Wide(), Warp(), Pad(), Cache()),
 )
 """All families, in the order in which they rewrite a text."""
 

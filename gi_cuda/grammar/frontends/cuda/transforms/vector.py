@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.reading.elementwise import (
     Elementwise,
@@ -54,6 +54,8 @@ another type carries the bytes."""
 _CARRIERS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
 _NARROWEST, _WIDEST = 4, 16
 """Bytes of the widest access of a thread."""
+_MOST = 8
+"""Elements of a type that only the compiler knows, in a structure that is a vector."""
 
 
 class Vector(Family):
@@ -113,43 +115,64 @@ def _count(choice: str) -> int:
     return int(choice.rpartition("K")[2])
 
 
-def _read(
-    code: Code, kernel: Function, choice: str
-) -> tuple[Elementwise, tuple[Array, ...]] | None:
+def _read(code: Code, kernel: Function, choice: str) -> tuple[Elementwise, Sequence[Array]] | None:
     """Read a kernel, and find the arrays that it can access as vectors of so many items."""
     work = read_elementwise(code, kernel)
-    if work is None or not _has_index_type(code, kernel, work):
+    if work is None or not has_index_type(code, kernel, work):
         return None
-    found = [_array(code, kernel, work, one, _count(choice)) for one in pointers(code, kernel)]
-    arrays = tuple(one for one in found if one is not None)
-    widest = max((one.width for one in arrays), default=0)
-    return (work, arrays) if _NARROWEST <= widest <= _WIDEST else None
+    count, arrays = _count(choice), []
+    for pointer in pointers(code, kernel):
+        found = accesses(code, kernel.body, pointer.name) if pointer.parameter else None
+        own = [one for one in found or () if _is_own(work, one)]
+        one = array_of(code, kernel, work, pointer, pointer.name, own, found or (), count)
+        if one is not None:
+            arrays.append(one)
+    return (work, arrays) if is_a_vector(arrays) else None
 
 
-def _array(
-    code: Code, kernel: Function, work: Elementwise, pointer: Pointer, count: int
+def is_a_vector(arrays: Sequence[Array]) -> bool:
+    """Tell whether a vector of one of some arrays can be accessed at once, and gains by it."""
+    widest = max((one.width for one in arrays), default=-1)
+    return _NARROWEST <= widest <= _WIDEST or (widest == 0 and len(arrays) > 0)
+
+
+def array_of(
+    code: Code,
+    kernel: Function,
+    work: Elementwise,
+    pointer: Pointer,
+    begin: str,
+    own: Sequence[Access],
+    found: Sequence[Access],
+    count: int,
 ) -> Array | None:
     """Read the array behind a pointer.
+
+    Args:
+        begin: where the items' elements begin.
+        own: the accesses of an item's element.
+        found: all accesses through the pointer.
+        count: items that are handled at a time.
 
     Returns:
         None if the work does not access the item's element in all cases, or if the kernel writes
         the array and accesses other elements of it too.
     """
-    found = accesses(code, kernel.body, pointer.name) if pointer.parameter else None
-    own = [one for one in found or () if _is_own(work, one)]
     type_ = code.type(own[0].element, kernel) if own else None
-    if found is None or type_ is None or type_.levels or type_.base not in _NATIVE:
+    given = count <= _MOST and pointer.spelled in _templates(code, kernel)
+    if not own or not (given or (type_ and not type_.levels and type_.base in _NATIVE)):
         return None
     written = not pointer.const and any(one.use is not Use.READ for one in found)
     if written and len(own) < len(found):
         return None
     if any("\n" in code.span(one.node) for one in own) or not _sure(work, own):
         return None
-    size, name = _NATIVE[type_.base]
+    size, name = (0, "") if given or type_ is None else _NATIVE[type_.base]
     width = size * count
     vector = f"{name}{count}" if name and count <= 4 else _CARRIERS.get(width, "")
     return Array(
         pointer.name,
+        begin,
         pointer.spelled,
         vector,
         width,
@@ -157,6 +180,16 @@ def _array(
         loaded=not written or _read_first(work, own),
         stored=written,
     )
+
+
+def _templates(code: Code, kernel: Function) -> frozenset[str]:
+    """Return the types that a kernel is a template of."""
+    above = kernel.node.parent
+    listed = None if above is None else above.child_by_field_name("parameters")
+    if above is None or above.type != "template_declaration" or listed is None:
+        return frozenset()
+    found = (one for one in descend(listed) if one.type == "type_identifier")
+    return frozenset(code.span(one) for one in found)
 
 
 def _is_own(work: Elementwise, access: Access) -> bool:
@@ -167,7 +200,7 @@ def _is_own(work: Elementwise, access: Access) -> bool:
     )
 
 
-def _sure(work: Elementwise, own: list[Access]) -> bool:
+def _sure(work: Elementwise, own: Sequence[Access]) -> bool:
     """Tell whether one of the accesses is made for each item."""
     names = {one.node.id: "made" for one in own}
     if work.others:
@@ -175,7 +208,7 @@ def _sure(work: Elementwise, own: list[Access]) -> bool:
     return bool(sequence(work.work, names))
 
 
-def _read_first(work: Elementwise, own: list[Access]) -> bool:
+def _read_first(work: Elementwise, own: Sequence[Access]) -> bool:
     """Tell whether the work may read an element before it writes it, or not write it at all."""
     writes = {one.node.id: "made" for one in own if one.use is Use.WRITE}
     for number, one in enumerate(work.work):
@@ -187,7 +220,7 @@ def _read_first(work: Elementwise, own: list[Access]) -> bool:
     return True
 
 
-def _has_index_type(code: Code, kernel: Function, work: Elementwise) -> bool:
+def has_index_type(code: Code, kernel: Function, work: Elementwise) -> bool:
     """Tell whether the index is an integer of at least 32 bits."""
     type_ = work.index_type(code, kernel)
     return type_ is not None and type_.integral and type_.rank >= RANKS["int"]

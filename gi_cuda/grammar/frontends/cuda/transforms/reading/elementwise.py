@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tree_sitter import Node
@@ -45,7 +45,8 @@ class Elementwise:
         declared: where the declaration has its name.
         used: a place where it is used.
         value: its first value, ``blockIdx.x * blockDim.x + threadIdx.x``.
-        stride: the number of all threads, where the index grows by it in a loop; else empty.
+        stride: what the index grows by in a loop: the number of threads that share the loop; else
+            empty.
         bound: the test that the index is one of an item.
         others: further conditions of the guard, all of which have to hold.
         guard: the ``if`` or loop with the test.
@@ -53,6 +54,7 @@ class Elementwise:
         start, end: the span of the work with its comments.
         close: the end of the guard and its work.
         brace_below: whether the guard has its brace on a line by itself.
+        serial: whether it is a loop of one thread, which goes on from item to item.
     """
 
     name: str
@@ -69,6 +71,12 @@ class Elementwise:
     end: int
     close: int
     brace_below: bool
+    serial: bool = False
+
+    @property
+    def looped(self) -> bool:
+        """Tell whether it is a loop."""
+        return bool(self.stride) or self.serial
 
     def index_type(self, code: Code, kernel: Function) -> Type | None:
         """Return the type of the index; None where it is not certain."""
@@ -174,12 +182,31 @@ def _looped(code: Code, kernel: Function, index: Index, threads: Node) -> Elemen
         map(_leaves_kernel, own_statements(body))
     ):
         return None
+    return of_loop(code, kernel, loop, value, code.span(by), bound)
+
+
+def of_loop(
+    code: Code, kernel: Function, loop: Node, value: Node, stride: str, bound: Bound
+) -> Elementwise | None:
+    """Put the parts of a loop over items together.
+
+    Args:
+        loop: a ``for`` statement that declares the index.
+        value: the first index.
+        stride: what the index grows by; empty where that is 1.
+    """
+    first, body = (loop.child_by_field_name(one) for one in ("initializer", "body"))
+    declared = None if first is None else sole_declarator(first)
+    name = None if declared is None else declared.child_by_field_name("declarator")
+    if first is None or name is None or body is None:
+        return None
     block = body.type == "compound_statement"
     below = block and is_first(code.text, body.start_byte)
     part = _Part(bound, (), tuple(own_statements(body)), body, below)
-    if name_at is None or not part.work:
+    if not part.work:
         return None
-    return _assembled(code, kernel, (first, name_at), value, code.span(by), loop, part)
+    found = _assembled(code, kernel, (first, name), value, stride, loop, part)
+    return None if found is None else replace(found, serial=not stride)
 
 
 def _assembled(

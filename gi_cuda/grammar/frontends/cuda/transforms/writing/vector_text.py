@@ -1,4 +1,4 @@
-"""The text of a kernel whose threads handle consecutive items by vector accesses."""
+"""The text of work that is done for consecutive items by vector accesses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from gi_cuda.grammar.values import RANKS
 
 _LINE = 100
 _CONTINUED = " " * 8
-_WHOLE = frozenset({"parenthesized_expression", "cast_expression", "identifier"})
+_WHOLE = frozenset(
+    {"parenthesized_expression", "cast_expression", "identifier", "field_expression"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +26,17 @@ class Array:
 
     Attributes:
         name: the pointer to it.
+        begin: a pointer to the element of item 0: ``a``, or ``a + row * n``.
         element: the type of its elements, as the pointer is declared.
-        vector: the type of a vector.
-        width: bytes of a vector.
+        vector: the type of a vector; empty where a structure of the elements is one.
+        width: bytes of a vector; 0 where only the compiler knows them.
         accesses: the expressions that stand for an item's element.
         loaded: whether a thread loads its elements before the work.
         stored: whether it stores them after the work.
     """
 
     name: str
+    begin: str
     element: str
     vector: str
     width: int
@@ -40,24 +44,32 @@ class Array:
     loaded: bool
     stored: bool
 
+    def bytes(self, count: int) -> str:
+        """Write the bytes of a vector of so many elements."""
+        return str(self.width) if self.width else f"({count} * sizeof({self.element}))"
+
 
 def vector_text(
     code: Code, kernel: Function, work: Elementwise, arrays: Sequence[Array], count: int
 ) -> Iterator[Splice]:
-    """Rewrite an elementwise kernel so that a thread handles ``count`` items."""
+    """Rewrite an elementwise kernel, or a loop, so that ``count`` items are handled at a time."""
     margin, gap = indent(code.text, work.guard.start_byte), newline(code.text, work.guard.end_byte)
     first, item = fresh("first", code, kernel), fresh("k", code, kernel)
-    copies: dict[str, str] = {}
+    taken = [first, item]
+    copies: list[str] = []
     for one in arrays:
-        taken = (first, item, *copies.values())
-        copies[one.name] = fresh(_copy(one.name, count), code, kernel, taken)
+        copies.append(fresh(_copy(one.name, count), code, kernel, [*taken, *copies]))
+    types: dict[str, str] = {}
+    for element in (one.element for one in arrays if not one.vector):
+        name = f"{element.rpartition(':')[2]}_x{count}"
+        types[element] = types.get(element) or fresh(name, code, kernel, [*taken, *copies])
     step, width = unit(code, kernel), len(margin.expandtabs(4))
-    text = _Text(code, work, arrays, count, first, item, copies, step, width)
+    text = _Text(code, work, arrays, count, first, item, copies, types, step, width)
     value = text.of_first(kernel)
-    if not work.stride:
+    if not work.looped:
         yield replacing(work.declared.start_byte, work.declared.end_byte, text.first)
         yield replacing(work.value.start_byte, work.value.end_byte, value)
-    header, *lines = text.looped(value) if work.stride else text.lines()
+    header, *lines = text.looped(value) if work.looped else text.lines()
     placed = [header, *(margin + line if line.strip() else "" for line in lines)]
     yield replacing(work.guard.start_byte, work.close, gap.join(placed))
 
@@ -72,7 +84,8 @@ class _Text:
 
     Attributes:
         first, item: the variables that hold the first item, and the number of an item.
-        copies: the local array for each array.
+        copies: the local variable for each array.
+        types: the structures that are vectors of elements, by these elements' types.
         step: the white space of one more level.
         margin: the width of the kernel's indentation.
     """
@@ -83,7 +96,8 @@ class _Text:
     count: int
     first: str
     item: str
-    copies: Mapping[str, str]
+    copies: Sequence[str]
+    types: Mapping[str, str]
     step: str
     margin: int
 
@@ -91,6 +105,8 @@ class _Text:
         """Return the value of the first item, in the type of the index."""
         value, code = self.work.value, self.code
         text = code.span(value)
+        if self.work.serial:
+            return text
         if value.type not in _WHOLE:
             text = f"({text})"
         type_, given = self.work.index_type(code, kernel), code.type(value, kernel)
@@ -107,13 +123,17 @@ class _Text:
             value: the first of them.
         """
         work, first, stride = self.work, self.first, self.work.stride
-        stride = stride if stride.isidentifier() else f"({stride})"
+        if work.serial or stride.isdigit():
+            step = str(self.count * int(stride or 1))
+        else:
+            plain = stride.isidentifier() or stride == "blockDim.x"
+            step = f"{self.count} * {stride if plain else f'({stride})'}"
         pieces = [
             f"for ({work.type} {first} = {value};",
             f" {work.bound.of(first)};",
-            f" {first} += {self.count} * {stride})",
+            f" {first} += {step})",
         ]
-        return self._block(self._filled(pieces, 0), self.lines())
+        return self._block(self._filled(pieces, -1), self.lines())
 
     def lines(self) -> list[str]:
         """Return all lines in the place of the guard and its work."""
@@ -129,8 +149,11 @@ class _Text:
     def _condition(self) -> list[str]:
         """Return the test that all items exist, and that the first is aligned in each array."""
         pieces = [f"if ({self.work.bound.of(f'{self.first} + {self.count - 1}')}"]
-        for width in sorted({one.width for one in self.arrays}):
-            aligned = [f"(size_t){one.name}" for one in self.arrays if one.width == width]
+        widths: dict[str, list[str]] = {}
+        for one in sorted(self.arrays, key=lambda one: one.width):
+            begin = one.begin if one.begin == one.name else f"({self._at(one, '0')})"
+            widths.setdefault(one.bytes(self.count), []).append(f"(size_t){begin}")
+        for width, aligned in widths.items():
             if len(aligned) > 1:
                 aligned = [f"({aligned[0]}", *(f" | {one}" for one in aligned[1:])]
                 aligned[-1] += ")"
@@ -139,9 +162,13 @@ class _Text:
         pieces[-1] += ")"
         return self._filled(pieces, 0)
 
-    def _filled(self, pieces: Iterable[str], depth: int) -> list[str]:
-        """Put pieces together as lines, and break lines between two pieces where they get long."""
-        room = _LINE - self.margin - 4 * depth - 2
+    def _filled(self, pieces: Iterable[str], depth: int, behind: int = 2) -> list[str]:
+        """Put pieces together as lines, and break lines between two pieces where they get long.
+
+        Args:
+            behind: characters that may follow.
+        """
+        room = _LINE - self.margin - 4 * (depth + self.work.looped) - behind
         lines: list[str] = []
         for piece in pieces:
             if not lines or len(lines[-1]) + len(piece) > room:
@@ -162,39 +189,64 @@ class _Text:
 
     def _vectors(self) -> Iterator[str]:
         """Load vectors, do the work, and store vectors."""
-        for element, width in dict.fromkeys((one.element, one.width) for one in self.arrays):
-            copies = [self.copies[one.name] for one in self.arrays if one.element == element]
+        held = list(zip(self.arrays, self.copies, strict=True))
+        for element, name in self.types.items():
+            aligned = f"struct __align__({self.count} * sizeof({element})) {name}"
+            yield f"{aligned} {{ {element} at[{self.count}]; }};"
+        plain = [(one, copy) for one, copy in held if one.vector]
+        for element, width in dict.fromkeys((one.element, one.width) for one, _ in plain):
+            copies = [copy for one, copy in plain if one.element == element]
             pieces = [f" {one}[{self.count}]," for one in copies]
             pieces[0] = f"__align__({width}) {element}{pieces[0]}"
             pieces[-1] = f"{pieces[-1][:-1]};"
             yield from self._filled(pieces, 1)
-        for one in self.arrays:
+        for one, copy in held:
+            declared = "" if one.vector else f"{self.types[one.element]} "
             if one.loaded:
-                yield self._moved(one, self.copies[one.name], f"{one.name} + {self.first}")
+                to, source = self._moved(one, copy, self._at(one, self.first))
+                yield from self._filled([f"{declared}{to} =", f" {source};"], 1, behind=0)
+            elif declared:
+                yield f"{declared}{copy};"
         yield "#pragma unroll"
         item = self.item
         header = f"for (int {item} = 0; {item} < {self.count}; {item}++)"
         yield from self._block([header], self._items())
-        for one in self.arrays:
+        for one, copy in held:
             if one.stored:
-                yield self._moved(one, f"{one.name} + {self.first}", self.copies[one.name])
+                to, source = self._moved(one, self._at(one, self.first), copy)
+                yield from self._filled([f"{to} =", f" {source};"], 1, behind=0)
 
-    def _moved(self, array: Array, to: str, source: str) -> str:
-        vector = array.vector
-        return (
-            f"*reinterpret_cast<{vector} *>({to}) = *reinterpret_cast<const {vector} *>({source});"
-        )
+    def _at(self, array: Array, item: str) -> str:
+        """Write a pointer to an item's element; ``0`` is the first item of a thread's first turn,
+        or lies so many elements before it that alignment is the same."""
+        if item == "0":
+            start = self.code.span(self.work.value) if self.work.serial else "0"
+            return array.begin if start == "0" else f"{array.begin} + {start}"
+        return f"{array.begin} + {item}"
+
+    def _moved(self, array: Array, to: str, source: str) -> tuple[str, str]:
+        """Write a vector in one place, and in another."""
+        vector = array.vector or self.types[array.element]
+
+        def held(place: str, const: str) -> str:
+            whole = not array.vector and place in self.copies
+            return place if whole else f"*reinterpret_cast<{const}{vector} *>({place})"
+
+        return held(to, ""), held(source, "const ")
 
     def _items(self) -> Iterator[str]:
         """Do the work for one of a vector's items."""
         splices = [
-            replacing(node.start_byte, node.end_byte, f"{self.copies[one.name]}[{self.item}]")
-            for one in self.arrays
+            replacing(node.start_byte, node.end_byte, self._element(one, copy))
+            for one, copy in zip(self.arrays, self.copies, strict=True)
             for node in one.accesses
         ]
         if self._uses_index([(one.start, one.end) for one in splices]):
             yield f"const {self.work.type} {self.work.name} = {self.first} + {self.item};"
         yield from self._guarded(splices)
+
+    def _element(self, array: Array, copy: str) -> str:
+        return f"{copy}[{self.item}]" if array.vector else f"{copy}.at[{self.item}]"
 
     def _uses_index(self, replaced: Sequence[tuple[int, int]]) -> bool:
         """Tell whether the work uses its index besides in what is replaced."""

@@ -1,0 +1,79 @@
+"""Loops with wide accesses give the answers of the original kernel, and compile."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gi_cuda.backends.cuda.toolkit import Toolkit
+from gi_cuda.backends.host.library import build_library
+from gi_cuda.backends.host.races import WATCHED
+from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
+from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
+from tests.integration.backends.conftest import Host
+from tests.sweeps import sweep
+from tests.unit.grammar.wide_loops import HEAD, LOOPS
+
+SIZES = (1, 2, 3, 31, 64, 101, 128, 256, 257, 259)
+"""Elements of a row: one, odd and prime numbers, multiples of a block's turns and their neighbours.
+Rows of an odd number of elements are not aligned."""
+BLOCKS, THREADS = 3, (32, 2, 1)
+INSTANCE = "template __global__ void k<double>(const double *, const float *, double *, int);\n"
+TEXTS = {
+    name: f"{head}{body.replace('LOOP', before)}}}\n"
+    for name, (_, head, body, before, _) in LOOPS.items()
+    if head == HEAD
+}
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
+    """A compiler with a folder of its own."""
+    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
+
+
+def variants(text: str) -> Iterator[str]:
+    """A kernel with each choice at each of its loops."""
+    program = CudaText(convert(Source("k.cu", text), types=EDIT_SETS["transforms"]))
+    for rule in program.grammar.rules:
+        if rule.type is RuleType.WIDE:
+            yield from (program.render({rule.name: Expansion((), one)}) for one in rule.choices)
+
+
+def inputs(n: int) -> Mapping[str, np.ndarray | np.generic]:
+    """Small whole numbers, of which sums are exact, for a row of each thread."""
+    draw, count = np.random.default_rng(n), BLOCKS * 64 * n
+    a, b, c = (draw.integers(0, 8, count).astype(np.float32) for _ in range(3))
+    return {"a": a, "b": b, "c": c, "n": np.int32(n)}
+
+
+@pytest.mark.parametrize("name", sweep(TEXTS, *list(TEXTS)[:3]))
+def test_answers_stay_the_same_and_no_threads_race(host: Host, name: str) -> None:
+    text = TEXTS[name]
+    flat = "threadIdx.y" not in text
+    block = (THREADS[0] * THREADS[1], 1, 1) if flat else THREADS
+    changed = list(variants(text))
+    assert changed
+    for n in SIZES:
+        expected = host.run(text, inputs(n), (BLOCKS, 1, 1), block)
+        assert (expected.error, expected.status) == ("", 0)
+        for one in changed:
+            found = host.run(one, inputs(n), (BLOCKS, 1, 1), block, options=WATCHED)
+            assert (found.error, found.status, found.report) == ("", 0, "")
+            assert np.array_equal(found.outputs["c"], expected.outputs["c"], True), (n, one)
+
+
+def test_all_compile_with_nvcc(toolkit: Toolkit, tmp_path: Path) -> None:
+    texts = []
+    for number, (_, head, body, before, _) in enumerate(LOOPS.values()):
+        for at, one in enumerate(variants(f"{head}{body.replace('LOOP', before)}}}\n")):
+            instance = INSTANCE if "<typename T>" in head else ""
+            texts.append(f"namespace case{number}_{at} {{\n{one}{instance}}}\n")
+    (tmp_path / "k.cu").write_text("".join(texts))
+    command = [str(toolkit.nvcc), "-arch=sm_90", "-std=c++17", "-c", "-o", "k.o", "k.cu"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -50,14 +50,18 @@ _ASKED: Final = 4
 """Workers, at most, that answer with other inputs: each of them once, and there are some ten."""
 
 
-SAMPLES: Final = (1 << 17, 1 << 13, 1)
-"""Threads of a launch that run during a search: the second number is taken if the first one takes
-longer than :data:`SOON`, the third if a launch with the second one does. Eight blocks run in any
-case."""
+SAMPLES: Final = (1 << 17, 1 << 15, 1 << 13, 1)
+"""Threads of a launch that run during a search: the next number is taken if one takes longer than
+:data:`QUICK`, the last one if a launch with the one before takes longer than :data:`SOON`. Eight
+blocks run in any case."""
 
 SOON: Final = 3.0
-"""Seconds that a launch may take, and in which the reference has to be compiled, and to run three
-times."""
+"""Seconds that a launch may take."""
+
+QUICK: Final = 2.0
+"""Seconds in which the reference has to be compiled, and to run three times. Watched for races it
+takes six times as long for each: a row-wise product of 2 s took 5 s to be looked at, and a search
+of 45 s spent half on that."""
 
 ALL: Final = 20.0
 """Seconds that a launch of all blocks may take, if more than a sample is looked at."""
@@ -247,7 +251,7 @@ class Elsewhere:
     def _sampled_cases(
         self, subject: Subject, cases: tuple[str, ...], compiler: Compiler
     ) -> SmallCases:
-        """Return the cases with a sample of the blocks of each launch that runs in :data:`SOON`
+        """Return the cases with a sample of the blocks of each launch that runs in :data:`QUICK`
         seconds; with all blocks, if the reference does not run on a sample, as where blocks wait
         for each other."""
         found = None
@@ -258,8 +262,8 @@ class Elsewhere:
                 return SmallCases(subject, cases, (), compiler, self.folder, limit=ALL)
             if less.session is not None:
                 found = less
-                quick = time.monotonic() - begun < SOON
-                if quick or not less.partial or threads < SAMPLES[0]:
+                quick = time.monotonic() - begun < QUICK
+                if quick or not less.partial or threads <= SAMPLES[-2:][0]:
                     break
         return found or SmallCases(subject, cases, (), compiler, self.folder, limit=SOON)
 

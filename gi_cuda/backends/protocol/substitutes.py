@@ -21,6 +21,10 @@ _SEED: Final = 59
 _LARGE: Final = 1 << 22
 """Values that take seconds to be put in any order; more of them are reversed."""
 
+_PERIOD: Final = 4_194_301
+"""Random values, a prime number of them, after which they are the same again: a gigabyte of other
+ones takes seconds."""
+
 _LITTLE, _FAR = 0.05, 2.0**60
 """A value for members that are 0 in all structs, and the size below which bytes look like a real
 number."""
@@ -247,13 +251,13 @@ def _signed(array: NDArray[Any]) -> NDArray[Any]:
 
 def _drawn(array: NDArray[Any], least: Any, most: Any) -> NDArray[Any]:
     """As many numbers between two, both among them where they are integers."""
-    rng = np.random.default_rng(_SEED)
+    rng, count = np.random.default_rng(_SEED), min(array.size, _PERIOD)
     if array.dtype.kind in "iu":
-        return rng.integers(least, most, array.size, array.dtype, endpoint=True)
+        whole = rng.integers(least, most, count, array.dtype, endpoint=True)
+        return np.resize(whole, array.size)
     kind = np.float64 if array.itemsize == 8 else np.float32
-    share = rng.random(array.size, dtype=kind)
-    made: NDArray[Any] = kind(least) * (1 - share) + kind(most) * share
-    return made
+    share = rng.random(count, dtype=kind)
+    return np.resize(kind(least) * (1 - share) + kind(most) * share, array.size)
 
 
 def _repeated(array: NDArray[Any]) -> NDArray[Any]:
@@ -273,18 +277,20 @@ def _not_zero(array: NDArray[Any]) -> NDArray[Any]:
 
 def _indices(array: NDArray[Any]) -> NDArray[Any]:
     most = min(array.size, np.iinfo(array.dtype).max)
-    return np.random.default_rng(_SEED).integers(0, most, array.size)
+    found = np.random.default_rng(_SEED).integers(0, most, min(array.size, _PERIOD))
+    return np.resize(found, array.size)
 
 
 def _whole_range(array: NDArray[Any]) -> NDArray[Any]:
     """Integers of as many sizes as there are digits, of both signs where the type has these."""
     rng, limits = np.random.default_rng(_SEED), np.iinfo(array.dtype)
-    digits = rng.integers(0, array.itemsize * 8 - (limits.min < 0), array.size, endpoint=True)
-    made = rng.integers(0, limits.max, array.size, array.dtype, endpoint=True)
+    count = min(array.size, _PERIOD)
+    digits = rng.integers(0, array.itemsize * 8 - (limits.min < 0), count, endpoint=True)
+    made = rng.integers(0, limits.max, count, array.dtype, endpoint=True)
     made >>= (digits.max() - digits).astype(array.dtype)
     if limits.min < 0:
-        np.invert(made, out=made, where=rng.random(array.size) < 0.5)
-    return made
+        np.invert(made, out=made, where=rng.random(count) < 0.5)
+    return np.resize(made, array.size)
 
 
 def _members(array: NDArray[Any], item: int) -> NDArray[Any]:

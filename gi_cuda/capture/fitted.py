@@ -120,7 +120,7 @@ class _Fitter:
         return replace(
             proposal,
             buffers=buffers,
-            scalars=(*(replace(s, computed=None, source=True) for s in proposal.scalars), *nulls),
+            scalars=(*map(self._seen, proposal.scalars), *nulls),
             structs=structs,
             arguments=steps[0].arguments,
             extents=tuple(self._extents),
@@ -143,6 +143,13 @@ class _Fitter:
             if name not in first.nowhere:
                 seen.add(own)
                 yield own, at
+
+    def _seen(self, scalar: ProposedScalar) -> ProposedScalar:
+        """With the integer that all launches got, if there is one."""
+        first, *others = (one.integers.get(scalar.name) for one in self._launches)
+        value = scalar.value if first is None else first
+        varied = first is None or any(one != first for one in others)
+        return replace(scalar, computed=None, source=True, value=value, varied=varied)
 
     def _null(self, name: str) -> ProposedScalar:
         note = "a null pointer"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +29,8 @@ from gi_cuda.report.convert import (
     single_edits_table,
 )
 from gi_cuda.report.tables import print_table, say
-from gi_cuda.spec import load_target
+from gi_cuda.spec import load_target, usual_arguments
+from gi_cuda.spec.usual import Usual
 from gi_cuda.subject import load_subject
 
 
@@ -76,6 +77,7 @@ def command(
         return
     assert language.load is not None, "no compiler makes a target's source"
     source = language.load(asked.path, asked.headers, asked.include)
+    source = replace(source, usual=asked.usual)
     program = language.read(source, wanted)
     wrote = _write(output or asked.folder, source.name, program.notation(), force)
     print_table(console, _edits(program.grammar, asked))
@@ -91,8 +93,9 @@ def command(
 def _explain(asked: _Asked, wanted: Wanted) -> None:
     """Say for each line of a CUDA source what rule it is, or why it is fixed."""
     joined = read_files(asked.path, asked.headers, asked.include)
-    grammar = convert(joined.source, wanted.kernels, wanted.types)
-    parts = account(joined.source, wanted.kernels, wanted.types, asked.every)
+    source = replace(joined.source, usual=asked.usual)
+    grammar = convert(source, wanted.kernels, wanted.types)
+    parts = account(source, wanted.kernels, wanted.types, asked.every)
     width = console.width if console.is_terminal else None
     print_table(console, lines_table(grammar, parts, width))
     print_table(console, _edits(grammar, asked))
@@ -153,6 +156,7 @@ class _Asked:
     Attributes:
         default: the macros of the default configuration.
         every: those of all configurations, ``ANY`` where they differ.
+        usual: the integers that kernels usually get.
         target: as it was named; None for a source file.
     """
 
@@ -163,6 +167,7 @@ class _Asked:
     default: Mapping[str, str]
     every: Mapping[str, str]
     folder: Path
+    usual: Usual = ()
     target: Path | None = None
 
     @property
@@ -185,7 +190,7 @@ def _asked(path: Path, kernels: list[str] | None) -> _Asked:
     target = load_target(path)
     default = Space.from_target(target).default.macros
     every = {**default, **dict.fromkeys((one.name for one in target.parameters), ANY)}
-    include, folder = target.build.include, target.folder
+    include, folder, usual = target.build.include, target.folder, usual_arguments(target)
     return _Asked(
-        target.source, target.headers, include, target.kernels, default, every, folder, path
+        target.source, target.headers, include, target.kernels, default, every, folder, usual, path
     )

@@ -139,6 +139,14 @@ _PARTS = {
     for count in (2, 4, 8, 16, 32, 64)
 }
 
+_VERSIONS = {
+    f"usual_K{which}": f"{{function}} has a version for the usual values of {words}"
+    for which, words in (
+        ("", "its parameters"),
+        ("loops", "parameters that bound its loops or divide"),
+    )
+}
+
 
 class RuleType(StrEnum):
     """What a rule stands for in the source; its value is the prefix of the rule's name."""
@@ -252,6 +260,7 @@ class RuleType(StrEnum):
             {"cache_K": "uses an array of {function} with streaming hints for the cache"},
         ),
     )
+    USUAL = "usual", _transformation("the versions of a kernel", _VERSIONS)
     IDEA = "idea", Kind("a change that a patch makes", "transforms", deleted=None, transforms=True)
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gi_cuda.errors import UserError
+from gi_cuda.spec.usual import Usual
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -47,6 +48,7 @@ class Source:
             alone, so it is no part of the text.
         beside: the texts of headers that stay includes, as far as they were found, each behind
             those that it includes: they tell what the source's names are.
+        usual: the integers that kernels usually get, see :mod:`gi_cuda.spec.usual`.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Source:
     parts: tuple[FileSpan, ...] = ()
     marked: frozenset[str] = frozenset()
     beside: tuple[str, ...] = field(default=(), repr=False)
+    usual: Usual = ()
 
     @property
     def stretches(self) -> tuple[FileSpan, ...]:

@@ -40,6 +40,7 @@ from gi_cuda.spec.target import (
     Value,
     defaults,
 )
+from gi_cuda.spec.usual import usual_arguments
 
 __all__ = [
     "Application",
@@ -84,4 +85,5 @@ __all__ = [
     "macros",
     "plan",
     "siblings",
+    "usual_arguments",
 ]

@@ -50,7 +50,7 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
         for index, item in enumerate(file.parameters)
     )
     for index, item in enumerate(file.scalars):
-        _check_redraw(item, ("scalar", index), places)
+        _check_scalar(item, ("scalar", index), places)
     description = _described(file.target, files)
     names = check_names(file, description.kernels, places)
     images = resolved_images(file, names)
@@ -173,7 +173,7 @@ def _check_kind(item: Parameter, key: Key, places: KeyLines) -> None:
         raise places.error(key, what, hint)
 
 
-def _check_redraw(item: Scalar, key: Key, places: KeyLines) -> None:
+def _check_scalar(item: Scalar, key: Key, places: KeyLines) -> None:
     if item.redraw and item.value is not None:
         what = "a scalar with a value cannot be redrawn"
         raise places.error(key, what, "Leave `value` out: the case gives it.")
@@ -185,6 +185,13 @@ def _check_redraw(item: Scalar, key: Key, places: KeyLines) -> None:
         raise places.error(
             key, f"a {item.dtype} cannot be redrawn", "Only an integer goes up by one."
         )
+    if item.usual is None:
+        return
+    if item.value is not None or item.redraw:
+        what = "a scalar that is computed or redrawn has no usual value"
+        raise places.error(key, what, "Leave `usual` out.")
+    if item.count > 1 or item.dtype.kind not in "iu":
+        raise places.error(key, "only a single integer has a usual value", "Leave `usual` out.")
 
 
 def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:

@@ -168,6 +168,8 @@ class Scalar(Table):
             gives it.
         redraw: whether it goes up by one from run to run, as a seed does; an integer that the
             case gives and no expression uses.
+        usual: the integer that it is in nearly all launches, for which a kernel may get a version
+            of its own; None where that is not said.
     """
 
     __pydantic_config__ = renamed(dtype="type")
@@ -177,6 +179,7 @@ class Scalar(Table):
     value: key.IntExpression | None = None
     count: key.Count = 1
     redraw: key.Flag = False
+    usual: key.Integer | None = None
     line: int = 0
 
 

@@ -34,6 +34,7 @@ from gi_cuda.spec import (
     compiler_options,
     load_target,
     macros,
+    usual_arguments,
 )
 from gi_cuda.spec.load import keys_of
 from gi_cuda.subject.definitions import Definitions, read_definitions
@@ -346,6 +347,7 @@ def subject_of(
     language = front_end("source", target.source.suffix)
     assert language.load is not None, "no compiler makes a target's source"
     source = language.load(target.source, target.headers, target.build.include)
+    source = replace(source, usual=usual_arguments(target))
     if (bnf is None) != (scope is None):
         raise UserError(
             "a grammar is two files, and only one was given",

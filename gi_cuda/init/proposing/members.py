@@ -13,6 +13,7 @@ from gi_cuda.init.proposing.shapes import element_of, has_addresses
 from gi_cuda.init.source.layouts import Shape
 from gi_cuda.init.source.sources import Chosen
 from gi_cuda.spec.numbers import NumberType
+from gi_cuda.spec.usual import MOST_USUAL
 
 _FOLLOWED = 1
 """Pointers to pointers that are followed, from the first one on."""
@@ -51,6 +52,16 @@ class ProposedScalar:
         """The name that says what it is: of ``size.x`` that is ``size``."""
         parts = [part for part in self.member.split(".") if part not in ("", *"xyzw")]
         return parts[-1].partition("[")[0] if parts else self.name
+
+    @property
+    def usual(self) -> int | None:
+        """The small integer that the host code passes in all launches; None where none is known."""
+        known = (
+            self.source and not (self.varied or self.member or self.computed) and self.count == 1
+        )
+        small = isinstance(self.value, int) and 0 <= self.value <= MOST_USUAL
+        whole = known and small and not self.element.floating
+        return int(self.value) if whole else None
 
     @property
     def written(self) -> str:

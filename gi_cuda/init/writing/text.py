@@ -215,7 +215,8 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
             unsaid = "" if scalar.source else f": {proposal.mark}"
             header += behind(f"its value is in data.py{unsaid}")
         count = scalar.count if scalar.count > 1 else None
-        yield table(header, name=scalar.name, type=kind, count=count)
+        usual = None if scalar.name in proposal.counts else scalar.usual
+        yield table(header, name=scalar.name, type=kind, count=count, usual=usual)
 
 
 def _structs(proposal: Proposal) -> Iterator[str]:

@@ -381,3 +381,12 @@ def test_other_answers_than_the_applications_are_told(tmp_path: Path) -> None:
     took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), wrong)
     said = checked(tmp_path / "t")
     assert "on case launch-1 the reference's answers are not those that are known: out[0]" in said
+
+
+@pytest.mark.parametrize(("sizes", "usual"), [((40, 40), 40), ((40, 41), None), ((70, 70), None)])
+def test_a_small_integer_that_all_launches_got_is_usual(
+    tmp_path: Path, sizes: tuple[int, int], usual: int | None
+) -> None:
+    launches = [smooth(n, seed) for seed, n in enumerate(sizes)]
+    took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), launches)
+    assert {one.name: one.usual for one in load_target(tmp_path / "t").scalars}["n"] == usual

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.proposing.members import ProposedScalar, set_apart
 
@@ -15,3 +19,26 @@ def test_no_two_guesses_of_real_numbers_are_the_same() -> None:
     assert len({one.value for one in apart}) == len(guesses)
     assert apart[0].value == 0.5
     assert (kept, same) == (said, count)
+
+
+STRIDE = ProposedScalar("stride", Element("int32"), 2, source=True)
+
+
+@pytest.mark.parametrize(
+    ("scalar", "usual"),
+    [
+        (STRIDE, 2),
+        (replace(STRIDE, value=64), 64),
+        (replace(STRIDE, value=65), None),
+        (replace(STRIDE, value=-1), None),
+        (replace(STRIDE, source=False), None),
+        (replace(STRIDE, varied=True), None),
+        (replace(STRIDE, computed="width / 2"), None),
+        (replace(STRIDE, member="shape.stride"), None),
+        (replace(STRIDE, element=Element("float32")), None),
+    ],
+)
+def test_a_small_integer_of_the_host_code_is_usual(
+    scalar: ProposedScalar, usual: int | None
+) -> None:
+    assert scalar.usual == usual

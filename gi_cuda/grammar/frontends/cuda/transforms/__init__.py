@@ -24,13 +24,14 @@ from gi_cuda.grammar.frontends.cuda.transforms.recip import Recip
 from gi_cuda.grammar.frontends.cuda.transforms.scalar import Scalar
 from gi_cuda.grammar.frontends.cuda.transforms.single import Single
 from gi_cuda.grammar.frontends.cuda.transforms.split import Split
+from gi_cuda.grammar.frontends.cuda.transforms.usual import Usual
 from gi_cuda.grammar.frontends.cuda.transforms.vector import Vector
 from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
 from gi_cuda.grammar.frontends.cuda.transforms.wide import Wide
 
 FAMILIES: tuple[Family, ...] = (
     *(Block(), Grid(), Split(), Coarsen(), Jam(), Merge(), Single(), Power(), Recip(), Fast()),
-    *(Atomic(), Scalar(), Vector(), Wide(), Warp(), Pad(), Cache()),
+    *(Atomic(), Scalar(), Vector(), Wide(), Warp(), Pad(), Cache(), Usual()),
 )
 """All families, in the order in which they rewrite a text."""
 

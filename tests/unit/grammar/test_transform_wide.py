@@ -86,6 +86,14 @@ def test_a_loop_between_barriers_may_read_what_another_one_wrote() -> None:
     assert len(sites(of(f"{HEAD}{shared}\n{around}\n}}\n"))) == 2
 
 
+def test_a_function_that_a_kernel_calls_has_loops_of_one_thread_alone() -> None:
+    body = "{ float sum = 0; LOOP sum += a[j]; return sum; }"
+    kernel = "__global__ void k(const float *a, float *c, int n) { c[threadIdx.x] = f(a, n); }\n"
+    for loop, count in ((TURNS, 0), ("for (int j = 0; j < n; j++)", 1)):
+        function = f"__device__ float f(const float *a, int n) {body.replace('LOOP', loop)}\n"
+        assert len(sites(of(function + kernel))) == count
+
+
 def test_the_sentence_says_which_function_and_how_many() -> None:
     said = RuleType.WIDE.kind.specials["wide_K4"].format(function="k")
     assert said == "a loop of k handles 4 items in each turn, loaded together"

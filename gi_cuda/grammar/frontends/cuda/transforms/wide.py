@@ -55,19 +55,19 @@ class Wide(Family):
 
     def sites(self, code: Code) -> Iterator[Site]:
         """Find the loops with an array whose neighbouring elements can be loaded together."""
-        for kernel in code.kernels:
-            for loop in _loops(code, kernel):
+        for function in code.functions:
+            for loop in _loops(code, function):
                 specials = self.type.kind.specials
-                choices = tuple(one for one in specials if _read(code, kernel, loop, one))
+                choices = tuple(one for one in specials if _read(code, function, loop, one))
                 if choices:
-                    yield Site(loop.start_byte, kernel.number, choices)
+                    yield Site(loop.start_byte, function.number, choices)
 
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
         """Make each turn of the loop handle several items."""
-        for kernel in code.kernels:
-            for loop in _loops(code, kernel):
-                if loop.start_byte == at and (read := _read(code, kernel, loop, choice)):
-                    return Rewrite(tuple(vector_text(code, kernel, *read, _count(choice))))
+        for function in code.functions:
+            for loop in _loops(code, function):
+                if loop.start_byte == at and (read := _read(code, function, loop, choice)):
+                    return Rewrite(tuple(vector_text(code, function, *read, _count(choice))))
         return None
 
 
@@ -76,28 +76,30 @@ def _count(choice: str) -> int:
     return int(choice.rpartition("K")[2])
 
 
-def _loops(code: Code, kernel: Function) -> Iterator[Node]:
-    """Find the ``for`` statements of a kernel, but for one over all items of an elementwise
+def _loops(code: Code, function: Function) -> Iterator[Node]:
+    """Find the ``for`` statements of a function, but for one over all items of an elementwise
     kernel, which :class:`.Vector` rewrites."""
-    whole = read_elementwise(code, kernel)
-    for one in descend(kernel.body):
+    whole = read_elementwise(code, function)
+    for one in descend(function.body):
         if one.type == "for_statement" and not (whole is not None and whole.guard == one):
             yield one
 
 
 def _read(
-    code: Code, kernel: Function, loop: Node, choice: str
+    code: Code, function: Function, loop: Node, choice: str
 ) -> tuple[Elementwise, Sequence[Array]] | None:
     """Read a loop, and find the arrays that it can access as vectors of so many items."""
-    work = read_turns(code, kernel, loop)
-    if work is None or not has_index_type(code, kernel, work):
+    work = read_turns(code, function, loop)
+    if work is None or not has_index_type(code, function, work):
         return None
-    offsets = Offsets(code, kernel, loop, work.name)
+    if not (function.kernel or work.serial):
+        return None  # what its callers do with what it leaves is not read
+    offsets = Offsets(code, function, loop, work.name)
     arrays = [
         array
-        for pointer in pointers_of(code, kernel)
+        for pointer in pointers_of(code, function)
         for begin, own, found in _begins(code, loop, pointer, offsets)
-        if (array := array_of(code, kernel, work, pointer, begin, own, found, _count(choice)))
+        if (array := array_of(code, function, work, pointer, begin, own, found, _count(choice)))
     ]
     return (work, arrays) if is_a_vector(arrays) else None
 

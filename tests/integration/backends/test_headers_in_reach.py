@@ -36,6 +36,7 @@ __global__ void k(float *x) { x[0] = PASTE(half, _of)(x[1]); }
 KERNEL = """\
 #include <cuda_fp16.h>
 __global__ void scale(float *x, __half *h) { x[threadIdx.x] = FACTOR * sinf(x[1]); h[1] = h[2]; }
+// Edits may say INFINITY.
 """
 
 
@@ -154,6 +155,16 @@ def test_what_no_header_says_makes_no_difference(compiler: NvccCompiler, cache: 
     guarded = replace(phenotype, text=f"{phenotype.text}\nstatic float gi_guard_7;")
     for one in (phenotype, guarded):
         assert compiler.headers_in_reach(whole, [one]) == before[0].read_text()
+    assert list(cache.iterdir()) == before
+
+
+@pytest.mark.usefixtures("with_part")
+def test_the_source_alone_tells_what_its_variants_need(compiler: NvccCompiler, cache: Path) -> None:
+    """Also those that say a macro which the source does not use."""
+    before = list(cache.iterdir())
+    for text in (KERNEL, KERNEL.replace("x[1]", "INFINITY")):
+        fresh = replace(compiler, _reached={}, _seen=Counter(), _translated={})
+        fresh.warm_up(Variant(0, text, {"FACTOR": "1.5f"}))
     assert list(cache.iterdir()) == before
 
 

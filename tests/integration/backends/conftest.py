@@ -92,11 +92,15 @@ class Host:
         source, shard = self.folder / f"{name}.cpp", self.folder / f"{name}.so"
         assembly = source.with_suffix(".s")
         source.write_text(whole)
+        made = source.with_suffix(".o")
         compiler, words = find_compiler(), [*COMPILE_OPTIONS, *options]
-        command = [compiler, *headers_first(compiler, words), *words, f"-I{INCLUDE}"]
+        # Compiled headers serve only where they come first, as they do in a shard.
+        ready = () if prelude else headers_first(compiler, words)
+        command = [compiler, *ready, *words, f"-I{INCLUDE}"]
         self.step([*command, source, "-S", "-o", assembly])
         assembly.write_text(with_guards(assembly.read_text()))
-        self.step([*command, assembly, "-o", shard])
+        self.step([compiler, "-c", assembly, "-o", made])
+        self.step([*command, made, "-o", shard])
         self.shards[key] = shard
         return shard
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,10 @@ if OWN_CACHE not in os.environ:
     _cache = tempfile.TemporaryDirectory(prefix="gi-cuda-tests-")
     os.environ[OWN_CACHE] = os.environ["XDG_CACHE_HOME"] = _cache.name
     os.environ["GI_CUDA_CACHE_SIZE"] = "1G"
+
+# Tests start hundreds of Python processes: these keep the modules that they compile.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Tests are of the CPU where they name nothing else; those in tests/gpu do.
 os.environ["GI_CUDA_BACKEND"] = "host"

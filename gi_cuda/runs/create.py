@@ -7,15 +7,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.job_threads import meanwhile
 from gi_cuda.backends.leftovers import REMOVE, SETTLE, afterwards
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish, in_silence
-from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.untested import look_for_untested, untested_changes
 from gi_cuda.genome import Genotype, changes_of
 from gi_cuda.grammar import Untested
@@ -90,6 +92,8 @@ def create_run(
                 devices=plan.devices,
             ) as tools:
                 begun = time.monotonic()
+                # The baseline waits for the device, and leaves most compilers idle.
+                meanwhile(partial(tools.compiler.warm_up, unmodified(subject).variant(0)))
                 facts = _shared(tools, plan, folder, others, tell)
                 if facts is None:
                     facts = _established(tools, plan, folder, tell)

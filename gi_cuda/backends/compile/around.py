@@ -43,6 +43,10 @@ class AroundCompiler:
         """The compiler's."""
         return self.inner.deciding(options)
 
+    def warm_up(self, reference: Variant) -> None:
+        """Warm up the compiler."""
+        self.inner.warm_up(reference)
+
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """As the compiler does: it is what tells whether the rest is to be done."""
         return self.inner.preprocess(variants)

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from itertools import pairwise
+from typing import Any
 
 from gi_cuda.backends.compile.declarations import (
     TYPE_KEYS,
@@ -24,6 +26,7 @@ from gi_cuda.backends.compile.declarations import (
     keys_of,
     read_once,
 )
+from gi_cuda.backends.helpers import GONE, Helper, serve
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)", re.M)
 _MARKER = re.compile(r'^# \d+ ("(?:\\.|[^"\\\n])*")([ \d]*)$', re.M)
@@ -41,6 +44,9 @@ _IMPLICIT: Mapping[str, str] = {
     "operator": "strong_ordering weak_ordering partial_ordering",
 }
 """What compilers look up although nobody says its name, by the word that makes them do so."""
+
+_PATIENCE = 60.0
+"""Seconds after which a helper is given up that does not answer. It takes one to three seconds."""
 
 
 def identifiers(text: str) -> frozenset[str]:
@@ -86,6 +92,23 @@ def pruned(text: str, names: Iterable[str], opened: frozenset[str] | None = None
     left = "".join([*parts, text[at:]])
     # In raw strings empty lines matter.
     return left if 'R"' in left else _GAP.sub(_narrowed, left)
+
+
+def pruned_by_a_helper(
+    text: str, names: Iterable[str], opened: frozenset[str] | None = None
+) -> str:
+    """Call :func:`pruned` in a process of its own, so that this process's other threads do not
+    wait for the interpreter. If there is no such process, call it here."""
+    with suppress(*GONE), closing(Helper(__name__)) as helper:
+        helper.give_way()
+        answer: str = helper.ask((text, frozenset(names), opened), _PATIENCE)
+        return answer
+    return pruned(text, names, opened)
+
+
+def _answer(asked: Any) -> str:
+    text, names, opened = asked
+    return pruned(text, names, opened)
 
 
 def _narrowed(gap: re.Match[str]) -> str:
@@ -159,3 +182,7 @@ def _closed(
         else:
             known |= mine
     return found
+
+
+if __name__ == "__main__":
+    serve(_answer, _PATIENCE)

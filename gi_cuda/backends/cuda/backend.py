@@ -207,14 +207,23 @@ def _compiles(compiler: NvccCompiler, subject: Subject) -> bool:
     )
 
 
+_TRANSFORMED = """
+    threadIdx blockIdx blockDim gridDim dim3 x y z break continue do else for if return while const
+    bool char double float int long short unsigned void sizeof static_cast min max fma fmaf rsqrt
+    rsqrtf sqrt sqrtf __ldg __ldcs __stcs __syncthreads __syncwarp __shfl_xor_sync
+"""
+"""Words that transformations write. With them among the names of all variants, what the first
+variants of a search need of headers is what the unmodified source is told to need."""
+
+
 def _names(subject: Subject) -> frozenset[str]:
-    """What variants may say: all they are made of is in the source, a parameter's value, or a donor
-    that stands for no place."""
+    """Return the identifiers that variants may say: those of the source, of parameters' values, of
+    donors that stand for no place, and of most transformations."""
     from gi_cuda.backends.compile.prune import identifiers
 
     values = (str(value) for parameter in subject.target.parameters for value in parameter.values)
     macros, donors = subject.macros(subject.space.default), subject.grammar.specials
-    texts = (subject.reference, *macros.values(), *values, *donors.values())
+    texts = (subject.reference, *macros.values(), *values, *donors.values(), _TRANSFORMED)
     return frozenset[str]().union(*map(identifiers, texts))
 
 

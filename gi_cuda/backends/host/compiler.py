@@ -176,6 +176,9 @@ class HostCompiler(SourceCompiler):
             return None
         return replace(self, last=(*self.last, "-ffp-contract=off"))
 
+    def warm_up(self, reference: Variant) -> None:
+        """Do nothing: headers are compiled once for all sources."""
+
     def for_other_devices(self) -> tuple[HostCompiler, ...]:
         """This one, saying that it is another compiler of CUDA, for other devices."""
         return tuple(replace(self, options=(*self.options, *one)) for one in OTHER_DEVICES)

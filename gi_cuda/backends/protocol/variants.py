@@ -215,6 +215,14 @@ class Compiler(Protocol):
     def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
         """Those of a variant's options that can decide what it answers, as this one compiles it."""
 
+    def warm_up(self, reference: Variant) -> None:
+        """Find out what the first large batch will need to know of headers. That takes seconds, and
+        may be done beside anything else, before there is such a batch.
+
+        Args:
+            reference: the unmodified source.
+        """
+
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a whole batch with one process; every variant's number is in the answer."""
 

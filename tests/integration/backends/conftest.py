@@ -19,6 +19,7 @@ import pytest
 
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
 from gi_cuda.backends.host.preamble import preamble
+from gi_cuda.backends.host.precompiled import headers_first
 from gi_cuda.backends.host.prepare import prepare, variant_text
 from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
 from gi_cuda.backends.host.shard import Shard
@@ -92,11 +93,13 @@ class Host:
         assembly = source.with_suffix(".s")
         source.write_text(whole)
         made = source.with_suffix(".o")
-        plain = [find_compiler()]
-        command = [*plain, *COMPILE_OPTIONS, *options, f"-I{INCLUDE}"]
+        compiler, words = find_compiler(), [*COMPILE_OPTIONS, *options]
+        # Compiled headers serve only where they come first, as they do in a shard.
+        ready = () if prelude else headers_first(compiler, words)
+        command = [compiler, *ready, *words, f"-I{INCLUDE}"]
         self.step([*command, source, "-S", "-o", assembly])
         assembly.write_text(with_guards(assembly.read_text()))
-        self.step([*plain, "-c", assembly, "-o", made])
+        self.step([compiler, "-c", assembly, "-o", made])
         self.step([*command, made, "-o", shard])
         self.shards[key] = shard
         return shard

@@ -174,15 +174,19 @@ def test_what_decides_the_code_is_part_of_the_key(
     tmp_path: Path, cache: CodeCache, change: Any
 ) -> None:
     one = host(tmp_path)
-    compiler = keeping(one, cache)
-    build_batch(compiler, variants([1]), tmp_path / "a")
+    (before,) = keys(one, cache, variants([1]))
+    assert keys(one, cache, variants([1])) == [before]
     other = change(one, tmp_path)
-    if isinstance(other, HostCompiler):
-        compiler = keeping(other, cache)
-    build_batch(compiler, variants([1]), tmp_path / "b")
-    assert compiled(tmp_path / "b")
-    build_batch(compiler, variants([1]), tmp_path / "c")
-    assert not compiled(tmp_path / "c")
+    (after,) = keys(other if isinstance(other, HostCompiler) else one, cache, variants([1]))
+    assert None not in (before, after)
+    assert after != before
+
+
+def keys(compiler: Compiler, cache: CodeCache, batch: Sequence[Variant]) -> list[bytes | None]:
+    """The keys under which the code of variants is kept."""
+    found = compiler.preprocess(batch).values()
+    kept = CachedCompiler(compiler, cache)
+    return kept.keys([one for one in found if isinstance(one, Phenotype)])
 
 
 def test_where_a_target_lies_decides_nothing(tmp_path: Path, cache: CodeCache) -> None:
@@ -195,14 +199,9 @@ def test_where_a_target_lies_decides_nothing(tmp_path: Path, cache: CodeCache) -
 
 def test_white_space_in_a_literal_is_no_white_space(tmp_path: Path, cache: CodeCache) -> None:
     text = '__global__ void k(int *out) { out[0] = "a b"[1] + sizeof "a b"; }'
-    compiler = keeping(host(tmp_path), cache)
-    build_batch(compiler, [Variant(1, text, {})], tmp_path / "a")
-    other = replace(Variant(1, text, {}), text=text.replace('"a b"', '"a\\tb"', 1))
-    build_batch(compiler, [other], tmp_path / "b")
-    assert compiled(tmp_path / "b")
-    wide = Variant(1, text.replace("a b", "a  b"), {})
-    build_batch(compiler, [wide], tmp_path / "c")
-    assert compiled(tmp_path / "c")
+    texts = [text, text.replace('"a b"', '"a\\tb"', 1), text.replace("a b", "a  b")]
+    batch = [Variant(number, one, {}) for number, one in enumerate(texts)]
+    assert len(set(keys(host(tmp_path), cache, batch))) == 3
 
 
 def test_each_copy_has_a_place_of_its_own(tmp_path: Path, cache: CodeCache) -> None:

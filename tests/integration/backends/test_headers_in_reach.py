@@ -36,6 +36,7 @@ __global__ void k(float *x) { x[0] = PASTE(half, _of)(x[1]); }
 KERNEL = """\
 #include <cuda_fp16.h>
 __global__ void scale(float *x, __half *h) { x[threadIdx.x] = FACTOR * sinf(x[1]); h[1] = h[2]; }
+// Edits may say INFINITY.
 """
 
 
@@ -157,6 +158,16 @@ def test_what_no_header_says_makes_no_difference(compiler: NvccCompiler, cache: 
     assert list(cache.iterdir()) == before
 
 
+@pytest.mark.usefixtures("with_part")
+def test_the_source_alone_tells_what_its_variants_need(compiler: NvccCompiler, cache: Path) -> None:
+    """Also those that say a macro which the source does not use."""
+    before = list(cache.iterdir())
+    for text in (KERNEL, KERNEL.replace("x[1]", "INFINITY")):
+        fresh = replace(compiler, _reached={}, _seen=Counter(), _translated={})
+        fresh.warm_up(Variant(0, text, {"FACTOR": "1.5f"}))
+    assert list(cache.iterdir()) == before
+
+
 def test_where_nothing_compiles_nothing_is_known(compiler: NvccCompiler, cache: Path) -> None:
     before = list(cache.iterdir()) if cache.exists() else []
     phenotypes = compiler.preprocess([Variant(i, "nonsense;", {}) for i in range(3)]).values()
@@ -186,14 +197,20 @@ def odd(toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> Odd:
     return Odd(compiler, *preludes(compiler))
 
 
-def test_names_that_macros_paste_together_are_reached(odd: Odd, tmp_path: Path) -> None:
+def test_names_that_macros_paste_together_are_reached(odd: Odd) -> None:
     assert "half_of" not in odd.part.front
-    variants = [Variant(i, ODD, {}) for i in range(room.WORTH)]
-    built = build_batch(odd.compiler, variants, tmp_path)
-    assert len(built) == room.WORTH
-    assert all(isinstance(one, CudaBinary) for one in built.values())
-    (reached,) = odd.compiler._reached.values()
-    assert "half_of" in reached
+    assert "half_of" in part_of(odd.compiler, ODD)
+
+
+def part_of(compiler: NvccCompiler, text: str) -> str:
+    """The part of the headers with which a variant's code is that with all of them."""
+    (phenotype,) = compiler.preprocess([Variant(1, text, {})]).values()
+    whole = compiler.prepared(())
+    assert isinstance(phenotype, Phenotype)
+    assert whole is not None
+    found = compiler.headers_in_reach(whole, [phenotype])
+    assert found, "with less its code is another one"
+    return found
 
 
 def test_other_code_is_noticed(odd: Odd) -> None:
@@ -236,9 +253,7 @@ def test_libraries_that_variants_do_not_name_are_left_out(
     """The name `data` leads to half of the standard library. It stays where a variant needs it, as
     for an ``abs`` that is not that of whole numbers."""
     compiler = compiler_of(toolkit, text, tmp_path)
-    built = build_batch(compiler, [Variant(i, text, {}) for i in range(room.WORTH)], tmp_path)
-    assert all(isinstance(one, CudaBinary) for one in built.values())
-    whole, (reached,) = compiler.prepared(()), compiler._reached.values()
+    whole, reached = compiler.prepared(()), part_of(compiler, text)
     assert whole is not None
     assert len(reached) < most * len(whole.front)
     assert ("_Tp" in reached) == (text != ALONE)

@@ -15,6 +15,7 @@ from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import BlockSize, BuildFailure, Phenotype, Variant
 from gi_cuda.grammar.frontends.cuda.branches import count_branches
+from tests.sweeps import sweep
 
 KERNEL = """\
 #include <stdint.h>
@@ -257,24 +258,27 @@ extern "C" __global__ void __launch_bounds__(64) k(float *out, int n)
 """
 
 
-@pytest.mark.parametrize("options", [(), ("-O1", "-maxrregcount=16", "--use_fast_math")])
+SEVERAL = "-O1 -maxrregcount=16 --use_fast_math"
+
+
+@pytest.mark.parametrize("options", sweep(["", SEVERAL], SEVERAL))
 def test_stage_by_stage_gives_the_machine_code_that_nvcc_gives(
-    nvcc: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: tuple[str, ...]
+    nvcc: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: str
 ) -> None:
     texts = [MANY_KINDS.replace("VALUE", value) for value in ("1.0f", "2.0f", "3.0f")]
-    staged = nvcc.binaries(texts, options)
+    staged = nvcc.binaries(texts, tuple(options.split()))
     monkeypatch.setattr("gi_cuda.backends.cuda.compile.nvcc.prepare", lambda *_: None)
     nvcc.folder = tmp_path / "whole"
-    whole = nvcc.binaries(texts, options)
+    whole = nvcc.binaries(texts, tuple(options.split()))
     assert [one.code_key for one in staged] == [one.code_key for one in whole]
     assert [one.resources for one in staged] == [one.resources for one in whole]
 
 
-@pytest.mark.parametrize("options", [(), ("-O1",)])
-def test_variants_of_one_ptx_share_machine_code(nvcc: Any, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("options", sweep(["", "-O1"], ""))
+def test_variants_of_one_ptx_share_machine_code(nvcc: Any, options: str) -> None:
     text = 'extern "C" __global__ void k(float *out) { out[threadIdx.x] += VALUE; }\n'
     texts = [text.replace("VALUE", value) for value in ("1.0f", "2.0f", "(1.0f + 1)", "3.0f")]
-    one, two, twin, three = nvcc.binaries(texts, options)
+    one, two, twin, three = nvcc.binaries(texts, tuple(options.split()))
     assert len({one.code_key, two.code_key, three.code_key}) == 3
     # The twin is not assembled: it is in the other one's cubin, under its name.
     assert (twin.code_key, twin.kernels, twin.path) == (two.code_key, two.kernels, two.path)

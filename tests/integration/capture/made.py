@@ -10,8 +10,12 @@ import numpy as np
 
 from gi_cuda.capture import Capture, Wish, capture, list_kernels
 from gi_cuda.capture.uses import chosen
-from gi_cuda.evaluate.baseline import in_silence
+from gi_cuda.evaluate.baseline import compile_reference, in_silence, record_reference
+from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.checks.answers import compare_answers
 from gi_cuda.init import from_options, write_folder
+from gi_cuda.runs.tools import open_tools
+from gi_cuda.subject import load_subject
 from tests.command import gi_cuda
 from tests.recorded import Made, Recorded
 
@@ -201,3 +205,20 @@ def checked(target: Path) -> str:
     assert done.returncode == 0, done.stderr
     assert "ready to evolve" in done.stdout
     return done.stdout
+
+
+def answered(target: Path) -> list[bool]:
+    """Run the reference of a target on the host, and compare its answers with the application's.
+
+    Returns:
+        for each case whether they are the same bit for bit; none may be wrong.
+    """
+    subject = load_subject(target, "host")
+    with open_tools(subject, target.parent / "answered", workers=1, jobs=1) as tools:
+        place = tools.scratch("reference")
+        (binary,) = compile_reference(subject, tools.compiler, [subject.reference], place)
+        program = unmodified(subject).program(binary, tools.session.cases)
+        record_reference(subject, tools.pool, program, tools.reference)
+        compared = compare_answers(subject.target, tools.pool)
+    assert not [one.wrong for one in compared.values() if one.wrong]
+    return [one.exact for one in compared.values()]

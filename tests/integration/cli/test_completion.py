@@ -85,7 +85,6 @@ def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         ("gi-cuda ev", {"evolve"}),
         ("gi-cuda evolve --backend ", {"auto", "host", "cuda"}),
         ("gi-cuda show --ind", {"--individual"}),
-        ("gi-cuda patch --format m", {"mail"}),
     ],
 )
 def test_in_the_shell_itself(home: Home, line: str, offered: set[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +43,8 @@ def folder(tmp_path: Path) -> Path:
 def test_the_sdks_client_gets_verdicts_and_bad_input_ends_nothing(folder: Path) -> None:
     mcp = pytest.importorskip("mcp")
     words = ["-m", "gi_cuda", "mcp", "--folder", str(folder), "--time", "5m"]
-    environment = {"PYTHONPATH": ":".join(one for one in sys.path if one)}
+    path = ":".join(one for one in sys.path if one)
+    environment = {"PYTHONPATH": path, "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]}
     server = mcp.StdioServerParameters(command=sys.executable, args=words, env=environment)
 
     async def talk() -> None:

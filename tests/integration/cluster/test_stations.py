@@ -8,12 +8,13 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gi_cuda.backends.table import ALL
-from gi_cuda.cluster.stations import Stations, evaluated_on_each, stations
+from gi_cuda.cluster.stations import DevicesEvaluator, Stations, evaluated_on_each, stations
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.stored import Plan
@@ -31,6 +32,7 @@ TWO = {"one": ALL, "the other": ALL}
 
 SEARCH = """
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from gi_cuda.cluster.stations import evaluated_on_each
 from gi_cuda.runs.run import open_run
@@ -67,34 +69,39 @@ def test_one_of_two_is_killed(
     assert "; going on with the other\n" in said
 
 
-def test_what_is_not_wanted_any_more_is_left(scale: Subject, tmp_path: Path) -> None:
-    with create_run(scale, tmp_path / "run", RANDOM) as run:
-        rng, genotypes = random.Random(3), {}
-        variation = find_preset("random", "").vary(scale)
-        while len(genotypes) < 40:
-            if (mutant := variation.mutate(scale.original, rng)) is not None:
-                genotypes[len(genotypes) + 1] = mutant
-        with evaluated_on_each(run, TWO) as evaluator:
-            trials, told = evaluator.prepare(genotypes), list[int]()
-            for ident, _ in evaluator.evaluate(trials, lambda: bool(told)):
-                told.append(ident)
-            assert 0 < len(told) < len(trials)
-            assert not [one for one in evaluator.members._stations if one.has or one.line.poll()]
-            rest = {ident: one for ident, one in trials.items() if ident not in told}
-            found = dict(evaluator.evaluate(rest))
-        assert found.keys() == rest.keys()
+@pytest.fixture(scope="module")
+def evaluator(
+    scale: Subject, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DevicesEvaluator]:
+    """Two processes that evaluate individuals of a run."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    with create_run(scale, folder, RANDOM) as run, evaluated_on_each(run, TWO) as evaluator:
+        yield evaluator
 
 
-def test_individuals_come_one_by_one(scale: Subject, tmp_path: Path) -> None:
-    with create_run(scale, tmp_path / "run", RANDOM) as run:
-        variation, rng = find_preset("random", "").vary(scale), random.Random(4)
-        mutants = (variation.mutate(scale.original, rng) for _ in range(12))
-        genotypes = dict(enumerate(filter(None, mutants), 1))
-        with evaluated_on_each(run, TWO) as evaluator:
-            first, second, *rest = evaluator.prepare(genotypes).items()
-            more = ({ident: trial} for ident, trial in rest)
-            found = dict(evaluator.evaluate(dict([first, second]), more=lambda: next(more, {})))
-        assert found.keys() == genotypes.keys()
+def test_what_is_not_wanted_any_more_is_left(scale: Subject, evaluator: DevicesEvaluator) -> None:
+    rng, genotypes = random.Random(3), {}
+    variation = find_preset("random", "").vary(scale)
+    while len(genotypes) < 24:
+        if (mutant := variation.mutate(scale.original, rng)) is not None:
+            genotypes[len(genotypes) + 1] = mutant
+    trials, told = evaluator.prepare(genotypes), list[int]()
+    for ident, _ in evaluator.evaluate(trials, lambda: bool(told)):
+        told.append(ident)
+    assert 0 < len(told) < len(trials)
+    assert not [one for one in evaluator.members._stations if one.has or one.line.poll()]
+    rest = {ident: one for ident, one in trials.items() if ident not in told}
+    assert dict(evaluator.evaluate(rest)).keys() == rest.keys()
+
+
+def test_individuals_come_one_by_one(scale: Subject, evaluator: DevicesEvaluator) -> None:
+    variation, rng = find_preset("random", "").vary(scale), random.Random(4)
+    mutants = (variation.mutate(scale.original, rng) for _ in range(8))
+    genotypes = dict(enumerate(filter(None, mutants), 1))
+    first, second, *rest = evaluator.prepare(genotypes).items()
+    more = ({ident: trial} for ident, trial in rest)
+    found = dict(evaluator.evaluate(dict([first, second]), more=lambda: next(more, {})))
+    assert found.keys() == genotypes.keys()
 
 
 @broad

@@ -28,16 +28,21 @@ SHORT = ("--preset", "tune", "--population", 2, "--generations", 1)
 
 
 @dataclass(frozen=True, slots=True)
+class Distribution:
+    """The files that pip installs gi-cuda from."""
+
+    sdist: Path
+    wheel: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Installed:
     """gi-cuda as pip installs it.
 
     Attributes:
-        sdist, wheel: the files that it was made of.
         command: the script that users start.
     """
 
-    sdist: Path
-    wheel: Path
     command: Path
 
     def run(self, folder: Path, *words: object) -> Done:
@@ -60,11 +65,10 @@ def python(*words: object, cwd: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Built as pip and `build` do, but with the setuptools that is here: there may be no network,
-    and for the same reason the new environment sees the libraries of this one."""
+def distribution(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
+    """Built as pip and `build` do, but with the setuptools that is here: pip has no network."""
     folder = tmp_path_factory.mktemp("distribution")
-    checkout, dist, fresh = folder / "checkout", folder / "dist", folder / "fresh"
+    checkout, dist = folder / "checkout", folder / "dist"
     checkout.mkdir()
     left_out = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in BUILT_OF:
@@ -80,16 +84,24 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     (unpacked,) = folder.glob("gi_cuda-*")
     python("-c", build.format("wheel"), dist, cwd=unpacked)
     (wheel,) = dist.glob("*.whl")
+    return Distribution(sdist, wheel)
+
+
+@pytest.fixture(scope="module")
+def installed(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """In an environment of its own, which sees the libraries of this one."""
+    folder = tmp_path_factory.mktemp("installed")
+    fresh = folder / "fresh"
     venv.create(fresh, with_pip=False)
     command, site = fresh / "bin" / "gi-cuda", Path(sysconfig.get_path("purelib"))
     (theirs,) = fresh.glob("lib/python*/site-packages")
     (theirs / "libraries.pth").write_text(f"{site}\n")
     pip = ("-m", "pip", "--python", fresh / "bin" / "python", "install", "--quiet", "--no-index")
-    python(*pip, "--no-deps", "--no-compile", wheel, cwd=folder)
-    return Installed(sdist, wheel, command)
+    python(*pip, "--no-deps", "--no-compile", distribution.wheel, cwd=folder)
+    return Installed(command)
 
 
-def test_wheel_and_sdist_hold_what_the_program_reads(installed: Installed) -> None:
+def test_wheel_and_sdist_hold_what_the_program_reads(distribution: Distribution) -> None:
     package = ROOT / "gi_cuda"
     folders = [package, *(path.parent for path in (ROOT / "targets").glob("*/target.toml"))]
     files = [
@@ -102,9 +114,9 @@ def test_wheel_and_sdist_hold_what_the_program_reads(installed: Installed) -> No
         for path in files
         if path.is_file()
     }
-    with zipfile.ZipFile(installed.wheel) as wheel:
+    with zipfile.ZipFile(distribution.wheel) as wheel:
         assert wanted <= set(wheel.namelist())
-    with tarfile.open(installed.sdist) as sdist:
+    with tarfile.open(distribution.sdist) as sdist:
         assert wanted <= {name.partition("/")[2] for name in sdist.getnames()}
 
 

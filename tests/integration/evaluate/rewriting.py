@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.scrutiny.originals import Patience
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 
@@ -64,7 +65,8 @@ def codes(
             text = text.replace(old, new)
         candidates.append(replace(whole, text=text))
     with open_tools(subject, folder / "scratch", workers=2, jobs=2) as tools:
-        dependence = tools.certification.dependence
+        # A busy machine must not leave anything untried.
+        dependence = replace(tools.certification.dependence, patience=Patience(seconds=600.0))
         found = dependence.findings(candidates)
         told = {
             name: {f"{one.code} {one.ruling}" for one in some}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from threading import Event
@@ -21,6 +21,7 @@ from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.runs.tools import Tools
 from gi_cuda.search.adaptive.parts import singles
@@ -29,6 +30,14 @@ from gi_cuda.subject import Subject
 from tests.sweeps import sweep
 
 COHORT = 4
+
+
+@pytest.fixture(scope="module")
+def run(scale: Subject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A run that is made and not searched; evaluators of it store nothing."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    with create_run(scale, folder, Plan("barracuda", SETTINGS, 1, 2, 2)) as made:
+        yield made
 
 
 class Apart(HostCompiler):
@@ -68,7 +77,7 @@ def untimed(outcome: Outcome) -> Outcome | None:
 
 @pytest.mark.parametrize("overlapping", sweep([True, False], True))
 def test_what_comes_meanwhile_is_evaluated_like_all_else_and_leaves_nothing_behind(
-    overlapping: bool, scale: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    overlapping: bool, scale: Subject, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     some = dict(enumerate(singles(PRESET.vary(scale))[: 3 * COHORT], start=1))
     cohorts = [dict(list(some.items())[at : at + COHORT]) for at in range(0, 3 * COHORT, COHORT)]
@@ -87,16 +96,15 @@ def test_what_comes_meanwhile_is_evaluated_like_all_else_and_leaves_nothing_behi
             batches.append(self)
             return super().run(*how, **named)
 
-    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 2, 2)) as run:
-        for cohort in cohorts:
-            evaluated(run.evaluator(), [cohort], alone)
-        monkeypatch.setattr(Pass, "build", watched)
-        monkeypatch.setattr(evaluator, "Batch", Watched)
-        monkeypatch.setattr(passes, "sweep", swept.add)
-        tools = apart(run.tools) if overlapping else run.tools
-        evaluated(replace(run, tools=tools).evaluator(), cohorts, found)
-        own = {path for path in swept if path.parent.parent.name == "batch"}
-        made = {path for folder in own for path in folder.iterdir()}
+    for cohort in cohorts:
+        evaluated(run.evaluator(), [cohort], alone)
+    monkeypatch.setattr(Pass, "build", watched)
+    monkeypatch.setattr(evaluator, "Batch", Watched)
+    monkeypatch.setattr(passes, "sweep", swept.add)
+    tools = apart(run.tools) if overlapping else run.tools
+    evaluated(replace(run, tools=tools).evaluator(), cohorts, found)
+    own = {path for path in swept if path.parent.parent.name == "batch"}
+    made = {path for folder in own for path in folder.iterdir()}
     assert set(found) == set(some)
     assert {i: untimed(one) for i, one in found.items()} == {
         i: untimed(one) for i, one in alone.items()
@@ -113,7 +121,7 @@ def test_what_comes_meanwhile_is_evaluated_like_all_else_and_leaves_nothing_behi
 
 
 def test_it_goes_on_whatever_its_caller_does(
-    scale: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scale: Subject, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search breeds meanwhile, which may take it as long as measuring does."""
     some = dict(enumerate(singles(PRESET.vary(scale))[:COHORT], start=1))
@@ -127,17 +135,16 @@ def test_it_goes_on_whatever_its_caller_does(
             over.set()
 
     monkeypatch.setattr(Batch, "_forget", forgotten)
-    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 2, 2)) as run:
-        own = run.evaluator()
-        records = own.evaluate(own.prepare(some))
-        first, _ = next(records)
-        assert over.wait(60.0), "the others are measured before they are asked for"
-        assert {first, *(ident for ident, _ in records)} == set(some)
+    own = run.evaluator()
+    records = own.evaluate(own.prepare(some))
+    first, _ = next(records)
+    assert over.wait(60.0), "the others are measured before they are asked for"
+    assert {first, *(ident for ident, _ in records)} == set(some)
 
 
 @pytest.mark.parametrize(("idle", "together"), [(2, 1), (0, 2)])
 def test_what_was_right_is_built_at_once_where_compilers_have_nothing_to_do(
-    idle: int, together: int, scale: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    idle: int, together: int, scale: Subject, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else so many at a time that it is worth starting them."""
     some = dict(enumerate(singles(PRESET.vary(scale))[COHORT:], start=1))
@@ -157,9 +164,8 @@ def test_what_was_right_is_built_at_once_where_compilers_have_nothing_to_do(
     monkeypatch.setattr(Apart, "idle", property(lambda self: idle))
     monkeypatch.setattr(Pass, "unbuilt", property(lambda self: 0))
     monkeypatch.setattr(Pass, "build", watched)
-    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 2, 2)) as run:
-        own = replace(run, tools=apart(run.tools)).evaluator()
-        records = dict(own.evaluate(own.prepare(some)))
+    own = replace(run, tools=apart(run.tools)).evaluator()
+    records = dict(own.evaluate(own.prepare(some)))
     assert len(records) == len(some)
     built = [size for size, last in sizes if size and not last]
     assert all(size >= together for size in built)
@@ -168,7 +174,7 @@ def test_what_was_right_is_built_at_once_where_compilers_have_nothing_to_do(
 
 
 def test_what_is_built_ahead_becomes_of_individuals_what_becomes_of_them_else(
-    scale: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scale: Subject, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even where all are taken to be right in the end, and many are not."""
     some = dict(enumerate(singles(PRESET.vary(scale)), start=1))
@@ -185,17 +191,16 @@ def test_what_is_built_ahead_becomes_of_individuals_what_becomes_of_them_else(
         ahead.extend(idents)
         build_ahead(self, idents)
 
-    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 2, 2)) as run:
-        own = replace(run, tools=apart(run.tools))
-        evaluator = own.evaluator()
-        alone = dict(evaluator.evaluate(evaluator.prepare(some)))
-        monkeypatch.setattr(Pass, "build", watched)
-        monkeypatch.setattr(Pass, "build_ahead", watched_ahead)
-        monkeypatch.setattr(Apart, "idle", property(lambda self: 2))
-        monkeypatch.setattr(Pass, "unbuilt", property(lambda self: 0))
-        monkeypatch.setattr(Likely, "is_right", lambda self, edits: True)
-        evaluator = own.evaluator()
-        found = dict(evaluator.evaluate(evaluator.prepare(some)))
+    own = replace(run, tools=apart(run.tools))
+    evaluator = own.evaluator()
+    alone = dict(evaluator.evaluate(evaluator.prepare(some)))
+    monkeypatch.setattr(Pass, "build", watched)
+    monkeypatch.setattr(Pass, "build_ahead", watched_ahead)
+    monkeypatch.setattr(Apart, "idle", property(lambda self: 2))
+    monkeypatch.setattr(Pass, "unbuilt", property(lambda self: 0))
+    monkeypatch.setattr(Likely, "is_right", lambda self, edits: True)
+    evaluator = own.evaluator()
+    found = dict(evaluator.evaluate(evaluator.prepare(some)))
     assert {i: untimed(one.outcome) for i, one in found.items()} == {
         i: untimed(one.outcome) for i, one in alone.items()
     }

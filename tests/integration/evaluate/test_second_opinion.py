@@ -32,7 +32,7 @@ from gi_cuda.spec import CaseRole, Target
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS
 from tests.integration.runs.racing import RACES
-from tests.sweeps import broad
+from tests.sweeps import broad, sweep
 
 BARRIER, STATEMENT = "<_kernel.cu_53>", "<_kernel.cu_46>"
 RACING, CLEAN = "CHEAT=5", "WASTE=0"
@@ -256,9 +256,18 @@ def test_what_is_right_by_one_edit_is_watched_while_few_wait(
 
 @pytest.mark.usefixtures("toolkit")
 @pytest.mark.parametrize(
-    ("first", "second", "right"), [(BARRIER, STATEMENT, False), (STATEMENT, BARRIER, True)]
+    ("first", "second", "right", "later"),
+    sweep(
+        [
+            (BARRIER, STATEMENT, False, True),
+            (BARRIER, STATEMENT, False, False),
+            (STATEMENT, BARRIER, True, True),
+            (STATEMENT, BARRIER, True, False),
+        ],
+        (BARRIER, STATEMENT, False, True),
+        (STATEMENT, BARRIER, True, False),
+    ),
 )
-@pytest.mark.parametrize("later", [True, False])
 def test_of_one_machine_code_one_is_watched(
     subject: Subject,
     elsewhere: Elsewhere,

@@ -203,13 +203,13 @@ MIXED = ("align", "branches", "hashing", "physics", "signatures", "templates")
 @pytest.mark.skipif("g++" not in COMPILERS, reason="there is no g++")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_edits_compile(file: Path) -> None:
-    check(sample(file, COMPILERS["g++"](), 12, seed=1))
+    check(sample(file, COMPILERS["g++"](), 8, seed=1))
 
 
 @pytest.mark.skipif("g++" not in COMPILERS, reason="there is no g++")
 @pytest.mark.parametrize("name", MIXED)
 def test_five_edits_at_once_compile(name: str) -> None:
-    check(sample(SOURCES / f"{name}.cu", COMPILERS["g++"](), 40, seed=1, at_once=5))
+    check(sample(SOURCES / f"{name}.cu", COMPILERS["g++"](), 24, seed=1, at_once=5))
 
 
 @pytest.mark.skipif("nvcc" not in COMPILERS, reason="there is no nvcc")

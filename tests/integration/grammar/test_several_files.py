@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import shutil
 import subprocess
@@ -17,10 +16,16 @@ from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Variant
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import establish, try_broken
-from gi_cuda.evaluate.candidates import Candidate
+from gi_cuda.evaluate.baseline import (
+    compile_reference,
+    establish,
+    record_reference,
+    try_broken,
+)
+from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.replicates import Repeats
 from gi_cuda.runs.tools import open_tools
-from gi_cuda.spec import content_hash
+from gi_cuda.spec import CaseRole, content_hash
 from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda
 
@@ -79,15 +84,18 @@ def test_a_patch_of_several_files_can_be_compared(tree: Path, tmp_path: Path) ->
     assert plain == Candidate(LINE.sub("#line", text), genotype.configuration, macros, options)
 
     right = subject.read("<pragma_smooth.cu_17><pragma_K2> <_detail/weights.cuh_8>")
-    contestant(subject, subject.diff(right), tmp_path)
-    words = ("--target", tree / "target", "--csv", tmp_path / "all.csv")
-    done = gi_cuda("compare", tmp_path / "x.patch", right, *words, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    with (tmp_path / "all.csv").open(newline="") as file:
-        by_patch, by_genotype = csv.DictReader(file)
-    assert (by_patch["kind"], by_genotype["kind"]) == ("patch", "genotype")
-    assert by_patch["failure"] == by_genotype["failure"] == ""
-    assert float(by_patch["held_out"]) > 0
+    found = contestant(subject, subject.diff(right), tmp_path).candidate
+    with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
+        place = tools.scratch("reference")
+        (binary,) = compile_reference(subject, tools.compiler, [subject.reference], place)
+        program = unmodified(subject).program(binary, tools.session.cases)
+        record_reference(subject, tools.pool, program, tools.reference)
+        once = replace(
+            tools.replicates(CaseRole.HELD_OUT, 60.0, "compared"),
+            repeats=Repeats(builds=1, pairs=1),
+        )
+        (reading,) = once.read([found])
+    assert reading.right, reading.failure
 
 
 def test_a_patch_may_change_what_is_included_where(tree: Path, tmp_path: Path) -> None:

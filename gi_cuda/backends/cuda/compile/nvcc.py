@@ -24,11 +24,7 @@ from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
-from gi_cuda.backends.cuda.compile.cubin import (
-    name_parts,
-    owner,
-    read_cubin,
-)
+from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
 from gi_cuda.backends.cuda.compile.inspection import disassembled, instructions, occupancy
 from gi_cuda.backends.cuda.compile.reached import headers_in_reach, identity_of
 from gi_cuda.backends.cuda.compile.staged import (
@@ -41,12 +37,7 @@ from gi_cuda.backends.cuda.compile.staged import (
     compile_to_ptx,
     prepare,
 )
-from gi_cuda.backends.cuda.compile.texts import (
-    brought_home,
-    pointed_at,
-    pointers,
-    shard_text,
-)
+from gi_cuda.backends.cuda.compile.texts import brought_home, pointed_at, pointers, shard_text
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, join_parts, read_module
 from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
@@ -247,6 +238,13 @@ class NvccCompiler(SourceCompiler):
             self._reached[whole.told] = found
         front = self._reached[whole.told]
         return replace(whole, front=front) if front else None
+
+    def warm_up(self, reference: Variant) -> None:
+        """Find out which part of the prelude variants need, and keep it in the cache folder."""
+        (phenotype,) = self.preprocess([reference]).values()
+        whole = self.prepared(reference.options)
+        if whole is not None and self.names and isinstance(phenotype, Phenotype):
+            self.headers_in_reach(whole, [phenotype])
 
     def headers_in_reach(self, whole: ShardSetup, group: Sequence[Phenotype]) -> str | None:
         """The part of the prelude that variants with the same options can reach."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from gi_cuda.backends.compile.cache import cached_text
 from gi_cuda.backends.compile.identity import (
@@ -17,10 +18,11 @@ from gi_cuda.backends.compile.identity import (
     of_tool,
     without_places,
 )
-from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.prune import expanded, identifiers
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, code_of, is_same
 from gi_cuda.backends.cuda.compile.texts import COUNTER, shard_text
+from gi_cuda.backends.job_threads import both
 from gi_cuda.backends.protocol.variants import Phenotype
 
 _TRIED = 4
@@ -80,7 +82,9 @@ def headers_in_reach(
 
     if identity is None:
         return found()
-    told: list[str | bytes] = [identity, *sorted(names), "", *sorted(opened)]
+    # A macro's text is in some variants only, its name is known of all: both give one case.
+    reached = expanded(names, whole.macros)
+    told: list[str | bytes] = [identity, *sorted(reached), "", *sorted(opened)]
     return cached_text("reach", digest(told).hex(), found, _KEPT)
 
 
@@ -93,14 +97,21 @@ def _tried(
 ) -> str | None:
     # All have the same declarations at the begin.
     texts = {one.ident: shard_text("", [one], namespaces, whole.forward) for one in group[:_TRIED]}
-    made = ((ident, code_of(whole, text, COMPILE_LIMIT)) for ident, text in texts.items())
-    found = next(((ident, code) for ident, code in made if code is not None), None)
+
+    def first_that_compiles() -> tuple[int, frozenset[str]] | None:
+        made = ((ident, code_of(whole, text, COMPILE_LIMIT)) for ident, text in texts.items())
+        return next(((ident, code) for ident, code in made if code is not None), None)
+
+    found, narrow = both(first_that_compiles, partial(whole.within_reach_of, names, opened))
     if found is None:
         return None
     ident, code = found
-    for spaces in (opened, None):
-        part = whole.within_reach_of(names, spaces)
+
+    def is_enough(part: ShardSetup) -> bool:
         less = code_of(part, texts[ident], COMPILE_LIMIT)
-        if less is not None and is_same(code, less, ident):
-            return part.front
-    return ""
+        return less is not None and is_same(code, less, ident)
+
+    if is_enough(narrow):
+        return narrow.front
+    wide = whole.within_reach_of(names)
+    return wide.front if is_enough(wide) else ""

@@ -12,7 +12,7 @@ import xxhash
 
 from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
-from gi_cuda.backends.compile.prune import expanded, identifiers, pruned
+from gi_cuda.backends.compile.prune import expanded, identifiers, pruned_by_a_helper
 from gi_cuda.backends.compile.redeclared import separated
 from gi_cuda.backends.cuda.compile.stages import Stage, Stages, find_stages
 from gi_cuda.backends.cuda.ptx.confining import write_confined
@@ -60,9 +60,9 @@ class ShardSetup:
         self, names: Iterable[str], opened: frozenset[str] | None = None
     ) -> ShardSetup:
         """This shard with only what variants that say these names can reach of the prelude; see
-        :func:`.pruned`."""
+        :func:`~gi_cuda.backends.compile.prune.pruned`."""
         said = expanded(identifiers(self.forward).union(names), self.macros)
-        return replace(self, front=pruned(self.front, said, opened))
+        return replace(self, front=pruned_by_a_helper(self.front, said, opened))
 
     def preprocess(self, text: str, limit: float) -> Finished:
         """Preprocess what follows the prelude. Only the prelude's macros matter for that."""

@@ -97,6 +97,9 @@ class PtxCompiler:
         comments and the names that go with them."""
         return {variant.ident: _phenotype(variant) for variant in variants}
 
+    def warm_up(self, reference: Variant) -> None:
+        """Do nothing: PTX has no headers."""
+
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Assemble a batch into cubins below ``folder``."""
         names = pointed_at(self.nvcc.kernels, self.nvcc.symbols)

@@ -210,7 +210,10 @@ def _compiles(compiler: NvccCompiler, subject: Subject) -> bool:
 _TRANSFORMED = """
     threadIdx blockIdx blockDim gridDim dim3 x y z break continue do else for if return while const
     bool char double float int long short unsigned void sizeof static_cast min max fma fmaf rsqrt
-    rsqrtf sqrt sqrtf __ldg __ldcs __stcs __syncthreads __syncwarp __shfl_xor_sync
+    rsqrtf sqrt sqrtf __ldg __ldcs __stcs __syncthreads __syncwarp __shfl_xor_sync __activemask
+    __sinf __cosf __tanf __expf __exp10f __logf __log2f __log10f __powf __sincosf __fdividef
+    size_t reinterpret_cast struct char4 uchar4 short2 short4 ushort2 ushort4 int2 int4 uint2 uint4
+    float2 float4 double2 long2 ulong2 longlong2 ulonglong2
 """
 """Words that transformations write. With them among the names of all variants, what the first
 variants of a search need of headers is what the unmodified source is told to need."""

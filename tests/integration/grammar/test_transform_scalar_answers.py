@@ -16,6 +16,7 @@ from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 
 HEAD = """\
+struct Pair { int x, y; };
 __device__ void add(const int *a, int *own, int m) {
     for (int j = 0; j < m; j++) {
         own[1] += a[j];
@@ -41,6 +42,16 @@ BODIES = {
     if (i >= n) return;
     if (m > 3) for (int j = 0; j < m; j++) { b[i] = max(b[i], a[j]); if (b[i] > 5) break; } // end
     else do { b[i] += 7; } while (b[i] < i);
+""",
+    "members of a structure": """\
+    Pair *p = (Pair *)d;
+    if (i < n)
+        for (int j = 0; j < m; j++) {
+            p[i].x += a[j] + c[i];
+            p[i].y ^= p[i].x;
+        }
+    if (i == 0)
+        for (int j = 1; j < m; j++) b[0] += a[0] * a[1] + a[j];
 """,
     "a function": """\
     if (i < n) {

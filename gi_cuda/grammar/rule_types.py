@@ -231,6 +231,13 @@ class RuleType(StrEnum):
             {"atomic_K": "adds up in registers what a loop of {function} adds to memory"},
         ),
     )
+    AGGREGATE = (
+        "aggregate",
+        _transformation(
+            "atomic additions of all threads",
+            {"aggregate_K": "adds up over warps what {function} adds to one place"},
+        ),
+    )
     VECTOR = "vector", _transformation("the items of a thread", _VECTORS)
     WARP = "warp", _transformation("the lanes of a row", _LANES)
     SPLIT = "split", _transformation("the blocks that share a loop", _PARTS)

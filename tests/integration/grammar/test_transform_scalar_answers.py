@@ -1,4 +1,4 @@
-"""Loops that keep memory in registers give the answers of the original, on the host back end."""
+"""Loops and warps that add up in registers give the original's answers, on the host back end."""
 
 from __future__ import annotations
 
@@ -70,7 +70,19 @@ ATOMIC = {
         for (int j = 0; j < m; j++) atomicXor(d + l, a[j] + i);
 """,
 }
-BODIES |= ATOMIC
+AGGREGATE = {
+    "sums of all threads": """\
+    unsigned long long *sums = (unsigned long long *)d;
+    const unsigned long long more = c[i < n ? i : 0];
+    atomicAdd(&sums[m % 2], more);
+    if (i < n && a[i % (m + 1)] > 0) {
+        atomicAdd(sums, 3ull * i);
+    }
+    for (int j = threadIdx.x; j < m; j += 7)
+        atomicAdd(sums + blockIdx.x % 2, (unsigned long long)j);
+""",
+}
+BODIES |= ATOMIC | AGGREGATE
 LAUNCHES = (
     (0, 1, 32),
     (1, 0, 96),
@@ -117,7 +129,8 @@ def texts(name: str) -> tuple[str, str]:
         f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n{BODIES[name]}}}\n"
     )
     grammar = convert(Source("k.cu", text), types=EDIT_SETS["transforms"])
-    type_ = RuleType.ATOMIC if name in ATOMIC else RuleType.SCALAR
+    kinds = {RuleType.ATOMIC: ATOMIC, RuleType.AGGREGATE: AGGREGATE}
+    type_ = next((one for one, bodies in kinds.items() if name in bodies), RuleType.SCALAR)
     sites = [rule.name for rule in grammar.rules if rule.type is type_]
     changed = CudaText(grammar).render({one: Expansion((), f"{type_}_K") for one in sites})
     assert changed != text

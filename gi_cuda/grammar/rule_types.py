@@ -98,7 +98,7 @@ _GRIDS = {
     for axis in ("", "y")
     for count, words in (
         *(("1of4", "a quarter of"), ("1of2", "half of")),
-        *((n, f"{n} times") for n in (2, 4, 8, 16)),
+        *((n, f"{n} times") for n in (2, 4, 8, 16, 64)),
     )
 }
 _ITEMS = {

@@ -246,17 +246,21 @@ def _text(code: Code, division: _Division) -> str:
 
 
 def _all_rewritten(code: Code, function: Function, groups: list[list[_Division]]) -> list[Splice]:
-    """Rewrite groups of divisions, those apart that lie in divisions of another group."""
+    """Rewrite groups of divisions, without those that lie in a divisor of an earlier group, or have
+    one in theirs."""
     found: list[Splice] = []
     names: set[str] = set()
     for group in groups:
-        name = _name(code, function, group[0].divisor, names)
-        splices = _rewritten(code, group, name)
         spans = [(one.start, one.end) for one in found if one.start < one.end]
-        inside = (one.start < end and start < one.end for one in splices for start, end in spans)
-        if not any(inside):
+        free = [
+            one
+            for one in group
+            if not any(one.sign.start_byte < end and at < one.right.end_byte for at, end in spans)
+        ]
+        if free:
+            name = _name(code, function, free[0].divisor, names)
             names.add(name)
-            found += splices
+            found += _rewritten(code, free, name)
     return found
 
 

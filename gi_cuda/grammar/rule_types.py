@@ -87,7 +87,7 @@ _BOUNDS = {f"launchbounds_K{n}": f"__launch_bounds__({n})" for n in (64, 128, 25
 _BLOCKS = {
     f"block_K{shape.replace(' ', '')}": f"launches {{function}} with blocks of {shape} threads"
     for shape in (
-        *("32", "64", "128", "256", "512", "1024"),
+        *("32", "64", "128", "256", "512", "1024", "8 x 8"),
         *("16 x 8", "16 x 16", "32 x 1", "32 x 4", "32 x 8", "32 x 16", "64 x 2", "64 x 4"),
         *("128 x 1", "128 x 2", "256 x 1", "32 x 2 x 2", "32 x 4 x 1", "32 x 8 x 1"),
         *("64 x 2 x 2", "64 x 4 x 1", "128 x 1 x 1"),
@@ -98,7 +98,7 @@ _GRIDS = {
     for axis in ("", "y")
     for count, words in (
         *(("1of4", "a quarter of"), ("1of2", "half of")),
-        *((n, f"{n} times") for n in (2, 4, 8, 16)),
+        *((n, f"{n} times") for n in (2, 4, 8, 16, 64)),
     )
 }
 _ITEMS = {
@@ -241,6 +241,13 @@ class RuleType(StrEnum):
         _transformation(
             "atomic additions of a loop",
             {"atomic_K": "adds up in registers what a loop of {function} adds to memory"},
+        ),
+    )
+    AGGREGATE = (
+        "aggregate",
+        _transformation(
+            "atomic additions of all threads",
+            {"aggregate_K": "adds up over warps what {function} adds to one place"},
         ),
     )
     VECTOR = "vector", _transformation("the items of a thread", _VECTORS)

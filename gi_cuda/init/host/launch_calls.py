@@ -45,11 +45,10 @@ def launch_calls(host: HostCode, kernels: Collection[str]) -> Iterator[tuple[str
         found = _launch(code, node) if node.type == "call_expression" else None
         if found is None:
             continue
-        for called in _called(host, found):
-            name = _kernel_name(code, called)
+        named = {_kernel_name(code, called): called for called in _called(host, found)}
+        for name, called in named.items():
             if name in kernels:
                 yield name, replace(found, called=called)
-                break
 
 
 def _launch(code: CudaFile, node: Node) -> LaunchCall | None:
@@ -97,6 +96,10 @@ def _set_to(code: CudaFile, at: Node, name: str) -> Iterator[Node]:
             declarator = node.child_by_field_name("declarator")
             if declarator is not None and name in _WORD.findall(code.of(declarator)):
                 value = node.child_by_field_name("value")
+        elif node.type == "assignment_expression":
+            target = node.child_by_field_name("left")
+            if target is not None and code.of(target) == name:
+                value = node.child_by_field_name("right")
         elif node.type == "call_expression":
             value = _named_by_driver(code, node, name)
         if value is not None:

@@ -1,4 +1,4 @@
-"""Loops that keep memory in registers give the answers of the original, on the host back end."""
+"""Loops and warps that add up in registers give the original's answers, on the host back end."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 
 HEAD = """\
+struct Pair { int x, y; };
 __device__ void add(const int *a, int *own, int m) {
     for (int j = 0; j < m; j++) {
         own[1] += a[j];
@@ -42,6 +43,16 @@ BODIES = {
     if (m > 3) for (int j = 0; j < m; j++) { b[i] = max(b[i], a[j]); if (b[i] > 5) break; } // end
     else do { b[i] += 7; } while (b[i] < i);
 """,
+    "members of a structure": """\
+    Pair *p = (Pair *)d;
+    if (i < n)
+        for (int j = 0; j < m; j++) {
+            p[i].x += a[j] + c[i];
+            p[i].y ^= p[i].x;
+        }
+    if (i == 0)
+        for (int j = 1; j < m; j++) b[0] += a[0] * a[1] + a[j];
+""",
     "a function": """\
     if (i < n) {
         d[2 * i] = c[i];
@@ -59,7 +70,19 @@ ATOMIC = {
         for (int j = 0; j < m; j++) atomicXor(d + l, a[j] + i);
 """,
 }
-BODIES |= ATOMIC
+AGGREGATE = {
+    "sums of all threads": """\
+    unsigned long long *sums = (unsigned long long *)d;
+    const unsigned long long more = c[i < n ? i : 0];
+    atomicAdd(&sums[m % 2], more);
+    if (i < n && a[i % (m + 1)] > 0) {
+        atomicAdd(sums, 3ull * i);
+    }
+    for (int j = threadIdx.x; j < m; j += 7)
+        atomicAdd(sums + blockIdx.x % 2, (unsigned long long)j);
+""",
+}
+BODIES |= ATOMIC | AGGREGATE
 LAUNCHES = (
     (0, 1, 32),
     (1, 0, 96),
@@ -106,7 +129,8 @@ def texts(name: str) -> tuple[str, str]:
         f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n{BODIES[name]}}}\n"
     )
     grammar = convert(Source("k.cu", text), types=EDIT_SETS["transforms"])
-    type_ = RuleType.ATOMIC if name in ATOMIC else RuleType.SCALAR
+    kinds = {RuleType.ATOMIC: ATOMIC, RuleType.AGGREGATE: AGGREGATE}
+    type_ = next((one for one, bodies in kinds.items() if name in bodies), RuleType.SCALAR)
     sites = [rule.name for rule in grammar.rules if rule.type is type_]
     changed = CudaText(grammar).render({one: Expansion((), f"{type_}_K") for one in sites})
     assert changed != text

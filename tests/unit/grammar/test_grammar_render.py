@@ -150,6 +150,10 @@ def test_heads() -> None:
     assert render(off, {"optrestrict_k.cu_1": DELETED}).startswith(
         "__global__ void k(int * p, const float* q, int n"
     )
+    fixed = kernel("p[0] = *q;", "__global__ void k(int * const p, const int *const q)")
+    assert render(fixed, {"optrestrict_k.cu_1": Expansion(body="optrestrict_K")}).startswith(
+        "__global__ void k(int * __restrict__ const p, const int * __restrict__ const q"
+    )
     bounds = render(grammar, {"launchbounds_k.cu_1": Expansion(body="launchbounds_K128")})
     assert bounds.startswith("__global__ __launch_bounds__(128) void k(")
     bounded = convert(Source("k.cu", bounds))

@@ -45,7 +45,7 @@ def test_the_kernel_stays_and_the_launch_follows(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_choices_are_those_of_the_axes_with_loops(name: str) -> None:
     (site,) = Grid().sites(read_code(Source("k.cu", f"{HEAD}{CASES[name].body}}}\n")))
-    numbers = ("1of4", "1of2", "2", "4", "8", "16")
+    numbers = ("1of4", "1of2", "2", "4", "8", "16", "64")
     axes = {"rows and columns": ("", "y"), "blocks along two axes": ("y",)}.get(name, ("",))
     assert site.choices == tuple(f"grid_K{n}{axis}" for axis in axes for n in numbers)
 

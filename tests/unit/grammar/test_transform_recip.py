@@ -40,7 +40,7 @@ def test_where_it_is_not_offered(name: str) -> None:
     assert list(Recip().sites(code)) == []
 
 
-def test_each_divisor_has_a_site_of_its_own() -> None:
+def test_each_divisor_has_a_site_of_its_own_and_the_function_one_for_all() -> None:
     body = "for (int j = 0; j < n; j++) { a[j] = b[j] / s + b[j] / d + b[j] / 3; }"
     code = read_code(Source("k.cu", f"{HEAD}{body}\n}}\n"))
     texts = [spliced(code.source, one.splices).text for one in made(code)]
@@ -48,9 +48,29 @@ def test_each_divisor_has_a_site_of_its_own() -> None:
         "const float inv_s = 1.0f / s;\n" + body.replace("b[j] / s", "b[j] * inv_s"),
         "const double inv_d = 1.0 / d;\n" + body.replace("b[j] / d", "b[j] * inv_d"),
         body.replace("b[j] / 3", "b[j] * (1.0f / 3)"),
+        "const double inv_d = 1.0 / d;\nconst float inv_s = 1.0f / s;\n"
+        "for (int j = 0; j < n; j++) { a[j] = b[j] * inv_s + b[j] * inv_d + b[j] * (1.0f / 3); }",
     ]
 
 
 def test_a_place_that_is_gone_is_not_rewritten() -> None:
     code = read_code(Source("k.cu", f"{HEAD}    a[0] = b[0] * s;\n}}\n"))
     assert Recip().rewrite(code, code.text.index("* s"), "recip_K") is None
+
+
+def test_many_divisors_have_one_site_together() -> None:
+    sums = " + ".join(f"b[j] / {k}" for k in (3, 5, 6, 7, 9))
+    code = read_code(Source("k.cu", f"{HEAD}a[j] = {sums};\n}}\n"))
+    (rewrite,) = made(code)
+    products = " + ".join(f"b[j] * (1.0f / {k})" for k in (3, 5, 6, 7, 9))
+    assert spliced(code.source, rewrite.splices).text == f"{HEAD}a[j] = {products};\n}}\n"
+
+
+def test_a_division_in_the_divisor_of_another_one_stays() -> None:
+    body = "for (int j = 0; j < n; j++) a[j] = b[j] / (s / 3) + b[j] / d;"
+    code = read_code(Source("k.cu", f"{HEAD}{body}\n}}\n"))
+    text = spliced(code.source, made(code)[-1].splices).text
+    assert text.removeprefix(HEAD).removesuffix("\n}\n") == (
+        "const double inv_d = 1.0 / d;\nconst float inv_s = 1.0f / (s / 3);\n"
+        "for (int j = 0; j < n; j++) a[j] = b[j] * inv_s + b[j] * inv_d;"
+    )

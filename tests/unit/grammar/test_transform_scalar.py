@@ -11,6 +11,9 @@ from tests.unit.grammar.scalar_loops import LOOPS
 BEFORE = """
 struct P { float x, y; };
 struct Q { float v[2]; };
+struct C { float x; __device__ void twice() { x *= 2; } };
+struct N { N *next; float x; };
+union U { float f; int i; };
 #define AT(k) a[k]
 __device__ void f(float *p) { p[0] = 1; }
 __device__ int g(int i) { return i + 1; }
@@ -67,7 +70,34 @@ if (a[t] < 3) goto again;
         "for (int j = 0; j < n; j++) { a[t] += 1; AT(j) = 1; }",
     ),
     "a call in the index": ("float *a, int n", "for (int j = 0; j < n; j++) a[g(t)] += 1;"),
-    "a member of a structure": ("P *a, int n", "for (int j = 0; j < n; j++) a[t].x += 1;"),
+    "a member, and the structure as a whole": (
+        "P *a, P *b, int n",
+        "for (int j = 0; j < n; j++) { a[t].x += 1; b[j] = a[t]; }",
+    ),
+    "members of two structures": (
+        "P *a, int n",
+        "for (int j = 0; j < n; j++) a[t].x += a[n].y;",
+    ),
+    "members of a union": (
+        "U *a, int n",
+        "for (int j = 0; j < n; j++) a[t].f += a[t].i;",
+    ),
+    "a member that all threads share": (
+        "P *a, int n",
+        "for (int j = 0; j < n; j++) a->x += 1;",
+    ),
+    "members, and a function that may change them": (
+        "C *a, int n",
+        "for (int j = 0; j < n; j++) { a[t].x += 1; a[t].twice(); }",
+    ),
+    "an array in a structure, of which a function gets another element": (
+        "Q *q, int n",
+        "for (int j = 0; j < n; j++) { q->v[t] += 1; f(q->v); }",
+    ),
+    "a member that a member leads to": (
+        "N *a, int n",
+        "for (int j = 0; j < n; j++) a[t].next->x += 1;",
+    ),
     "an array in a structure that is passed on": (
         "float *a, Q *q, int n",
         "for (int j = 0; j < n; j++) { a[j] = 1; f(q[t].v); }",

@@ -56,6 +56,8 @@ def test_a_template_that_launches_is_what_its_first_call_makes_it(
         "cudaLaunchKernel((void *)k, dim3(n / 64), dim3(64), args, 8, 0);",
         "CHECK(cudaLaunchCooperativeKernel((const void *)&k, n / 64, 64, args, 8));",
         "void (*f)(float *, int, float) = k; f<<<n / 64, 64, 8>>>(a, n, s);",
+        "void (*f)(float *, int, float); switch (n) { case 1: f = &other; break;"
+        " default: f = &k; } f<<<n / 64, 64, 8>>>(a, n, s);",
         'CUfunction f; cuModuleGetFunction(&f, m, "k");'
         " cuLaunchKernel(f, n / 64, 1, 1, 64, 1, 1, 8, 0, args, 0);",
     ],

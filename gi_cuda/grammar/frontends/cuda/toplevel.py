@@ -131,7 +131,7 @@ def _restrict_rule(parameters: Node, function: int, findings: Findings) -> None:
             # A macro between the two may well be the keyword.
             name = pointer.child_by_field_name("declarator")
             between = "" if name is None else findings.text[star.end_byte : name.start_byte]
-            if not between.strip():
+            if between.strip() in ("", "const"):
                 missing.append((star.end_byte, star.end_byte))
     spelled = {findings.text[start:end] for start, end in present}
     sites = missing or (present if len(spelled) == 1 else [])

@@ -9,6 +9,7 @@ To add a family: a row in :class:`~gi_cuda.grammar.rule_types.RuleType` with its
 here with a subclass of :class:`Family`, and its instance in :data:`FAMILIES`.
 """
 
+from gi_cuda.grammar.frontends.cuda.transforms.aggregate import Aggregate
 from gi_cuda.grammar.frontends.cuda.transforms.atomic import Atomic
 from gi_cuda.grammar.frontends.cuda.transforms.block import Block
 from gi_cuda.grammar.frontends.cuda.transforms.cache import Cache
@@ -31,7 +32,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.wide import Wide
 
 FAMILIES: tuple[Family, ...] = (
     *(Block(), Grid(), Split(), Coarsen(), Jam(), Merge(), Single(), Power(), Recip(), Fast()),
-    *(Atomic(), Scalar(), Vector(), Wide(), Warp(), Pad(), Cache(), Usual()),
+    *(Atomic(), Aggregate(), Scalar(), Vector(), Wide(), Warp(), Pad(), Cache(), Usual()),
 )
 """All families, in the order in which they rewrite a text."""
 

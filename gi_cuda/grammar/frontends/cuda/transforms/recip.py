@@ -39,6 +39,8 @@ _BODIES = LOOPS | {"if_statement", "else_clause", "compound_statement"}
 _GROUPS = frozenset({"compound_statement", "case_statement", "declaration"})
 _NAMES = frozenset({"identifier", "field_identifier"})
 _LONGEST = 24
+_FEW = 4
+"""Numbers that a function divides by of which each is a choice by itself; more are one choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,9 @@ class Recip(Family):
         for (int j = 0; j < n; j++)
             out[j] = in[j] * inv_sum;
 
+    At a function's name, ``<recip_kernel.cu_8><recip_K>`` does so for all numbers that the function
+    divides by. Where there are many, no single one is worth a trial.
+
     The reciprocal is computed before the outermost statement in which the divisor keeps its value.
     ``x / 3.0f`` becomes ``x * (1.0f / 3.0f)``, which the compiler computes. The answers differ in
     the last bits; the oracle's tolerance decides.
@@ -85,20 +90,23 @@ class Recip(Family):
     type = RuleType.RECIP
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """The first division by each number that is a literal, or a divisor more than once."""
+        """The first division by each number that is a literal, or a divisor more than once, and the
+        name of a function that divides by several of them."""
         for function in code.functions:
-            for group in _groups(code, function):
-                at = group[0].sign.start_byte
-                yield Site(at, function.number, tuple(self.type.kind.specials))
+            groups, choices = _groups(code, function), tuple(self.type.kind.specials)
+            for group in groups if len(groups) <= _FEW else ():
+                yield Site(group[0].sign.start_byte, function.number, choices)
+            if len(groups) > 1:
+                yield Site(function.at, function.number, choices)
 
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
         """Multiply by the reciprocal instead of all divisions by the divisor at the place."""
         for function in code.functions:
             if function.node.start_byte <= at < function.node.end_byte:
-                for group in _groups(code, function):
-                    if group[0].sign.start_byte == at:
-                        splices = _rewritten(code, function, group)
-                        return None if splices is None else Rewrite(tuple(splices))
+                groups = _groups(code, function)
+                meant = [one for one in groups if at in (function.at, one[0].sign.start_byte)]
+                splices = _all_rewritten(code, function, meant)
+                return Rewrite(tuple(splices)) if splices else None
         return None
 
 
@@ -237,7 +245,26 @@ def _text(code: Code, division: _Division) -> str:
     return " ".join(code.span(division.divisor).split())
 
 
-def _rewritten(code: Code, function: Function, group: list[_Division]) -> list[Splice] | None:
+def _all_rewritten(code: Code, function: Function, groups: list[list[_Division]]) -> list[Splice]:
+    """Rewrite groups of divisions, without those that lie in a divisor of an earlier group, or have
+    one in theirs."""
+    found: list[Splice] = []
+    names: set[str] = set()
+    for group in groups:
+        spans = [(one.start, one.end) for one in found if one.start < one.end]
+        free = [
+            one
+            for one in group
+            if not any(one.sign.start_byte < end and at < one.right.end_byte for at, end in spans)
+        ]
+        if free:
+            name = _name(code, function, free[0].divisor, names)
+            names.add(name)
+            found += _rewritten(code, free, name)
+    return found
+
+
+def _rewritten(code: Code, group: list[_Division], name: str) -> list[Splice]:
     """Put the reciprocal in front of the first statement with a division, and multiply by it."""
     first = group[0]
     text, one = _text(code, first), _ONE[first.type]
@@ -248,11 +275,11 @@ def _rewritten(code: Code, function: Function, group: list[_Division]) -> list[S
         factor = f"({quotient})"
         product = quotient
     else:
-        factor = product = _name(code, function, first.divisor)
+        factor = product = name
         line = f"const {first.type} {factor} = {quotient};"
         placed = around(code, first.home, [line], [])
         if placed is None:
-            return None
+            return []
         found += placed
     for each in group:
         if literal_value(code, each.dividend) == 1 and each.node.type == "binary_expression":
@@ -265,10 +292,10 @@ def _rewritten(code: Code, function: Function, group: list[_Division]) -> list[S
     return found
 
 
-def _name(code: Code, function: Function, divisor: Node) -> str:
+def _name(code: Code, function: Function, divisor: Node, taken: set[str]) -> str:
     """Choose a name for a reciprocal: ``inv_p_dx`` of ``2 * p.dx``, ``inv_divisor`` of a long
     one."""
     found = [one for one in descend(divisor) if one.type in _NAMES]
     called = [one.child_by_field_name("function") for one in descend(divisor)]
     name = "_".join(dict.fromkeys(code.span(one) for one in found if one not in called))
-    return fresh(f"inv_{name if len(name) <= _LONGEST else 'divisor'}", code, function)
+    return fresh(f"inv_{name if len(name) <= _LONGEST else 'divisor'}", code, function, taken)

@@ -31,6 +31,8 @@ from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.grammar.splice import Splice, replacing
 
 _KEYWORDS = LOOPS - {"for_range_loop"}
+_MEMBER = re.compile(r"(?:\.|->)(\w+)(?:\[[^][]*\])?$")
+_PLAIN = re.compile(r"\[([A-Za-z0-9]+)\]")
 _LEAVES = frozenset({"return_statement", "goto_statement", "lambda_expression", "try_statement"})
 
 
@@ -40,13 +42,15 @@ class _Element:
 
     Attributes:
         pointer: what leads to it.
-        text: the element as written: ``p[i]``.
-        index: ``[i]``, without white space.
+        spelled: its type.
+        text: the element as written: ``p[i]``, ``p->s[i]``.
+        index: ``[i]``, ``->s[i]``, without white space.
         accesses: the loop's accesses.
         written: whether the loop writes it.
     """
 
     pointer: Pointer
+    spelled: str
     text: str
     index: str
     accesses: tuple[Access, ...]
@@ -70,11 +74,12 @@ class Scalar(Family):
         }
         out[i] = out_i;
 
-    The element's index does not change in the loop, which accesses no other element through that
-    pointer. An element that the loop only reads is kept as well where the loop writes other memory,
-    so that the compiler does not know that the element stays the same. Where the loop runs not at
-    all, or writes the element in some iterations only, the element is written all the same, with
-    the value that it had.
+    The element's index does not change in the loop, which writes no other element through that
+    pointer, different members of a structure apart (``p[i].x`` and ``p[i].y``, ``p->x[i]`` and
+    ``p->y[i]``). An element that the loop only reads is kept as well where the loop writes other
+    memory, so that the compiler does not know that the element stays the same. Where the loop runs
+    not at all, or writes the element in some iterations only, the element is written all the same,
+    with the value that it had.
     """
 
     type = RuleType.SCALAR
@@ -84,8 +89,9 @@ class Scalar(Family):
         for function in code.functions:
             covered: list[tuple[Node, frozenset[str]]] = []
             for loop in _loops(function):
-                names = frozenset(one.pointer.name for one in _elements(code, function, loop))
-                outer = (found for other, found in covered if _holds(other, loop))
+                found = _elements(code, function, loop)
+                names = frozenset(one.pointer.name + one.index for one in found)
+                outer = (held for other, held in covered if _holds(other, loop))
                 if names - frozenset[str]().union(*outer):
                     covered.append((loop, names))
                     yield Site(loop.start_byte, function.number, tuple(self.type.kind.specials))
@@ -120,8 +126,8 @@ def _elements(code: Code, function: Function, loop: Node) -> tuple[_Element, ...
         return ()
     changed = changes(code, loop)
     leading = [*pointers(code, function), *_arrays(code, function, loop, changed)]
-    found = (_element(code, function, loop, changed, one) for one in leading)
-    return tuple(one for one in found if one is not None)
+    found = (_elements_of(code, function, loop, changed, one) for one in leading)
+    return tuple(one for some in found for one in some)
 
 
 def _arrays(code: Code, function: Function, loop: Node, changed: Changes) -> Iterator[Pointer]:
@@ -135,13 +141,53 @@ def _arrays(code: Code, function: Function, loop: Node, changed: Changes) -> Ite
             yield Pointer(name, type_.base, type_.const, False, False, loop)
 
 
-def _element(
+def _elements_of(
     code: Code, function: Function, loop: Node, changed: Changes, pointer: Pointer
-) -> _Element | None:
-    """Read the element behind a pointer; None if no local variable can stand for it in a loop."""
+) -> Iterator[_Element]:
+    """Read the elements behind a pointer for which local variables can stand in a loop."""
     found = accesses(code, loop, pointer.name)
-    if not found or len({one.index for one in found}) != 1:
-        return None
+    if found is None or any(_is_part(one.element) and one.use is not Use.READ for one in found):
+        found = accesses(code, loop, pointer.name, members=True)
+        if found is None or not all(_is_number(code, function, one.element) for one in found):
+            return
+    by_index: dict[str, tuple[Access, ...]] = {}
+    for one in found:
+        by_index[one.index] = (*by_index.get(one.index, ()), one)
+    stored = {one.index: one.steps for one in found if one.use is not Use.READ}
+    if any(
+        one.index != index and not _is_apart(code, one.steps, steps)
+        for one in found
+        for index, steps in stored.items()
+    ):
+        return
+    for same in by_index.values():
+        element = _element(code, function, loop, changed, pointer, same)
+        if element is not None:
+            yield element
+
+
+def _is_apart(code: Code, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Tell whether two elements behind a pointer are different members of a structure."""
+    first = next((pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]), None)
+    if first is None or "union" in code.words(code.root):
+        return False
+    return not any(step.startswith("[") for step in first)
+
+
+def _is_number(code: Code, function: Function, element: Node) -> bool:
+    type_ = code.type(element, function)
+    return type_ is not None and type_.rank >= 0 and not type_.levels
+
+
+def _element(
+    code: Code,
+    function: Function,
+    loop: Node,
+    changed: Changes,
+    pointer: Pointer,
+    found: tuple[Access, ...],
+) -> _Element | None:
+    """Read one element; None if no local variable can stand for it in a loop."""
     element = found[0].element
     type_ = code.type(element, function)
     if type_ is None or type_.levels or not is_invariant(code, function, loop, changed, element):
@@ -152,13 +198,14 @@ def _element(
         return None
     written = not pointer.const and any(one.use is not Use.READ for one in found)
     if written:
-        partly = any(_is_part(one.element) for one in found)
-        if partly or (function.kernel and not _is_own(code, function, element)):
+        if function.kernel and not _is_own(code, function, element):
             return None
     elif _is_loaded_once(loop, pointer, found) or not _stores(code, function, loop, pointer):
         return None
     text = " ".join(code.span(element).split())
-    return _Element(pointer, text, found[0].index, found, written)
+    member = element.type == "field_expression" or "->" in found[0].index
+    spelled = type_.base if member else pointer.spelled
+    return _Element(pointer, spelled, text, found[0].index, found, written)
 
 
 def _is_loaded_once(loop: Node, pointer: Pointer, found: Sequence[Access]) -> bool:
@@ -223,7 +270,7 @@ def _rewritten(
         taken.add(local)
         splices += [replacing(a.node.start_byte, a.node.end_byte, local) for a in shown]
         const = "" if one.written else "const "
-        loads.append(f"{const}{one.pointer.spelled} {local} = {one.text};")
+        loads.append(f"{const}{one.spelled} {local} = {one.text};")
         if one.written:
             stores.append(f"{one.text} = {local};")
     placed = around(code, loop, loads, stores)
@@ -231,7 +278,8 @@ def _rewritten(
 
 
 def _local(code: Code, function: Function, element: _Element, taken: set[str]) -> str:
-    """Choose a name for the local variable: ``out_i`` for ``out[i]``, else ``out_value``."""
-    inner = element.index[1:-1]
-    base = f"{element.pointer.name}_{inner if re.fullmatch(r'[A-Za-z0-9]+', inner) else 'value'}"
+    """Choose a name for the local variable: ``out_i`` for ``out[i]``, ``out_x`` for ``out[i].x``
+    and ``out->x[i]``, else ``out_value``."""
+    match = _MEMBER.search(element.index) or _PLAIN.fullmatch(element.index)
+    base = f"{element.pointer.name}_{'value' if match is None else match[1]}"
     return fresh(base, code, function, taken)

@@ -30,6 +30,7 @@ _MEETS = re.compile(
 )
 """Words of code in which a thread waits for memory that others write."""
 
+_MEMBERS = ("subscript_expression", "field_expression")
 _EFFECTS = frozenset({"assignment_expression", "update_expression", "pointer_expression"})
 
 
@@ -71,12 +72,14 @@ class Access:
         element: ``p[i]``.
         index: ``[i]``, without white space; ``[i][j]`` where a pointer leads to pointers.
         use: what is done to the element.
+        steps: what leads from the pointer to the element: ``("[i]",)``, ``("->s", "[i]")``.
     """
 
     node: Node
     element: Node
     index: str
     use: Use
+    steps: tuple[str, ...]
 
 
 def pointers(code: Code, function: Function) -> Iterator[Pointer]:
@@ -111,8 +114,13 @@ def _pointer(code: Code, declaration: Node, declarator: Node) -> Pointer | None:
     return Pointer(code.span(name), code.span(base), const, restrict, parameter, declaration)
 
 
-def accesses(code: Code, root: Node, name: str) -> tuple[Access, ...] | None:
+def accesses(
+    code: Code, root: Node, name: str, *, members: bool = False
+) -> tuple[Access, ...] | None:
     """Find the accesses of a pointer's elements in a piece of code.
+
+    Args:
+        members: whether members are elements by themselves: ``p[i].x``, ``p->s[i]``.
 
     Returns:
         None if the code uses the pointer in another way (``p + 1``, ``&p[i]``, ``f(p)``), hides it
@@ -123,27 +131,29 @@ def accesses(code: Code, root: Node, name: str) -> tuple[Access, ...] | None:
     found = []
     for node in descend(root):
         if node.type == "identifier" and code.span(node) == name:
-            access = _access(code, node)
+            access = _access(code, node, members)
             if access is None:
                 return None
             found.append(access)
     return tuple(found)
 
 
-def _access(code: Code, pointer: Node) -> Access | None:
-    element = pointer
+def _access(code: Code, pointer: Node, members: bool) -> Access | None:
+    element, steps, kinds = pointer, list[str](), _MEMBERS if members else _MEMBERS[:1]
     while (above := element.parent) is not None and (
-        above.type == "subscript_expression" and above.child_by_field_name("argument") == element
+        above.type in kinds and above.child_by_field_name("argument") == element
     ):
+        steps.append("".join(code.text[element.end_byte : above.end_byte].split()))
         element = above
-    if element == pointer or above is None:
+    called = members and above is not None and above.type == "call_expression"
+    if element == pointer or above is None or called:
         return None
-    index = "".join(code.text[pointer.end_byte : element.end_byte].split())
+    index = "".join(steps)
     if above.type == "pointer_expression":
         call = _load_call(code, above)
-        return None if call is None else Access(call, element, index, Use.READ)
+        return None if call is None else Access(call, element, index, Use.READ, tuple(steps))
     use = _use(code, element)
-    return None if use is None else Access(element, element, index, use)
+    return None if use is None else Access(element, element, index, use, tuple(steps))
 
 
 def _load_call(code: Code, address: Node) -> Node | None:
@@ -357,13 +367,13 @@ def is_invariant(
             continue
         if node.type == "identifier" and code.words(node) & own:
             return False
-        if node.type in _EFFECTS or code.span(node) == "->":
+        if node.type in _EFFECTS or (code.span(node) == "->" and node.prev_sibling != root):
             return False
         if node.type == "call_expression" and not code.macros_in(node):
             return False
         if node.type == "subscript_expression" and node != element:
             inner = assigned_root(node)
-            if inner is None or code.span(inner) not in constant:
+            if inner is None or (inner != root and code.span(inner) not in constant):
                 return False
     return True
 

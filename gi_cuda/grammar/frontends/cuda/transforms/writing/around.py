@@ -32,7 +32,8 @@ def around(
         }
 
     Returns:
-        None if something else than pragmas and comments stands directly before the loop.
+        None if something else than pragmas and comments stands directly before the loop, or if it
+        is the body of a statement before an ``#if``.
     """
     text, parent, previous = code.text, loop.parent, loop.prev_sibling
     if parent is None or previous is None:
@@ -46,8 +47,13 @@ def around(
     end = end if comment is None else comment.end()
     head = "".join(one + joint for one in before)
     tail = "".join(joint + one for one in after)
-    if parent.type == "compound_statement":
+    block = parent
+    while block.type.startswith("preproc_") and block.parent is not None:
+        block = block.parent
+    if block.type == "compound_statement":
         return [replacing(start, start, head), replacing(end, end, tail)]
+    if block != parent:
+        return None
     if not lined:
         return [replacing(start, start, f"{{ {head}"), replacing(end, end, f"{tail} }}")]
     outer = indent(text, parent.start_byte)

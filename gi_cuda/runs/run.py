@@ -198,7 +198,6 @@ class Run:
             settings=self.plan.settings,
             seed=self.plan.seed,
             stop=stop,
-            besides=0 if self.tools.compiler.disturbs else self.plan.settings.population,
         )
 
     def extended(self, generations: int) -> Run:

@@ -75,14 +75,11 @@ class Course:
             return None
         return Cohort(self.bred, generation, min(settings.cohort, left or settings.population))
 
-    def due(self, besides: int = 0) -> Cohort | None:
-        """The next cohort, if there is room for it.
-
-        Args:
-            besides: individuals that may be under way besides a generation's.
-        """
+    @property
+    def due(self) -> Cohort | None:
+        """The next cohort, if there is room for it."""
         found = self.next
-        room = self._settings.population + besides - len(self._under_way)
+        room = self._settings.population - len(self._under_way)
         return found if found and found.places <= room and not self.barren else None
 
     def begin(self, cohort: Cohort, individuals: Iterable[Individual]) -> None:

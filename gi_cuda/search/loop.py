@@ -27,7 +27,7 @@ from gi_cuda.search.breeding import FitnessEvaluator, Offspring, Tabu, breed
 from gi_cuda.search.course import Cohort, Course
 from gi_cuda.search.history import History
 from gi_cuda.search.preset import Settings, Strategy
-from gi_cuda.search.recipes import Member, Origin, Variation
+from gi_cuda.search.recipes import Member, Variation
 from gi_cuda.store import Store, Tabued
 
 
@@ -64,8 +64,6 @@ class Evolution:
         seed: with it and the scores, every decision of the search can be repeated.
         stop: asked between evaluations and, from another thread, while there are none; True ends
             the search.
-        besides: individuals that may be under way besides a generation's while most of what is
-            bred is a sweep: it does not depend on what is evaluated, and need not wait for that.
         end: why it ended, once it has.
     """
 
@@ -77,7 +75,6 @@ class Evolution:
     settings: Settings
     seed: int
     stop: Callable[[], bool]
-    besides: int = 0
     end: End | None = None
     _course: Course = field(init=False)
     _tabu: Tabu = field(init=False)
@@ -85,7 +82,6 @@ class Evolution:
     _genotypes: dict[int, Genotype] = field(default_factory=dict)
     _news: list[Progress] = field(default_factory=list)
     _since: tuple[float, float] = (0.0, 0.0)
-    _sweeps: bool = False
 
     def run(self) -> Iterator[Progress]:
         """Evolve until done or stopped; yields as things happen."""
@@ -127,7 +123,7 @@ class Evolution:
     def _due(self) -> dict[int, Any]:
         """Breed all cohorts that there is room for; what is to be evaluated of them."""
         made: dict[int, Any] = {}
-        while cohort := self._course.due(self.besides if self._sweeps else 0):
+        while cohort := self._course.due:
             made |= self._bred(cohort)
         return made
 
@@ -181,8 +177,6 @@ class Evolution:
         kept = {ident: self._genotypes[ident] for ident in self._course.under_way}
         self._genotypes = kept | {i: child.genotype for i, child in offspring.children.items()}
         self._course.begin(cohort, individuals)
-        swept = sum(one.origin == Origin.SWEEP for one in individuals)
-        self._sweeps = self.settings.cohorts > 1 and 2 * swept > len(individuals)
         size = self._course.size(cohort.generation)
         self._news.append(Progress(cohort.generation, None, size))
 

@@ -19,7 +19,6 @@ from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.search.loop import End, Evolution
-from gi_cuda.search.recipes import Origin
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 
@@ -140,20 +139,6 @@ def test_as_many_as_a_generation_has_are_under_way_all_the_time(
         order = [step.generation for step in steps if step.ident is not None]
         assert order != sorted(order)
         assert {step.size for step in steps} == {16}
-
-
-def test_more_are_under_way_while_a_search_sweeps(simulated: Make, evolution: Evolve) -> None:
-    """Single changes do not wait for the results of others; what is bred of these does."""
-    evaluator = InOrder(simulated(), scattered)
-    with Store(Path(":memory:"), create=True) as store:
-        search = evolution(store, evaluator, "adaptive", population=8, generations=20, cohorts=2)
-        search.besides = 4
-        waiting = [len(search._course.under_way) for step in search.run() if step.ident is not None]
-        origins = [one.origin for one in store.individuals()]
-    assert origins.count(Origin.SWEEP) > 8 + 4
-    assert evaluator.most == 8 + 4
-    assert Origin.SWEEP not in origins[-32:]
-    assert max(waiting[-32:]) < 8
 
 
 @pytest.mark.parametrize("preset", PRESETS)

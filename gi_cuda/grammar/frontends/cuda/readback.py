@@ -113,7 +113,7 @@ def _without_place(
     texts, supplied = {}, []
     for production in unreached(found, reached):
         kind = type_of(production.name)
-        if kind is None or not re.fullmatch(r"[A-Za-z0-9]*_K(\d[A-Za-z0-9]*)?", production.name):
+        if kind is None or not re.fullmatch(r"[A-Za-z0-9]*_K[A-Za-z0-9]*", production.name):
             continue
         where = f"{name}:{production.line}"
         items = [item.text for item in production.items if isinstance(item, Text)]

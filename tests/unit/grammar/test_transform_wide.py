@@ -36,7 +36,7 @@ DECLINED = {
         "float kept[8]; TURNS kept[j / 64] = a[j]; c[0] = kept[0];"
     ),
     "memory that the thread itself reads back": (
-        "__shared__ float s[64]; TURNS s[j] = a[j]; TURNS c[j] = s[j];"
+        "__shared__ float s[64]; TURNS s[j] = a[j]; /* __syncthreads */ TURNS c[j] = s[j];"
     ),
     "a variable that the loop does not declare": (
         "int j; for (j = threadIdx.x; j < n; j += blockDim.x) c[j] = a[j];"

@@ -211,15 +211,17 @@ def _is_apart(code: Code, kernel: Function, loop: Node, other: Node) -> bool:
     around: Node | None = loop.parent
     while around is not None and not (around.type in LOOPS and holds(around, other)):
         around = around.parent if around != kernel.body else None
-    apart = _has_barrier(code, first.end_byte, last.start_byte)
+    bare, begin = code.bare(kernel.body), kernel.body.start_byte
+
+    def has_barrier(start: int, end: int) -> bool:
+        return _BARRIER.search(bare, start - begin, end - begin) is not None
+
+    apart = has_barrier(first.end_byte, last.start_byte)
     if around is None or not apart:
         return apart
-    ends = (last.end_byte, around.end_byte), (around.start_byte, first.start_byte)
-    return any(_has_barrier(code, *one) for one in ends)
-
-
-def _has_barrier(code: Code, start: int, end: int) -> bool:
-    return _BARRIER.search(code.text, start, end) is not None
+    return has_barrier(last.end_byte, around.end_byte) or has_barrier(
+        around.start_byte, first.start_byte
+    )
 
 
 class Offsets:

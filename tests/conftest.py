@@ -41,25 +41,6 @@ settings.register_profile("any machine", deadline=None, max_examples=60)
 settings.load_profile("any machine")
 
 
-TIMING = ("integration/runs/", "integration/cli/")
-"""Where most tests time programs. While one does, another one that does waits for it."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files whose tests time programs are spread over all others, as several run at a time; unit
-    tests come last."""
-    files: dict[str, list[pytest.Item]] = {}
-    for one in items:
-        files.setdefault(one.nodeid.partition("::")[0], []).append(one)
-    timing = [name for name in files if any(part in name for part in TIMING)]
-    last = [name for name in files if "tests/unit/" in f"/{name}"]
-    others = [name for name in files if name not in {*timing, *last}]
-    places = {name: (at + 0.5) / len(timing) for at, name in enumerate(timing)}
-    places |= {name: (at + 0.5) / len(others) for at, name in enumerate(others)}
-    places |= dict.fromkeys(last, 1.0)
-    items[:] = [one for name in sorted(files, key=places.__getitem__) for one in files[name]]
-
-
 def pytest_collection_finish() -> None:
     """What is there before the tests stays to their end: nobody looks for garbage in it."""
     gc.collect()

@@ -25,12 +25,12 @@ from gi_cuda.backends.host.runtime import (
     Overrun,
     Runtime,
     as_bytes,
+    poison,
 )
 from gi_cuda.backends.host.shard import LoadedKernel
 from gi_cuda.backends.host.variables import Libraries
 from gi_cuda.backends.protocol.agreement import same_bytes
 from gi_cuda.backends.protocol.device import (
-    POISON,
     Bindings,
     LaunchCrashed,
     LaunchHung,
@@ -55,16 +55,8 @@ _MASKS: Final = (
 )
 
 
-def _poison(array: NDArray[Any]) -> None:
-    """Fill the memory of a buffer with poison."""
-    held = array.view(np.uint8)
-    whole = held.size // 4 * 4
-    held[:whole].view(np.uint32).fill(POISON)
-    held[whole:] = np.array([POISON], np.uint32).view(np.uint8)[: held.size - whole]
-
-
 def _key(plan: CasePlan, name: str) -> tuple[str, str, int]:
-    """What tells the memory of a buffer: the case, its name, its elements."""
+    """Return the key of a buffer's memory: the case, the name, the elements."""
     return plan.case, name, plan.sizes[name]
 
 
@@ -170,16 +162,14 @@ class HostDevice:
         for buffer in self._target.buffers:
             new = _key(plan, buffer.name) not in self._buffers
             array = self._buffer(plan, buffer.name)
-            if new or buffer.role is BufferRole.INPUT:
-                continue
-            if buffer.role.given:
+            if buffer.role is BufferRole.INOUT and not new:
                 array[:] = self._given(plan, buffer)
-            else:
-                _poison(array)
+            elif not buffer.role.given and not new:
+                poison(array)
 
     def poison(self, plan: CasePlan, buffer: str) -> None:
         """Make one scratch buffer what no launch has written."""
-        _poison(self._buffer(plan, buffer))
+        poison(self._buffer(plan, buffer))
 
     def put(self, plan: CasePlan, buffer: str, contents: NDArray[Any]) -> None:
         """Give one input other contents, until it is mended."""

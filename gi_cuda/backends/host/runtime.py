@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from gi_cuda.backends.host.shard import Array, LoadedKernel, closed, memory_at
 from gi_cuda.backends.host.textures import HostTexture
 from gi_cuda.backends.protocol.agreement import packed, values
+from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.spec import View
@@ -320,6 +321,14 @@ class Runtime:
         view: NDArray[np.uint32] = memory_at(ctypes.addressof(most), np.dtype(np.uint32), count)
         view[:] = 0
         yield view
+
+
+def poison(array: Array) -> None:
+    """Fill the memory of a buffer with what no launch has written."""
+    held = array.view(np.uint8)
+    whole = held.size // 4 * 4
+    held[:whole].view(np.uint32).fill(POISON)
+    held[whole:] = np.array([POISON], np.uint32).view(np.uint8)[: held.size - whole]
 
 
 def _address(array: Array) -> int:

@@ -58,14 +58,6 @@ def test_a_place_that_is_gone_is_not_rewritten() -> None:
     assert Recip().rewrite(code, code.text.index("* s"), "recip_K") is None
 
 
-def test_many_divisors_have_one_site_together() -> None:
-    sums = " + ".join(f"b[j] / {k}" for k in (3, 5, 6, 7, 9))
-    code = read_code(Source("k.cu", f"{HEAD}a[j] = {sums};\n}}\n"))
-    (rewrite,) = made(code)
-    products = " + ".join(f"b[j] * (1.0f / {k})" for k in (3, 5, 6, 7, 9))
-    assert spliced(code.source, rewrite.splices).text == f"{HEAD}a[j] = {products};\n}}\n"
-
-
 def test_a_division_in_the_divisor_of_another_one_stays() -> None:
     body = "for (int j = 0; j < n; j++) a[j] = b[j] / (s / 3) + b[j] / d;"
     code = read_code(Source("k.cu", f"{HEAD}{body}\n}}\n"))

@@ -7,6 +7,9 @@ import pytest
 from gi_cuda.grammar import EDIT_SETS, Expansion, Grammar, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from tests.unit.grammar.scalar_loops import LOOPS
+from tests.unit.grammar.scalar_members import MEMBERS
+
+CASES = LOOPS | MEMBERS
 
 BEFORE = """
 struct P { float x, y; };
@@ -130,9 +133,9 @@ def sites(grammar: Grammar) -> list[str]:
     return [rule.name for rule in grammar.rules if rule.type is RuleType.SCALAR]
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", CASES)
 def test_a_loop_keeps_elements_in_variables(name: str) -> None:
-    choice, before, after = LOOPS[name]
+    choice, before, after = CASES[name]
     grammar = of(before)
     (site,) = sites(grammar)
     edits = {site: Expansion((), choice)}

@@ -315,37 +315,6 @@ LOOP    __syncthreads();
     }
 """,
     ),
-    "a loop in a loop over rows": (
-        "wide_K4",
-        HEAD,
-        """\
-    for (int row = blockIdx.x; row < gridDim.x; row += gridDim.x) {
-        float least = 9;
-LOOP        }
-        if (least < 9) atomicMin((int *)&c[row * n], (int)least);
-    }
-""",
-        """\
-        for (int j = threadIdx.x; j < n; j += blockDim.x) {
-            least = fminf(least, a[row * n + j]);
-""",
-        """\
-        for (int first = 4 * threadIdx.x; first < n; first += 4 * blockDim.x) {
-            if (first + 3 < n && (size_t)(a + row * n) % 16 == 0) {
-                __align__(16) float a4[4];
-                *reinterpret_cast<float4 *>(a4) =
-                        *reinterpret_cast<const float4 *>(a + row * n + first);
-                #pragma unroll
-                for (int k2 = 0; k2 < 4; k2++) {
-                    least = fminf(least, a4[k2]);
-                }
-            } else {
-                for (int j = first; j < n && j < first + 4; j++) {
-                    least = fminf(least, a[row * n + j]);
-                }
-            }
-""",
-    ),
     "small elements": (
         "wide_K8",
         "__global__ void k(const unsigned char *a, short *b, int n, int from) {\n",

@@ -216,20 +216,6 @@ MISTAKES = {
         "scalar[3]",
         "a scalar with a value cannot be redrawn",
     ),
-    "usual float": (
-        'type = "float32"\n\n[[scalar]]\nname = "steps"',
-        'type = "float32"\nusual = 1\n\n[[scalar]]\nname = "steps"',
-        line('name = "gain"') - 1,
-        "scalar[1]",
-        "only a single integer has a usual value",
-    ),
-    "usual value": (
-        'value = "(n + BLOCK_W - 1) / BLOCK_W"',
-        'value = "(n + BLOCK_W - 1) / BLOCK_W"\nusual = 3',
-        line('name = "blocks"') - 1,
-        "scalar[3]",
-        "a scalar that is computed or redrawn has no usual value",
-    ),
     "no size": (
         'size = "n"\nrole = "scratch"',
         'role = "scratch"',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gi_cuda.errors import UserError
 from gi_cuda.spec import load_target, usual_arguments
 
 from .conftest import Write
@@ -55,3 +56,21 @@ def test_a_kernel_goes_by_its_plain_name(write: Write) -> None:
     kernels = 'kernels = ["smooth", "one::scale<4>(float *)"]'
     (folder / "target.toml").write_text(text.replace('kernels = ["smooth", "scale"]', kernels))
     assert [name for name, _ in usual_arguments(load_target(folder))] == ["scale"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            ('name = "gain"\ntype = "float32"', 'name = "gain"\ntype = "float32"\nusual = 1'),
+            r"scalar\[1\]: only a single integer has a usual value",
+        ),
+        (
+            (BLOCKS, f"{BLOCKS}\nusual = 3"),
+            r"scalar\[3\]: a scalar that is computed or redrawn has no usual value",
+        ),
+    ],
+)
+def test_what_has_no_usual_value(write: Write, change: tuple[str, str], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        load_target(write(change))

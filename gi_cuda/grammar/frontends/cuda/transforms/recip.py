@@ -39,8 +39,6 @@ _BODIES = LOOPS | {"if_statement", "else_clause", "compound_statement"}
 _GROUPS = frozenset({"compound_statement", "case_statement", "declaration"})
 _NAMES = frozenset({"identifier", "field_identifier"})
 _LONGEST = 24
-_FEW = 4
-"""Numbers that a function divides by of which each is a choice by itself; more are one choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class Recip(Family):
             out[j] = in[j] * inv_sum;
 
     At a function's name, ``<recip_kernel.cu_8><recip_K>`` does so for all numbers that the function
-    divides by. Where there are many, no single one is worth a trial.
+    divides by.
 
     The reciprocal is computed before the outermost statement in which the divisor keeps its value.
     ``x / 3.0f`` becomes ``x * (1.0f / 3.0f)``, which the compiler computes. The answers differ in
@@ -94,7 +92,7 @@ class Recip(Family):
         name of a function that divides by several of them."""
         for function in code.functions:
             groups, choices = _groups(code, function), tuple(self.type.kind.specials)
-            for group in groups if len(groups) <= _FEW else ():
+            for group in groups:
                 yield Site(group[0].sign.start_byte, function.number, choices)
             if len(groups) > 1:
                 yield Site(function.at, function.number, choices)

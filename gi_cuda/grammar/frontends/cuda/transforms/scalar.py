@@ -169,9 +169,9 @@ def _elements_of(
 def _is_apart(code: Code, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Tell whether two elements behind a pointer are different members of a structure."""
     first = next((pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]), None)
-    if first is None or "union" in code.words(code.root):
+    if first is None or any(step.startswith("[") for step in first):
         return False
-    return not any(step.startswith("[") for step in first)
+    return "union" not in code.words(code.root)
 
 
 def _is_number(code: Code, function: Function, element: Node) -> bool:

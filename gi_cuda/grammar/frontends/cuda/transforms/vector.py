@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.reading.elementwise import (
     Elementwise,
     read_elementwise,
 )
+from gi_cuda.grammar.frontends.cuda.transforms.reading.heads import read_head
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
     Access,
     Pointer,
@@ -159,7 +160,8 @@ def array_of(
         the array and accesses other elements of it too.
     """
     type_ = code.type(own[0].element, kernel) if own else None
-    given = count <= _MOST and pointer.spelled in _templates(code, kernel)
+    head = read_head(code, kernel) if count <= _MOST else None
+    given = head is not None and pointer.spelled in head.templates
     if not own or not (given or (type_ and not type_.levels and type_.base in _NATIVE)):
         return None
     written = not pointer.const and any(one.use is not Use.READ for one in found)
@@ -180,16 +182,6 @@ def array_of(
         loaded=not written or _read_first(work, own),
         stored=written,
     )
-
-
-def _templates(code: Code, kernel: Function) -> frozenset[str]:
-    """Return the types that a kernel is a template of."""
-    above = kernel.node.parent
-    listed = None if above is None else above.child_by_field_name("parameters")
-    if above is None or above.type != "template_declaration" or listed is None:
-        return frozenset()
-    found = (one for one in descend(listed) if one.type == "type_identifier")
-    return frozenset(code.span(one) for one in found)
 
 
 def _is_own(work: Elementwise, access: Access) -> bool:

@@ -13,8 +13,12 @@ from gi_cuda.grammar.frontends.cuda.transforms.reading.elementwise import (
     Elementwise,
     read_elementwise,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import Access, Pointer, accesses
-from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import pointers as pointers_of
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
+    Access,
+    Pointer,
+    accesses,
+    pointers,
+)
 from gi_cuda.grammar.frontends.cuda.transforms.vector import array_of, has_index_type, is_a_vector
 from gi_cuda.grammar.frontends.cuda.transforms.writing.vector_text import Array, vector_text
 from gi_cuda.grammar.rule_types import RuleType
@@ -97,7 +101,7 @@ def _read(
     offsets = Offsets(code, function, loop, work.name)
     arrays = [
         array
-        for pointer in pointers_of(code, function)
+        for pointer in pointers(code, function)
         for begin, own, found in _begins(code, loop, pointer, offsets)
         if (array := array_of(code, function, work, pointer, begin, own, found, _count(choice)))
     ]

@@ -243,10 +243,7 @@ class Offsets:
         Example: ``row * n`` for ``a[row * n + i]``, also where ``int k = row * n + i;`` in the
         loop is the index. None where the index is another one.
         """
-        listed = element.child_by_field_name("indices") or element.child_by_field_name("index")
-        inner = parts(listed) if listed is not None else []
-        if listed is not None and listed.type != "subscript_argument_list":
-            inner = [listed]
+        inner = parts(element.child_by_field_name("indices"))
         return self._added(inner[0]) if len(inner) == 1 else None
 
     def _added(self, node: Node) -> str | None:

@@ -40,15 +40,21 @@ PAIRS = 25
 """Pairs of launches for each of them, where these are short."""
 
 FEWEST = 6
-"""Pairs of launches in any case."""
+"""Pairs of launches, where these are not slow."""
 
 LONGEST = 1.5
-"""Seconds that the launches of one of them may take with more pairs than that."""
+"""Seconds that the launches of one of them may take with more pairs than that, with what is done
+before and after each."""
+
+SLOW = (2, 4)
+"""Copies that find the noise floor, and pairs of launches for each, where even :data:`FEWEST` take
+longer: the noise of slow launches is a small part of them, and four pairs are the fewest that have
+an interval."""
 
 ATTEMPTS = 5
 """To time one of them quietly: something else may go on for a moment."""
 
-LATEST = 20.0
+LATEST = 10.0
 """Seconds after which no further attempt begins."""
 
 FIRST_LIMIT = 120.0
@@ -100,18 +106,21 @@ def time_copies(
         UserError: the reference fails when it is repeated.
     """
     best: dict[int, dict[int, Measurement]] = {}
-    due = list(range(len(copies)))
     once = _time(subject, pool, copies[0], program, 1)
-    seconds = max(sum(one.reference for one in mine.samples) for mine in once.values())
-    pairs = max(FEWEST, min(PAIRS, int(LONGEST / (2 * max(seconds, 1e-9)))))
+    cost = max(map(_cost, once.values()))
+    pairs = max(FEWEST, min(PAIRS, int(LONGEST / max(cost, 1e-9))))
+    if FEWEST * cost > LONGEST:
+        finding, pairs = SLOW
+        copies = [*copies[:-1][:finding], copies[-1]]
+    due = list(range(len(copies)))
     begun = time.monotonic()
     for _ in range(ATTEMPTS):
         for at in due:
             for device, mine in _time(subject, pool, copies[at], program, pairs).items():
                 known = best.setdefault(device, {})
                 known[at] = min(known.get(at, mine), mine, key=_noise)
-        *finding, _ = ([best[n][at] for n in pool.devices] for at in range(len(copies)))
-        due = [at for at, found in enumerate(finding) if max(map(_noise, found)) > NOISY]
+        *found, _ = ([best[n][at] for n in pool.devices] for at in range(len(copies)))
+        due = [at for at, mine in enumerate(found) if max(map(_noise, mine)) > NOISY]
         if not due or time.monotonic() - begun > LATEST:
             break
     timed = {n: _timed_copies([best[n][at] for at in range(len(copies))]) for n in pool.devices}
@@ -120,6 +129,12 @@ def time_copies(
         said = f"copies of the reference differ there in speed by up to {differ}"
         pool.leave(device, UserError(f"{said}; does another program use it?"))
     return [timed[device] for device in pool.devices]
+
+
+def _cost(once: Measurement) -> float:
+    """The seconds that a pair takes, from a copy that was verified twice and timed in one pair."""
+    launches = sum(one.reference for one in once.samples)
+    return max(2 * launches, once.run_seconds - 2 * launches)
 
 
 def noisy(spreads: Mapping[int, float]) -> list[int]:

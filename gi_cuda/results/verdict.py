@@ -255,7 +255,7 @@ def spread(copies: Iterable[np.ndarray]) -> float:
     Args:
         copies: the ratios of each.
     """
-    return max(abs(bound - 1) for values in copies for bound in median_interval(values))
+    return max(abs(bound - 1) for values in copies for bound in ratio_interval(values))
 
 
 def noise_floor(copies: Iterable[np.ndarray]) -> float:

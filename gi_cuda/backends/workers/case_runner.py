@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.backends.protocol.agreement import same_bytes
 from gi_cuda.backends.protocol.device import (
     Device,
     LaunchRefused,
     Loaded,
+    Timed,
     TimedRun,
     Verified,
 )
@@ -58,9 +58,13 @@ _OFTEN = 3
 _LASTING = 5e-3
 """Seconds of a run of which it is a small part to fetch what was in no cache."""
 
-_LONG = 0.1
+_LONG = 0.05
 """Seconds of wall time that they should take at most: the buffers of a short run may be large, and
 are made anew before each."""
+
+SLOW = 0.1
+"""Seconds of a run from which on it needs no warming up: what a first run takes longer is a small
+part of it."""
 
 _OPINIONS = 1000
 """Opinions of the oracle that are remembered."""
@@ -169,13 +173,12 @@ class CaseRunner:
             return dict(stacks)
 
     def store(self, case: str, runs: Sequence[Outputs], folder: Path) -> None:
-        """Keep what the reference's runs gave, and what the oracle makes of it, for all workers. Of
-        runs that gave the same one is enough, unless the oracle asked for several."""
+        """Keep what the reference's runs gave, and what the oracle makes of it, for all workers."""
         first, *others = runs
-        alike = all(same_bytes(run[name], first[name]) for run in others for name in first)
-        if alike and self.target.oracle.runs == 1:
-            runs = [first]
-        stacks = {name: np.stack([run[name] for run in runs]) for name in runs[0]}
+        stacks = {
+            name: np.stack([run[name] for run in runs]) if others else array[np.newaxis]
+            for name, array in first.items()
+        }
         np.savez(folder / f"{case}.npz", **stacks)  # type: ignore[arg-type]
         with suppress(TypeError):  # then each worker prepares it anew
             save(folder / f"{case}{_PREPARED}", self.target.oracle.reference(runs))
@@ -296,19 +299,25 @@ class CaseRunner:
         launch is a larger part of it then.
 
         The reference runs for that wherever it is loaded, the first time to warm up, as variants do
-        before they are timed: a first run is slower.
+        before they are timed: a first run is slower, unless it is slow anyway.
         """
         loads = self.references(program)  # where it is another one, nothing is known of its times
         if not self._paces:
             plans = self.timed_plans(program)
             runs = [TimedRun(one, plan) for plan in plans for one in loads]
-            self.device.run_round(runs, limit)
-            begun = time.perf_counter()
-            times = iter(self.device.run_round(runs, limit))
-            whole = (time.perf_counter() - begun) / len(runs)
+            done, whole = self._clocked(runs, limit)
+            if min(one.seconds for one in done) < SLOW:
+                done, whole = self._clocked(runs, limit)
+            times = iter(done)
             shortest = [min(one.seconds for one in islice(times, len(loads))) for _ in plans]
             self._paces = tuple(pace(one, whole) for one in shortest)
         return self._paces
+
+    def _clocked(self, runs: Sequence[TimedRun], limit: float) -> tuple[list[Timed], float]:
+        """Runs in turn, and seconds of wall time of each, with what is done before and after."""
+        begun = time.perf_counter()
+        done = self.device.run_round(runs, limit)
+        return done, (time.perf_counter() - begun) / len(runs)
 
     def judge(self, case_plan: CasePlan) -> Judgement:
         """What the oracle says of the launches that just ran; unwanted writes count as wrong."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from gi_cuda.backends.protocol.device import Fate, Loaded, TimedRun, Verified
 from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling
-from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.case_runner import SLOW, CaseRunner
 from gi_cuda.results.measurement import LOADS, Measurement, Sample, Survival
 from gi_cuda.results.statistics import ratios
 from gi_cuda.spec import Judgement
@@ -47,7 +47,10 @@ class VariantRunner:
             self._case_runner.device.unload(one)
 
     def spread(self) -> None:
-        """Load it into more places, and run it once in each, since a first run is slower."""
+        """Load it into more places, and run it once in each, since a first run is slower. One that
+        took long when it was verified needs neither."""
+        if self._run_seconds > SLOW:
+            return
         device, plans = self._case_runner.device, self._case_runner.timed_plans(self.program)
         self._places += [device.load_elsewhere(self.program.binary) for _ in range(LOADS - 1)]
         for plan in plans:

@@ -30,8 +30,10 @@ def test_one_that_is_quiet_enough_is_used_beside_one_that_is_quieter() -> None:
 class Scripted:
     """Workers of one device that answer, of each copy, with what it is to differ by in turn."""
 
-    def __init__(self, *differences: list[float], seconds: float = 0.001) -> None:
-        self.seconds = seconds
+    def __init__(
+        self, *differences: list[float], seconds: float = 0.001, restoring: float = 0.0
+    ) -> None:
+        self.seconds, self.restoring = seconds, restoring
         self.devices = {0: None}
         self.asked: list[int] = []
         self.pairs: list[int] = []
@@ -46,7 +48,9 @@ class Scripted:
             Sample("c", self.seconds * (1 + off * (-1) ** at), self.seconds)
             for at in range(request.sampling.most)
         )
-        return {0: Measurement(ident, Survival.NORMAL, 0.0, "", samples, 0.0, 0.0)}
+        launches = 2 + 2 * request.sampling.most  # verified twice, and in pairs
+        spent = launches * self.seconds + 2 * request.sampling.most * self.restoring
+        return {0: Measurement(ident, Survival.NORMAL, 0.0, "", samples, spent, 0.0)}
 
 
 def timed(pool: Scripted, copies: int) -> list[float]:
@@ -71,7 +75,19 @@ def test_of_one_that_is_never_quiet_the_quietest_counts() -> None:
 
 
 def test_a_slow_reference_is_timed_in_fewer_pairs() -> None:
-    for seconds, pairs in {0.001: 25, 0.05: 15, 0.3: 6}.items():
-        pool = Scripted([0.0, 0.0], [0.0], [0.0], seconds=seconds)
-        timed(pool, 3)
-        assert pool.pairs == [1, pairs, pairs, pairs]
+    for seconds, pairs in {0.001: 25, 0.05: 15, 0.12: 6}.items():
+        pool = Scripted(*[[0.0, 0.0]] * 5, seconds=seconds)
+        timed(pool, 5)
+        assert pool.pairs == [1, *[pairs] * 5]
+
+
+def test_a_short_one_whose_buffers_take_long_to_restore_as_well() -> None:
+    pool = Scripted([0.0, 0.0], [0.0], [0.0], seconds=1e-5, restoring=0.075)
+    timed(pool, 3)
+    assert pool.pairs == [1, 9, 9, 9]
+
+
+def test_of_one_that_takes_half_a_second_fewer_copies_are_timed() -> None:
+    pool = Scripted(*[[0.0, 0.0]] * 5, seconds=0.5)
+    assert timed(pool, 5) == [0.0, 0.0]
+    assert pool.pairs == [1, 4, 4, 4]

@@ -267,6 +267,13 @@ class RuleType(StrEnum):
             {"cache_K": "uses an array of {function} with streaming hints for the cache"},
         ),
     )
+    NARROW = (
+        "narrow",
+        _transformation(
+            "64-bit divisions of a kernel",
+            {"narrow_K": "{function} has a version that divides in 32 bits"},
+        ),
+    )
     USUAL = "usual", _transformation("the versions of a kernel", _VERSIONS)
     IDEA = "idea", Kind("a change that a patch makes", "transforms", deleted=None, transforms=True)
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)

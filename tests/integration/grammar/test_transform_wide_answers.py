@@ -16,17 +16,19 @@ from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
-from tests.unit.grammar.wide_loops import HEAD, LOOPS
+from tests.unit.grammar.wide_loops import HEAD, LOOPS, OF_HEADER
 
 SIZES = (1, 2, 3, 31, 64, 101, 128, 256, 257, 259)
 """Elements of a row: one, odd and prime numbers, multiples of a block's turns and their neighbours.
 Rows of an odd number of elements are not aligned."""
+TYPE = "-DDTYPE=float"
+"""What a header says in the kernel with elements of ``DTYPE``."""
 BLOCKS, THREADS = 3, (32, 2, 1)
 INSTANCE = "template __global__ void k<double>(const double *, const float *, double *, int);\n"
 TEXTS = {
     name: f"{head}{body.replace('LOOP', before)}}}\n"
     for name, (_, head, body, before, _) in LOOPS.items()
-    if head == HEAD
+    if head in (HEAD, OF_HEADER)
 }
 
 
@@ -59,10 +61,10 @@ def test_answers_stay_the_same_and_no_threads_race(host: Host, name: str) -> Non
     changed = list(variants(text))
     assert changed
     for n in SIZES:
-        expected = host.run(text, inputs(n), (BLOCKS, 1, 1), block)
+        expected = host.run(text, inputs(n), (BLOCKS, 1, 1), block, options=("-O2", TYPE))
         assert (expected.error, expected.status) == ("", 0)
         for one in changed:
-            found = host.run(one, inputs(n), (BLOCKS, 1, 1), block, options=WATCHED)
+            found = host.run(one, inputs(n), (BLOCKS, 1, 1), block, options=(*WATCHED, TYPE))
             assert (found.error, found.status, found.report) == ("", 0, "")
             assert np.array_equal(found.outputs["c"], expected.outputs["c"], True), (n, one)
 
@@ -74,6 +76,6 @@ def test_all_compile_with_nvcc(toolkit: Toolkit, tmp_path: Path) -> None:
             instance = INSTANCE if "<typename T>" in head else ""
             texts.append(f"namespace case{number}_{at} {{\n{one}{instance}}}\n")
     (tmp_path / "k.cu").write_text("".join(texts))
-    command = [str(toolkit.nvcc), "-arch=sm_90", "-std=c++17", "-c", "-o", "k.o", "k.cu"]
+    command = [str(toolkit.nvcc), TYPE, "-arch=sm_90", "-std=c++17", "-c", "-o", "k.o", "k.cu"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -152,10 +152,16 @@ def test_a_kernel_that_is_not_elementwise_has_no_site(name: str) -> None:
         ("float2", [2]),
         ("float3", []),
         ("T", [2, 4, 8]),
+        ("DTYPE", [2, 4, 8]),
+        ("typename T::number", [2, 4, 8]),
+        ("half3", []),
+        ("pixel", []),
+        ("point", []),
     ],
 )
 def test_the_widest_access_has_4_to_16_bytes(element: str, counts: list[int]) -> None:
     text = (
+        "struct pixel { DTYPE r, g, b; };\ntypedef struct { DTYPE x; } point;\n"
         f"template <typename T> __global__ void k(const {element} *a, {element} *b, int n) {{\n"
         f"    {INDEX}\n    if (i < n) b[i] = a[i];\n}}\n"
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 HEAD = "__global__ void k(const float *a, const float *b, float *c, int n) {\n"
 
+OF_HEADER = "__global__ void k(const DTYPE *a, const float *b, DTYPE *c, int n) {\n"
+
 LOOPS = {
     "threads of a block that share a row": (
         "wide_K4",
@@ -371,6 +373,37 @@ LOOP    }
         } else {
             for (int j = first; j < n && j < first + 4; j++) {
                 c[blockIdx.x * n + j] = a[blockIdx.x * n + j] * static_cast<T>(b[j]);
+            }
+        }
+""",
+    ),
+    "elements of a type that a header names": (
+        "wide_K4",
+        OF_HEADER,
+        """\
+LOOP    }
+""",
+        """\
+    for (int j = threadIdx.x; j < n; j = j + blockDim.x) {
+        c[blockIdx.x * n + j] = a[blockIdx.x * n + j] * static_cast<DTYPE>(b[j]);
+""",
+        """\
+    for (int first = 4 * threadIdx.x; first < n; first += 4 * blockDim.x) {
+        if (first + 3 < n && ((size_t)(a + blockIdx.x * n)
+                | (size_t)(c + blockIdx.x * n)) % (4 * sizeof(DTYPE)) == 0 && (size_t)b % 16 == 0) {
+            struct __align__(4 * sizeof(DTYPE)) DTYPE_x4 { DTYPE at[4]; };
+            __align__(16) float b4[4];
+            DTYPE_x4 a4 = *reinterpret_cast<const DTYPE_x4 *>(a + blockIdx.x * n + first);
+            *reinterpret_cast<float4 *>(b4) = *reinterpret_cast<const float4 *>(b + first);
+            DTYPE_x4 c4;
+            #pragma unroll
+            for (int k2 = 0; k2 < 4; k2++) {
+                c4.at[k2] = a4.at[k2] * static_cast<DTYPE>(b4[k2]);
+            }
+            *reinterpret_cast<DTYPE_x4 *>(c + blockIdx.x * n + first) = c4;
+        } else {
+            for (int j = first; j < n && j < first + 4; j++) {
+                c[blockIdx.x * n + j] = a[blockIdx.x * n + j] * static_cast<DTYPE>(b[j]);
             }
         }
 """,

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Mapping
-
 from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite
-from gi_cuda.grammar.frontends.cuda.transforms.reading.heads import Head, read_head
-from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, unit
+from gi_cuda.grammar.frontends.cuda.transforms.reading.heads import Head
+from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh
+from gi_cuda.grammar.frontends.cuda.transforms.writing.versions import (
+    head_of_versions,
+    versions,
+)
 from gi_cuda.grammar.rule_types import RuleType
-from gi_cuda.grammar.splice import closing, indent, newline, replacing
 
-_OWN_NAMES = frozenset({"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"})
 _DIVIDE = frozenset({"/", "%", "/=", "%="})
-_WIDTH = 100
-"""Columns of the longest lines that are written."""
-_GLUE = "\0"
-"""A space at which no line is broken."""
 
 
 class Usual(Family):
@@ -56,10 +51,8 @@ class Usual(Family):
         kernel = code.function_at(at)
         if kernel is None or kernel.name not in dict(code.source.usual):
             return None
-        head = read_head(code, kernel)
-        if head is None or code.hidden(kernel):
-            return None
-        if code.words(kernel.body) & {kernel.name, *_OWN_NAMES}:
+        head = head_of_versions(code, kernel)
+        if head is None:
             return None
         values = _values(code, kernel, head)
         few = _deciding(code, kernel)
@@ -67,17 +60,10 @@ class Usual(Family):
         if not chosen or (choice != "usual_K" and len(chosen) == len(values)):
             return None
         name = fresh(f"{kernel.name}_with", code, kernel, code.words(code.root))
-        start, end = head.begin, kernel.body.end_byte
-        gap, signature = newline(code.text, start), code.text[head.start : kernel.body.start_byte]
-        wrapper = _wrapper(code, kernel, head, name, chosen).replace("\n", gap)
-        whole = f"{gap}{gap}{indent(code.text, head.start)}{signature}{wrapper}"
-        function = f"static __device__ __forceinline__ void {name}"
-        return Rewrite(
-            (
-                replacing(start, kernel.at + len(kernel.name), function),
-                closing(head.start, end, whole),
-            )
-        )
+        names = [one.name for one in head.parameters]
+        usual = (str(chosen.get(one, one)) for one in names)
+        conditions = [f"{one} == {n}" for one, n in chosen.items()]
+        return Rewrite(tuple(versions(code, kernel, head, name, conditions, (usual, names))))
 
 
 def _values(code: Code, kernel: Function, head: Head) -> dict[str, int]:
@@ -104,33 +90,3 @@ def _deciding(code: Code, kernel: Function) -> frozenset[str]:
         if operator is not None and divisor is not None and code.span(operator) in _DIVIDE:
             found |= code.words(divisor)
     return found
-
-
-def _wrapper(
-    code: Code, kernel: Function, head: Head, function: str, values: Mapping[str, int]
-) -> str:
-    """Return the body of a kernel that calls a function with some values, or with all others."""
-    margin = indent(code.text, head.start)
-    step = unit(code, kernel).removeprefix(margin) or "    "
-    names = [one.name for one in head.parameters]
-    callee = f"{function}<{', '.join(head.templates)}>" if head.templates else function
-    condition = f"{_GLUE}&& ".join(f"{name}{_GLUE}=={_GLUE}{n}" for name, n in values.items())
-    usual = ", ".join(str(values.get(name, name)) for name in names)
-    lines = (
-        (step, f"if ({condition})"),
-        (step * 2, f"{callee}({usual});"),
-        (step, "else"),
-        (step * 2, f"{callee}({', '.join(names)});"),
-    )
-    return "\n".join(
-        ["{", *(_wrapped(margin + inner, step, line) for inner, line in lines), margin + "}"]
-    )
-
-
-def _wrapped(margin: str, step: str, text: str) -> str:
-    """Return a line, broken at spaces where it is too long."""
-    width = _WIDTH - len(margin)
-    lines = textwrap.wrap(
-        text, width, subsequent_indent=step * 2, break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(margin + line for line in lines).replace(_GLUE, " ")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.reading.elementwise import (
     Elementwise,
@@ -51,6 +53,11 @@ _NATIVE = {
 }
 """The bytes of an element, and the name of its vector types without their number; none where
 another type carries the bytes."""
+
+_OF_CUDA = re.compile(r"\w*[a-z]\d|\w*(?:half|bfloat16|fp8|fp16)\w*")
+"""Vectors of CUDA, and its short numbers."""
+_DEFINITIONS = frozenset({"struct_specifier", "class_specifier", "union_specifier"})
+_ALIAS = "type_definition"
 
 _CARRIERS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
 _NARROWEST, _WIDEST = 4, 16
@@ -160,8 +167,7 @@ def array_of(
         the array and accesses other elements of it too.
     """
     type_ = code.type(own[0].element, kernel) if own else None
-    head = read_head(code, kernel) if count <= _MOST else None
-    given = head is not None and pointer.spelled in head.templates
+    given = count <= _MOST and _is_named(code, kernel, pointer.spelled)
     if not own or not (given or (type_ and not type_.levels and type_.base in _NATIVE)):
         return None
     written = not pointer.const and any(one.use is not Use.READ for one in found)
@@ -182,6 +188,27 @@ def array_of(
         loaded=not written or _read_first(work, own),
         stored=written,
     )
+
+
+def _is_named(code: Code, kernel: Function, element: str) -> bool:
+    """Tell whether a type is a template's, or a name that the source does not define, mostly that
+    of a number: ``DTYPE``, ``typename V::value_type``."""
+    head = read_head(code, kernel)
+    if head is not None and element in head.templates:
+        return True
+    type_, name = code.spelled_type(element), element.rpartition(":")[2]
+    known = type_ is not None and (type_.arithmetic or type_.pointer)
+    return not known and not _OF_CUDA.fullmatch(name) and name not in _records(code)
+
+
+@lru_cache(maxsize=64)
+def _records(code: Code) -> frozenset[str]:
+    """Return the names of structures that a source defines."""
+    found = [one for one in descend(code.root) if one.type in _DEFINITIONS]
+    named = [one.child_by_field_name("name") for one in found]
+    above = [one.parent for one in found if one.parent is not None]
+    named += [one.child_by_field_name("declarator") for one in above if one.type == _ALIAS]
+    return frozenset(code.span(one) for one in named if one is not None)
 
 
 def _is_own(work: Elementwise, access: Access) -> bool:

@@ -18,6 +18,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.code import (
     holds,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names, sole_declarator
+from gi_cuda.grammar.frontends.cuda.transforms.reading.arithmetic import operator as operator_of
 from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import read_bound
 from gi_cuda.grammar.frontends.cuda.transforms.reading.derived import derived
 from gi_cuda.grammar.frontends.cuda.transforms.reading.elementwise import Elementwise, of_loop
@@ -81,6 +82,9 @@ def _step(code: Code, update: Node, name: Node) -> Node | None:
         return None
     if sign == "++" or (sign == "+=" and code.span(by) == "1"):
         return update
+    if sign == "=" and operator_of(by) == "+":
+        others = [one for one in by.named_children if code.span(one) != code.span(name)]
+        return others[0] if len(others) == 1 and code.span(others[0]) != "1" else None
     return by if sign == "+=" else None
 
 

@@ -1,0 +1,144 @@
+"""The points of a configuration space, as searchers see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.genome.space import Space
+from gi_cuda.spec.target import Value
+
+Point: TypeAlias = tuple[int, ...]
+"""For each parameter the place of its value among those that it may take."""
+
+Rule: TypeAlias = tuple[tuple[int, ...], Callable[[Point], bool]]
+"""The positions of the parameters that a constraint reads, in order, and whether their places keep
+it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A configuration space as points of a grid, some of which constraints leave out.
+
+    Attributes:
+        names: of the parameters.
+        values: that each may take, in the order of its places.
+        rules: the constraints.
+        listed: the points that are allowed, where these were recorded; None: the rules say.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[tuple[Value, ...], ...]
+    rules: tuple[Rule, ...] = ()
+    listed: frozenset[Point] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of_space(cls, space: Space) -> Grid:
+        """The grid of a target's space."""
+        names = tuple(one.name for one in space.parameters)
+        values = tuple(one.values for one in space.parameters)
+        rules = []
+        for constraint in space.constraints:
+            read = tuple(at for at, name in enumerate(names) if name in constraint.that.names)
+            rules.append((read, _keeps(constraint.allows, names, values, read)))
+        return cls(names, values, tuple(rules))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each parameter may take."""
+        return tuple(map(len, self.values))
+
+    def configuration(self, point: Point) -> dict[str, Value]:
+        """The values of a point, by name."""
+        return {
+            name: values[at]
+            for name, values, at in zip(self.names, self.values, point, strict=True)
+        }
+
+    def point(self, configuration: Mapping[str, Value]) -> Point:
+        """The point of a configuration.
+
+        Raises:
+            KeyError: a parameter is missing.
+            ValueError: one has a value that it may not take.
+        """
+        pairs = zip(self.names, self.values, strict=True)
+        return tuple(values.index(configuration[name]) for name, values in pairs)
+
+    def allows(self, point: Point) -> bool:
+        """Tell whether a point keeps all constraints."""
+        if self.listed is not None:
+            return point in self.listed
+        return all(keeps(tuple(point[at] for at in read)) for read, keeps in self.rules)
+
+    @cached_property
+    def size(self) -> int:
+        """How many points are allowed: parameters that share no constraint, not even by way of
+        others, are counted apart, and nothing is listed of those in none."""
+        if self.listed is not None:
+            return len(self.listed)
+        count = 1
+        for group in self._groups():
+            rules = [rule for rule in self.rules if set(rule[0]) <= set(group)]
+            count *= (
+                sum(1 for _ in self._kept(group, rules)) if rules else len(self.values[group[0]])
+            )
+        return count
+
+    @cached_property
+    def points(self) -> NDArray[np.int32]:
+        """All points that are allowed, of shape (:attr:`size`, parameters), in lexical order."""
+        if self.listed is not None:
+            found: Iterator[Point] = iter(sorted(self.listed))
+        else:
+            found = self._kept(tuple(range(len(self.names))), self.rules)
+        return np.array(list(found), np.int32).reshape(-1, len(self.names))
+
+    def _kept(self, group: Sequence[int], rules: Sequence[Rule]) -> Iterator[Point]:
+        """Places of some parameters that keep constraints between them, each of which is asked as
+        soon as all that it reads are chosen."""
+        due: dict[int, list[tuple[tuple[int, ...], Callable[[Point], bool]]]] = {}
+        for read, keeps in rules:
+            places = tuple(group.index(at) for at in read)
+            due.setdefault(max(places, default=0), []).append((places, keeps))
+
+        def further(chosen: Point) -> Iterator[Point]:
+            if len(chosen) == len(group):
+                yield chosen
+                return
+            last = len(chosen)
+            for at in range(len(self.values[group[last]])):
+                longer = (*chosen, at)
+                if all(keeps(tuple(longer[k] for k in read)) for read, keeps in due.get(last, ())):
+                    yield from further(longer)
+
+        return further(())
+
+    def _groups(self) -> list[tuple[int, ...]]:
+        """Positions of parameters that constraints tie together."""
+        groups = [{at} for at in range(len(self.names))]
+        for read, _ in self.rules:
+            tied = [group for group in groups if group & set(read)]
+            if tied:
+                groups = [group for group in groups if group not in tied] + [set().union(*tied)]
+        return [tuple(sorted(group)) for group in groups]
+
+
+def _keeps(
+    allows: Callable[[Mapping[str, Value]], bool],
+    names: Sequence[str],
+    values: Sequence[Sequence[Value]],
+    read: Sequence[int],
+) -> Callable[[Point], bool]:
+    """A constraint on the places of the parameters that it reads."""
+
+    def keeps(places: Point) -> bool:
+        pairs = zip(read, places, strict=True)
+        return allows({names[at]: values[at][place] for at, place in pairs})
+
+    return keeps

@@ -1,0 +1,1 @@
+"""Searchers: each module here is one, and says so by its ``SEARCHER``."""

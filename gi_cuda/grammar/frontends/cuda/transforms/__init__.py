@@ -19,6 +19,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.fast import Fast
 from gi_cuda.grammar.frontends.cuda.transforms.grid import Grid
 from gi_cuda.grammar.frontends.cuda.transforms.jam import Jam
 from gi_cuda.grammar.frontends.cuda.transforms.merge import Merge
+from gi_cuda.grammar.frontends.cuda.transforms.pack import Pack
 from gi_cuda.grammar.frontends.cuda.transforms.pad import Pad
 from gi_cuda.grammar.frontends.cuda.transforms.power import Power
 from gi_cuda.grammar.frontends.cuda.transforms.recip import Recip
@@ -32,7 +33,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.wide import Wide
 
 FAMILIES: tuple[Family, ...] = (
     *(Block(), Grid(), Split(), Coarsen(), Jam(), Merge(), Single(), Power(), Recip(), Fast()),
-    *(Atomic(), Aggregate(), Scalar(), Vector(), Wide(), Warp(), Pad(), Cache(), Usual()),
+    *(Atomic(), Aggregate(), Scalar(), Vector(), Wide(), Warp(), Pack(), Pad(), Cache(), Usual()),
 )
 """All families, in the order in which they rewrite a text."""
 

@@ -126,11 +126,16 @@ KERNELS = {
     c[i] = a[4 * i + 3] + a[4 * i + 2] + a[4 * i + 1] + a[4 * i];
 """,
         """\
-    __align__(8) float a2[2];
-    LOAD float2 a[4 * i]
-    __align__(8) float a22[2];
-    LOAD float2 a[4 * i + 2]
-    c[i] = a22[1] + a22[0] + a2[1] + a2[0];
+    __align__(8) float a4[4];
+    if ((size_t)(&a[4 * i]) % 8 == 0) {
+        #pragma unroll
+        for (int k2 = 0; k2 < 2; k2++) reinterpret_cast<float2 *>(a4)[k2] = \
+reinterpret_cast<const float2 *>(&a[4 * i])[k2];
+    } else {
+        #pragma unroll
+        for (int k2 = 0; k2 < 4; k2++) a4[k2] = (&a[4 * i])[k2];
+    }
+    c[i] = a4[3] + a4[2] + a4[1] + a4[0];
 """,
     ),
     "one element twice, and one that is left over": (

@@ -35,7 +35,8 @@ class Pack(Family):
         }
         sum += a4[0] + a4[1] + a4[2] + a4[3];
 
-    Loads are made before the first of them, stores after the last.
+    Loads are made before the first of them, stores after the last. Of eight elements, two vectors
+    are loaded or stored there.
     """
 
     type = RuleType.PACK
@@ -55,7 +56,7 @@ class Pack(Family):
         before, after = defaultdict[Node, list[str]](list), defaultdict[Node, list[str]](list)
         for one in neighbours(code, function, count) if function else ():
             assert function is not None
-            copy = fresh(copy_name(one.pointer.name, count), code, function, copies)
+            copy = fresh(copy_name(one.pointer.name, one.length), code, function, copies)
             if lines := _lines(code, function, one, count, copy):
                 copies.append(copy)
                 declared, *moves = lines
@@ -87,13 +88,18 @@ def _lines(code: Code, function: Function, one: Neighbours, count: int, copy: st
     at, k, step = f"&{code.span(lowest)}", fresh("k", code, function), unit(code, function)
     ends = (copy, at), (f"{copy}[{k}]", f"({at})[{k}]")
     (to, source), (element, other) = (end[::-1] for end in ends) if one.stored else ends
-    whole = f"*reinterpret_cast<const {vector} *>({source});"
+    loop = f"{step}for (int {k} = 0; {k} < {{}}; {k}++) "
+    unrolled, several = f"{step}#pragma unroll", one.length > count
+    star, item = ("", f"[{k}]") if several else ("*", "")
+    to = f"{star}reinterpret_cast<{vector} *>({to}){item}"
+    source = f"{star}reinterpret_cast<const {vector} *>({source}){item}"
     return (
-        f"__align__({width}) {one.pointer.spelled} {copy}[{count}];",
+        f"__align__({width}) {one.pointer.spelled} {copy}[{one.length}];",
         f"if ((size_t)({at}) % {width} == 0) {{",
-        f"{step}*reinterpret_cast<{vector} *>({to}) = {whole}",
+        *([unrolled] if several else ()),
+        f"{loop.format(one.length // count) if several else step}{to} = {source};",
         "} else {",
-        f"{step}#pragma unroll",
-        f"{step}for (int {k} = 0; {k} < {count}; {k}++) {element} = {other};",
+        unrolled,
+        f"{loop.format(one.length)}{element} = {other};",
         "}",
     )

@@ -78,18 +78,20 @@ class Neighbours:
         pointer: the pointer to the elements.
         places: the accesses, of which some may be of the same element.
         first: the lowest offset.
+        length: how many neighbours there are: one vector, or several.
         stored: whether all of them are stores; else they are loads.
     """
 
     pointer: Pointer
     places: Sequence[Place]
     first: int
+    length: int
     stored: bool
 
 
 def neighbours(code: Code, function: Function, count: int) -> Iterator[Neighbours]:
-    """Find so many neighbouring elements that each thread loads or stores one by one, in
-    statements between which nothing can change the elements or their index.
+    """Find so many neighbouring elements, or a multiple of them, that each thread loads or stores
+    one by one, in statements between which nothing can change the elements or their index.
 
     Ones that cannot be aligned for all threads are left out, such as those of a stencil, and ones
     that are the same for all threads.
@@ -98,11 +100,17 @@ def neighbours(code: Code, function: Function, count: int) -> Iterator[Neighbour
         offsets, terms = {one.offset for one in places}, places[0].terms
         if not all(_is_multiple(code, function, one, count) for one in terms):
             continue
-        for first in sorted(one for one in offsets if one % count == 0):
-            wanted = range(first, first + count)
-            if offsets.issuperset(wanted):
-                own = [one for one in places if one.offset in wanted]
-                yield Neighbours(pointer, own, first, stored)
+        whole = {
+            one
+            for one in offsets
+            if one % count == 0 and offsets.issuperset(range(one, one + count))
+        }
+        for first in sorted(one for one in whole if one - count not in whole):
+            end = next(
+                one for one in range(first, first + len(offsets) + 1, count) if one not in whole
+            )
+            own = [one for one in places if first <= one.offset < end]
+            yield Neighbours(pointer, own, first, end - first, stored)
 
 
 @lru_cache(maxsize=256)

@@ -42,6 +42,10 @@ DECLINED = {
     "a part that is compiled on a condition": (
         "float x = a[2 * i];\n#if WIDE\nb[0] = 1;\n#endif\nc[i] = x + a[2 * i + 1];"
     ),
+    "a label between": (
+        "if (i > 3) goto end; c[i] = a[2 * i]; end: c[i] += a[2 * i + 1]; c[i] += a[2 * i];"
+    ),
+    "elements of an unknown type": "auto *p = a + 2 * i; c[i] = p[0] + p[1];",
     "a case": "switch (n) { case 3: b[2 * i] = 1; b[2 * i + 1] = 2; }",
 }
 
@@ -91,7 +95,8 @@ def test_a_function_that_a_kernel_calls_has_places_too() -> None:
     function = "__device__ float f(const float *p, int i) { return p[2 * i] + p[2 * i + 1]; }\n"
     (site,) = sites(of(f"{function}{HEAD}c[i] = f(a, i);\n}}\n"))
     assert (site.name, site.function) == ("pack_k.cu_1", "f")
-    assert sites(of(f"{function.replace('2 * i', 'i')}{HEAD}c[i] = f(a, i);\n}}\n")) == []
+    for one in (function.replace("2 * i", "i"), f"constexpr {function}"):
+        assert sites(of(f"{one}{HEAD}c[i] = f(a, i);\n}}\n")) == []
 
 
 def test_the_sentence_says_which_function_and_how_many() -> None:

@@ -118,7 +118,9 @@ def _together(code: Code, function: Function) -> Sequence[tuple[Pointer, bool, S
     """Find the loads, and the stores, of one block whose indices differ by literals, and that can
     be made at the time of the first load or of the last store."""
     together: list[tuple[Pointer, bool, Sequence[Place]]] = []
-    for pointer in () if code.hidden(function) else pointers(code, function):
+    if code.hidden(function) or function.host or "goto" in code.words(function.body):
+        return ()
+    for pointer in pointers(code, function):
         found = [
             (one, _place(code, function, pointer, one))
             for one in _accesses(code, function, pointer)

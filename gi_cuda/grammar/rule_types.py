@@ -127,6 +127,10 @@ _WIDE = {
     f"wide_K{count}": f"a loop of {{function}} handles {count} items in each turn, loaded together"
     for count in (2, 4, 8, 16)
 }
+_PACKED = {
+    f"pack_K{count}": f"{{function}} accesses {count} neighbouring elements of an array at once"
+    for count in (2, 4, 8, 16)
+}
 
 _LANES = {
     f"warp_K{count}{layout}": f"{count} threads of {{function}} share a row{words}"
@@ -252,6 +256,7 @@ class RuleType(StrEnum):
     )
     VECTOR = "vector", _transformation("the items of a thread", _VECTORS)
     WIDE = "wide", _transformation("the items of a loop's turn", _WIDE)
+    PACK = "pack", _transformation("neighbouring elements", _PACKED)
     WARP = "warp", _transformation("the lanes of a row", _LANES)
     SPLIT = "split", _transformation("the blocks that share a loop", _PARTS)
     PAD = (

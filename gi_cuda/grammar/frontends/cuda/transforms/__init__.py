@@ -20,6 +20,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.grid import Grid
 from gi_cuda.grammar.frontends.cuda.transforms.jam import Jam
 from gi_cuda.grammar.frontends.cuda.transforms.merge import Merge
 from gi_cuda.grammar.frontends.cuda.transforms.narrow import Narrow
+from gi_cuda.grammar.frontends.cuda.transforms.pack import Pack
 from gi_cuda.grammar.frontends.cuda.transforms.pad import Pad
 from gi_cuda.grammar.frontends.cuda.transforms.power import Power
 from gi_cuda.grammar.frontends.cuda.transforms.recip import Recip
@@ -33,7 +34,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.wide import Wide
 
 FAMILIES: tuple[Family, ...] = (
     *(Block(), Grid(), Split(), Coarsen(), Jam(), Merge(), Single(), Power(), Recip(), Fast()),
-    *(Atomic(), Aggregate(), Scalar(), Vector(), Wide(), Warp(), Pad(), Cache()),
+    *(Atomic(), Aggregate(), Scalar(), Vector(), Wide(), Warp(), Pack(), Pad(), Cache()),
     *(Narrow(), Usual()),
 )
 """All families, in the order in which they rewrite a text."""

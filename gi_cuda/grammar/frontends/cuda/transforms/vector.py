@@ -24,7 +24,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
 )
 from gi_cuda.grammar.frontends.cuda.transforms.writing.vector_text import Array, vector_text
 from gi_cuda.grammar.rule_types import RuleType
-from gi_cuda.grammar.values import RANKS
+from gi_cuda.grammar.values import RANKS, Type
 
 _NATIVE = {
     "float": (4, "float"),
@@ -138,6 +138,21 @@ def _read(code: Code, kernel: Function, choice: str) -> tuple[Elementwise, Seque
     return (work, arrays) if is_a_vector(arrays) else None
 
 
+def vector_of(type_: Type | None, count: int) -> tuple[str, int]:
+    """Return the type of a vector of so many elements, and its bytes; "" where none can be accessed
+    at once, or an access of it gains nothing."""
+    vector, width = _vector_of(type_, count)
+    return (vector, width) if _NARROWEST <= width <= _WIDEST else ("", 0)
+
+
+def _vector_of(type_: Type | None, count: int) -> tuple[str, int]:
+    if type_ is None or type_.levels or type_.base not in _NATIVE:
+        return "", 0
+    size, name = _NATIVE[type_.base]
+    width = size * count
+    return f"{name}{count}" if name and count <= 4 else _CARRIERS.get(width, ""), width
+
+
 def is_a_vector(arrays: Sequence[Array]) -> bool:
     """Tell whether a vector of one of some arrays can be accessed at once, and gains by it."""
     widest = max((one.width for one in arrays), default=-1)
@@ -175,9 +190,7 @@ def array_of(
         return None
     if any("\n" in code.span(one.node) for one in own) or not _sure(work, own):
         return None
-    size, name = (0, "") if given or type_ is None else _NATIVE[type_.base]
-    width = size * count
-    vector = f"{name}{count}" if name and count <= 4 else _CARRIERS.get(width, "")
+    vector, width = ("", 0) if given else _vector_of(type_, count)
     return Array(
         pointer.name,
         begin,

@@ -58,7 +58,7 @@ def vector_text(
     taken = [first, item]
     copies: list[str] = []
     for one in arrays:
-        copies.append(fresh(_copy(one.name, count), code, kernel, [*taken, *copies]))
+        copies.append(fresh(copy_name(one.name, count), code, kernel, [*taken, *copies]))
     types: dict[str, str] = {}
     for element in (one.element for one in arrays if not one.vector):
         name = f"{element.rpartition(':')[2]}_x{count}"
@@ -74,7 +74,8 @@ def vector_text(
     yield replacing(work.guard.start_byte, work.close, gap.join(placed))
 
 
-def _copy(array: str, count: int) -> str:
+def copy_name(array: str, count: int) -> str:
+    """Return the name of a local copy of so many elements: ``a4``."""
     return f"{array}_{count}" if array[-1].isdigit() else f"{array}{count}"
 
 

@@ -39,6 +39,7 @@ from gi_cuda.cli.searching import (
     Allowance,
     TimeLimit,
     longest,
+    preparing,
     saying_how_to_go_on,
     search,
     time_for,
@@ -174,7 +175,8 @@ def command(
             if ask is not None:
                 ask_for_ideas(made, ask)
                 made = open_run(folder, cache)
-            opened = stack.enter_context(made)
+            with preparing(allowed):
+                opened = stack.enter_context(made)
             opened.store.put(time=time)
         for line in _beginning(opened, time):
             say(console, line)

@@ -90,6 +90,10 @@ OVER, MOST_OVER = 0.2, 30.0
 VALIDATING = 5.0
 """Seconds that validating may always take."""
 
+PREPARING = 9.0
+"""Seconds that preparing a search may take beyond all that was said: what is prepared is kept, and
+can be searched from then on."""
+
 _VALIDATES = "validating on the held-out cases"
 
 _NOTHING_YET = (
@@ -152,6 +156,25 @@ class Allowance:
 def longest(seconds: float) -> float:
     """The seconds that a command may take which is given some."""
     return seconds + min(OVER * seconds, MOST_OVER)
+
+
+@contextmanager
+def preparing(allowed: Allowance) -> Iterator[None]:
+    """Inside, a search is prepared, which ends in one message where that takes longer than all was
+    to take."""
+    limit = None
+    if allowed.seconds is not None:
+        limit = longest(allowed.seconds) + PREPARING - allowed.spent
+    try:
+        with _limited(limit):
+            yield
+    except _Overdue:
+        say(
+            console,
+            f"time is up, and the search has not begun: {allowed.spent:.0f} s were not enough to"
+            " prepare it. Give it more (--time), or make the cases smaller; nothing is kept",
+        )
+        raise typer.Exit(1) from None
 
 
 def search(run: Run, allowed: Allowance, where: Evaluating) -> None:

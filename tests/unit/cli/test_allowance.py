@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import signal
+import time
 
 import pytest
+import typer
 
 from gi_cuda.cli.options import read_time
-from gi_cuda.cli.searching import Allowance, _stopping, time_for
+from gi_cuda.cli.searching import (
+    OVER,
+    PREPARING,
+    Allowance,
+    _stopping,
+    preparing,
+    time_for,
+)
 from gi_cuda.errors import UserError
 
 
@@ -79,3 +88,14 @@ def test_a_plain_search_ends_and_one_with_generations_ends_with_these() -> None:
     assert (time_for(None, None, "host"), time_for(None, None, "cuda")) == (300, 600)
     assert time_for(None, 20, "host") is None
     assert time_for(7, 20, "host") == 7
+
+
+def test_what_takes_far_longer_to_prepare_than_all_was_to_take_ends(capsys) -> None:
+    allowed = Allowance(10.0, time.monotonic() - 10.0 - OVER * 10.0 - PREPARING)
+    with pytest.raises(typer.Exit) as ended, preparing(allowed):
+        signal.pause()
+    assert ended.value.exit_code == 1
+    assert "21 s were not enough to prepare it" in capsys.readouterr().out
+    with preparing(Allowance(None)):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

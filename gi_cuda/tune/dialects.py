@@ -120,9 +120,9 @@ def _valid(time: Node) -> tuple[float | None, str]:
 
 def read_t4(root: Node) -> Table:
     """Read T4 results."""
-    metadata = root.optional("metadata")
-    unit = None if metadata is None else _unit(metadata.optional("timeunit"))
-    return Table(root, [_result(one, unit) for one in root["results"].items()])
+    metadata = root.optional("metadata") or Node({}, root.file)
+    rows = [_result(one, _unit(metadata.optional("timeunit"))) for one in root["results"].items()]
+    return Table(root, rows, kernel=_text(metadata, "kernel"), device=_text(metadata, "device"))
 
 
 def _result(result: Node, unit: float | None) -> Row:
@@ -163,11 +163,11 @@ def _measured(result: Node, unit: float | None) -> tuple[float | None, str, floa
 
 def read_ktt(root: Node) -> Table:
     """Read KTT's results, whose times have the unit that the metadata name."""
-    metadata = root.optional("Metadata")
-    unit = (_unit(metadata.optional("TimeUnit")) if metadata is not None else None) or 1.0
+    metadata = root.optional("Metadata") or Node({}, root.file)
+    unit = _unit(metadata.optional("TimeUnit")) or 1.0
     rows = [_tuned(one, unit) for one in root["Results"].items()]
     kernel = next((_text(row.node, "KernelName", "KernelFunctionName") for row in rows), "")
-    return Table(root, rows, kernel=kernel, device=_text(metadata, "Device") if metadata else "")
+    return Table(root, rows, kernel=kernel, device=_text(metadata, "Device"))
 
 
 def _tuned(result: Node, unit: float) -> Row:

@@ -53,7 +53,7 @@ class Node:
 
     def optional(self, key: str) -> Node | None:
         """Return the value of a key; None where it is missing or null."""
-        return self[key] if key in self else None
+        return self[key] if key in self else None  # noqa: SIM401 (this is no dict)
 
     def list_of(self, key: str) -> list[Node]:
         """Return the items of a key's value; none where the key is missing or null."""

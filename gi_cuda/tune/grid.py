@@ -93,11 +93,18 @@ class Grid:
     @cached_property
     def points(self) -> NDArray[np.int32]:
         """All points that are allowed, of shape (:attr:`size`, parameters), in lexical order."""
+        return np.array(list(self._all()), np.int32).reshape(-1, len(self.names))
+
+    @property
+    def first(self) -> Point | None:
+        """The first allowed point in lexical order; None: there is none."""
+        return next(self._all(), None)
+
+    def _all(self) -> Iterator[Point]:
+        """Iterate over the points that are allowed, in lexical order."""
         if self.listed is not None:
-            found: Iterator[Point] = iter(sorted(self.listed))
-        else:
-            found = self._kept(tuple(range(len(self.names))), self.rules)
-        return np.array(list(found), np.int32).reshape(-1, len(self.names))
+            return iter(sorted(self.listed))
+        return self._kept(tuple(range(len(self.names))), self.rules)
 
     def _kept(self, group: Sequence[int], rules: Sequence[Rule]) -> Iterator[Point]:
         """Places of some parameters that keep constraints between them, each of which is asked as

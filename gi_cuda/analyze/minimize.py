@@ -17,13 +17,7 @@ from gi_cuda.analyze.minimization import DroppedChange, KeptChange, Minimization
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import Reading, SpeedUp, contrast
-from gi_cuda.results.verdict import (
-    LEAST_FLOOR,
-    LEAST_GAIN,
-    is_affordable,
-    may_be_affordable,
-    pays,
-)
+from gi_cuda.results.verdict import LEAST_FLOOR, LEAST_GAIN, is_affordable, may_be_affordable, pays
 
 EXTENSIONS = 4
 """Further batches for variants of which it is not certain what they cost."""

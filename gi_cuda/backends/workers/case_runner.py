@@ -16,13 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.agreement import same_bytes
-from gi_cuda.backends.protocol.device import (
-    Device,
-    LaunchRefused,
-    Loaded,
-    TimedRun,
-    Verified,
-)
+from gi_cuda.backends.protocol.device import Device, LaunchRefused, Loaded, TimedRun, Verified
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program
 from gi_cuda.backends.protocol.variants import folders
 from gi_cuda.backends.workers.outputs import bytes_of, damage_of, digest_of

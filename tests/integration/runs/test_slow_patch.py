@@ -49,6 +49,9 @@ def test_of_options_alone_there_is_no_patch_and_they_are_measured_as_one_is(
         individual(opened, 1, "OPTIMIZE=0", 0.9)
     patch = tmp_path / "faster.patch"
     words = ("patch", run, "--individual", 1, "--output", patch)
+    done = gi_cuda(*words, cwd=tmp_path)
+    assert done.returncode == 1, done
+    assert "do not apply" in done.stderr
     done = gi_cuda(*words, "--force", "--check", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "individual 1 changes nothing in the source, so no patch is written" in done.stdout

@@ -57,10 +57,6 @@ class Allowance:
         """Whether a loss is certainly within it."""
         return is_affordable(loss, self.threshold, self.floor)
 
-    def may_cover(self, loss: SpeedUp) -> bool:
-        """Whether a loss seems to be within it."""
-        return may_be_affordable(loss, self.threshold)
-
 
 @dataclass(frozen=True, slots=True)
 class Measurers:
@@ -378,4 +374,4 @@ class _Duels:
         """Whether that may turn out."""
         if not reading.right or self._goes(reading):
             return False
-        return self.allowance.may_cover(contrast([(-1, reading)], SURE))
+        return may_be_affordable(contrast([(-1, reading)], SURE), self.allowance.threshold)

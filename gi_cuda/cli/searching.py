@@ -6,7 +6,7 @@ import math
 import signal
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -241,7 +241,7 @@ def _validated(run: Run, limit: float | None) -> Winner | None:
     """
     final = Finals(run)
     try:
-        with _limited(limit), working(_VALIDATES):
+        with _ringing(limit, _be_overdue), working(_VALIDATES):
             return select_winner(run, final)
     except _Overdue:
         if winner := final.provisional:
@@ -345,11 +345,6 @@ def _stopping(seconds: float | None, whole: float) -> Iterator[_Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _limited(seconds: float | None) -> AbstractContextManager[None]:
-    """What is done inside is overdue after so many seconds."""
-    return _ringing(seconds, _be_overdue)
 
 
 def _be_overdue() -> None:

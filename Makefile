@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := runs/demo
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
-TEST_PROCESSES ?= 2
+# One more than two processors: tests that time programs wait for one another meanwhile.
+TEST_PROCESSES ?= 3
 PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-all lint bench clean requirements

@@ -8,11 +8,7 @@ from functools import partial
 from gi_cuda.analyze.finals import AHEAD, FINALISTS, Finals
 from gi_cuda.analyze.heats import leaders, ordered
 from gi_cuda.analyze.racing import Racing
-from gi_cuda.analyze.repair import (
-    Finalist,
-    less_suspect,
-    repaired,
-)
+from gi_cuda.analyze.repair import Finalist, less_suspect, repaired
 from gi_cuda.analyze.shortfall import keep_shortfall
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.backends.job_threads import both, meanwhile

@@ -17,13 +17,7 @@ from gi_cuda.analyze.minimization import DroppedChange, KeptChange, Minimization
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import Reading, SpeedUp, contrast
-from gi_cuda.results.verdict import (
-    LEAST_FLOOR,
-    LEAST_GAIN,
-    is_affordable,
-    may_be_affordable,
-    pays,
-)
+from gi_cuda.results.verdict import LEAST_FLOOR, LEAST_GAIN, is_affordable, may_be_affordable, pays
 
 EXTENSIONS = 4
 """Further batches for variants of which it is not certain what they cost."""
@@ -62,10 +56,6 @@ class Allowance:
     def covers(self, loss: SpeedUp) -> bool:
         """Whether a loss is certainly within it."""
         return is_affordable(loss, self.threshold, self.floor)
-
-    def may_cover(self, loss: SpeedUp) -> bool:
-        """Whether a loss seems to be within it."""
-        return may_be_affordable(loss, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,4 +374,4 @@ class _Duels:
         """Whether that may turn out."""
         if not reading.right or self._goes(reading):
             return False
-        return self.allowance.may_cover(contrast([(-1, reading)], SURE))
+        return may_be_affordable(contrast([(-1, reading)], SURE), self.allowance.threshold)

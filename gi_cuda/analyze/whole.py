@@ -7,12 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gi_cuda.analyze.explain.explanation import (
-    Explanation,
-    kind_of,
-    sentences,
-    stored_explanations,
-)
+from gi_cuda.analyze.explain.explanation import Explanation, kind_of, sentences, stored_explanations
 from gi_cuda.analyze.history import History, tell, words
 from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.milestones import Search, search_of

@@ -17,12 +17,7 @@ from gi_cuda.capture.architectures import architectures
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
 from gi_cuda.capture.noise import Allowed
-from gi_cuda.capture.observed import (
-    Observation,
-    mangled_variable,
-    observe,
-    texture_names,
-)
+from gi_cuda.capture.observed import Observation, mangled_variable, observe, texture_names
 from gi_cuda.capture.reading import Read, Wish, read_kernels
 from gi_cuda.capture.recording import Recording, Taken, recordings
 from gi_cuda.capture.rounds import BETWEEN, Rounds, taken_rounds

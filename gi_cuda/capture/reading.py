@@ -14,15 +14,7 @@ from gi_cuda.capture.running import Application
 from gi_cuda.capture.uses import KernelUse, obstacle
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.finding import listed
-from gi_cuda.init import (
-    Compilation,
-    Proposal,
-    find_source,
-    from_database,
-    join,
-    joined,
-    propose,
-)
+from gi_cuda.init import Compilation, Proposal, find_source, from_database, join, joined, propose
 from gi_cuda.init.source.sources import kernels_in, read_whole
 
 

@@ -11,10 +11,7 @@ import typer
 
 from gi_cuda import AUTO
 from gi_cuda.backends.protocol.programs import Sampling
-from gi_cuda.backends.protocol.requests import (
-    Inputs,
-    TellInputs,
-)
+from gi_cuda.backends.protocol.requests import Inputs, TellInputs
 from gi_cuda.backends.protocol.schedules import excused
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.device_workers import Crew

@@ -6,7 +6,7 @@ import math
 import signal
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -18,13 +18,7 @@ from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.finals import Finals
 from gi_cuda.analyze.records import winner_record
 from gi_cuda.analyze.shortfall import stored_shortfall
-from gi_cuda.analyze.winner import (
-    Winner,
-    how_to_go_on,
-    keep_winner,
-    stored_refusal,
-    what_it_takes,
-)
+from gi_cuda.analyze.winner import Winner, how_to_go_on, keep_winner, stored_refusal, what_it_takes
 from gi_cuda.backends.job_threads import meanwhile
 from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.clusters import Evaluating, Place
@@ -270,7 +264,7 @@ def _validated(run: Run, limit: float | None) -> Winner | None:
     """
     final = Finals(run)
     try:
-        with _limited(limit), working(_VALIDATES):
+        with _ringing(limit, _be_overdue), working(_VALIDATES):
             return select_winner(run, final)
     except _Overdue:
         if winner := final.provisional:
@@ -374,11 +368,6 @@ def _stopping(seconds: float | None, whole: float) -> Iterator[_Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _limited(seconds: float | None) -> AbstractContextManager[None]:
-    """What is done inside is overdue after so many seconds."""
-    return _ringing(seconds, _be_overdue)
 
 
 def _be_overdue() -> None:

@@ -15,12 +15,7 @@ from gi_cuda.backends.compile.around import AroundCompiler
 from gi_cuda.backends.compile.cached import CachedCompiler
 from gi_cuda.backends.compile.shards import new_shard
 from gi_cuda.backends.leash import Stopped, leash
-from gi_cuda.backends.protocol.variants import (
-    BuildFailure,
-    Built,
-    Compiler,
-    Phenotype,
-)
+from gi_cuda.backends.protocol.variants import BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.cluster.compiling import Order, Parcel, compiling, tools_of_compiler
 from gi_cuda.cluster.meeting import Meeting
 from gi_cuda.cluster.members import Members

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.backends.protocol.requests import (
-    Record,
-    Recorded,
-)
+from gi_cuda.backends.protocol.requests import Record, Recorded
 from gi_cuda.backends.protocol.variants import Binary, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates

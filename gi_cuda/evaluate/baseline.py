@@ -43,9 +43,7 @@ from gi_cuda.evaluate.faults import fault, place_of_oracle
 from gi_cuda.evaluate.scrutiny.orders import races_of_rejected, standing, to_record
 from gi_cuda.genome import Delete
 from gi_cuda.grammar import LATE, RuleType
-from gi_cuda.results.verdict import (
-    Verdict,
-)
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
 

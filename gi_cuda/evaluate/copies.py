@@ -11,10 +11,7 @@ from operator import attrgetter
 import numpy as np
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Refused,
-)
+from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.faults import fault

@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gi_cuda.backends.protocol.requests import (
-    DYNAMIC_SHARED,
-    STATIC_SHARED,
-    Refused,
-)
+from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, STATIC_SHARED, Refused
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.backends.workers.pool import Lost

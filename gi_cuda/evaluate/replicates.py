@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gi_cuda.backends.protocol.programs import Program, Sampling
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Refused,
-)
+from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Lost, Pool, Wants

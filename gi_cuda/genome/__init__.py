@@ -1,15 +1,6 @@
 """Genotypes: configuration values and edits, their notation and their variation."""
 
-from gi_cuda.genome.edits import (
-    EDIT_KINDS,
-    Delete,
-    Edit,
-    Insert,
-    Replace,
-    Step,
-    Words,
-    expansions,
-)
+from gi_cuda.genome.edits import EDIT_KINDS, Delete, Edit, Insert, Replace, Step, Words, expansions
 from gi_cuda.genome.genotype import (
     Change,
     Changed,

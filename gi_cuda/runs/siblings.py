@@ -12,10 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from gi_cuda.backends.protocol.requests import (
-    Record,
-    Recorded,
-)
+from gi_cuda.backends.protocol.requests import Record, Recorded
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.baseline import Baseline, compile_reference
 from gi_cuda.evaluate.candidates import unmodified

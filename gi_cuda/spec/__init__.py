@@ -1,14 +1,7 @@
 """A target: what to evolve, how to launch it, its inputs and its oracle."""
 
 from gi_cuda.spec.application import Application
-from gi_cuda.spec.cases import (
-    CaseData,
-    cases_for,
-    confirm_cases,
-    find_case,
-    load_case,
-    siblings,
-)
+from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case, siblings
 from gi_cuda.spec.fingerprint import content_hash, file_hashes, is_unchanged
 from gi_cuda.spec.given import Given, given
 from gi_cuda.spec.images import Surface, Texture, View

@@ -301,7 +301,7 @@ class _Planner:
                 geometry = fixed.get(index) or self._geometry(step)
                 if counter is None or not _mentions(step, counter):
                     fixed[index] = geometry
-                arguments = self._arguments_of(step)
+                arguments = tuple(map(self._argument, step.args))
                 yield Launch(step.kernel, *geometry, arguments, step.cooperative)
             self.swap(sequence)
 
@@ -354,9 +354,6 @@ class _Planner:
         if shared < 0:
             raise self.error(f"{shared} bytes of shared memory", step.line, step.shared)
         return grid, block, shared
-
-    def _arguments_of(self, step: KernelStep) -> tuple[Argument, ...]:
-        return tuple(map(self._argument, step.args))
 
     def _argument(self, name: str) -> Argument:
         if name in self.storage:

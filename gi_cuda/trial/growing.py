@@ -7,10 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gi_cuda.backends.protocol.device import POISON
-from gi_cuda.backends.protocol.requests import (
-    DYNAMIC_SHARED,
-    Beyond,
-)
+from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, Beyond
 from gi_cuda.init import Proposal
 from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.init.proposing.buffers import ProposedBuffer

@@ -8,14 +8,7 @@ from dataclasses import replace
 
 from gi_cuda.init import Proposal
 from gi_cuda.trial.changes import Mend
-from gi_cuda.trial.contents import (
-    alive,
-    in_their_roles,
-    measured,
-    nearer,
-    telling,
-    varied,
-)
+from gi_cuda.trial.contents import alive, in_their_roles, measured, nearer, telling, varied
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import faster, longer
 from gi_cuda.trial.troubles import (

@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import (
-    CountLoops,
-    LoopCounts,
-)
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.coverage import MOST_PLACES, Unreached, counted_text, unreached

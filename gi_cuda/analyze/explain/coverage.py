@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.requests import (
-    CountLoops,
-    LoopCounts,
-)
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.genome import Change, Configuration, Setting

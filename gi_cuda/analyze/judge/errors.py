@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.analyze.judge.records import OutputError
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import (
-    Record,
-    Recorded,
-)
+from gi_cuda.backends.protocol.requests import Record, Recorded
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.spec import Target
 from gi_cuda.spec.oracles import Outputs

@@ -17,13 +17,7 @@ from gi_cuda.backends.compile.around import AroundCompiler
 from gi_cuda.backends.compile.code_cache import CodeCache, name_of
 from gi_cuda.backends.compile.identity import digest, without_markers
 from gi_cuda.backends.compile.shards import new_shard
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BuildFailure,
-    Built,
-    Compiler,
-    Phenotype,
-)
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 
 if TYPE_CHECKING:
     from gi_cuda.subject import Subject

@@ -22,13 +22,7 @@ from itertools import chain
 import xxhash
 
 from gi_cuda.backends.compile.declarations import WORD
-from gi_cuda.backends.compile.items import (
-    Item,
-    Items,
-    Kind,
-    code_lines,
-    read_items,
-)
+from gi_cuda.backends.compile.items import Item, Items, Kind, code_lines, read_items
 from gi_cuda.backends.compile.needs import Needs, declared_by
 from gi_cuda.backends.compile.reread import changed_lines, read_anew, read_beside
 from gi_cuda.backends.protocol.variants import Phenotype

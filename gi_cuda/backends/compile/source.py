@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from gi_cuda.backends.compile.at_work import AtWork, Turns
-from gi_cuda.backends.compile.identity import (
-    digest,
-    of_program,
-    of_text,
-    of_tool,
-    without_places,
-)
+from gi_cuda.backends.compile.identity import digest, of_program, of_text, of_tool, without_places
 from gi_cuda.backends.compile.late import says_late
 from gi_cuda.backends.compile.left_out import stand_ins
 from gi_cuda.backends.compile.lending import KERNEL, SYMBOL, lender

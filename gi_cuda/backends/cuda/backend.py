@@ -18,13 +18,7 @@ from gi_cuda.backends.cuda.choice import VISIBLE, choose
 from gi_cuda.backends.cuda.driver import query, require_gpus
 from gi_cuda.backends.cuda.examine import examine
 from gi_cuda.backends.cuda.toolkit import Toolkit, brings_header, find_toolkit
-from gi_cuda.backends.protocol.backend import (
-    Backend,
-    LogForm,
-    Processes,
-    Sanitizer,
-    versions,
-)
+from gi_cuda.backends.protocol.backend import Backend, LogForm, Processes, Sanitizer, versions
 from gi_cuda.backends.protocol.device import DeviceMaker
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant

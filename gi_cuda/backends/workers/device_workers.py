@@ -26,10 +26,7 @@ from typing import Any, Generic
 
 from gi_cuda.backends.processes import GOING, say_left_behind, wait_for_end
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import (
-    GetReady,
-    Refused,
-)
+from gi_cuda.backends.protocol.requests import GetReady, Refused
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.workers.fork_server import Exit
 from gi_cuda.backends.workers.forking import ForkServer

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gi_cuda.backends.protocol.requests import (
-    CountLoops,
-    Explore,
-    Explored,
-    LoopCounts,
-)
+from gi_cuda.backends.protocol.requests import CountLoops, Explore, Explored, LoopCounts
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.other_cases import changed, launched, smallest
 from gi_cuda.backends.workers.recording import still_poison

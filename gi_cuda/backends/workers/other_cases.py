@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device import Loaded
 from gi_cuda.backends.protocol.programs import CasePlan, Program
-from gi_cuda.backends.protocol.substitutes import (
-    InPlace,
-    Substitute,
-    Substituted,
-    struct_size,
-)
+from gi_cuda.backends.protocol.substitutes import InPlace, Substitute, Substituted, struct_size
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.room import memory
 from gi_cuda.errors import UserError

@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 from gi_cuda.backends.protocol.agreement import same_bytes
 from gi_cuda.backends.protocol.device import POISON, Device
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs
-from gi_cuda.backends.protocol.requests import (
-    Record,
-    Recorded,
-    TrySchedule,
-)
+from gi_cuda.backends.protocol.requests import Record, Recorded, TrySchedule
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.outputs import damage_of

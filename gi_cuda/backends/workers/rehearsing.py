@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.backends.protocol.requests import (
-    Refused,
-    Rehearse,
-)
+from gi_cuda.backends.protocol.requests import Refused, Rehearse
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.verifying import Verifier
 from gi_cuda.results.measurement import Measurement

@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.protocol.programs import CasePlan
-from gi_cuda.backends.protocol.requests import (
-    LeaveOut,
-    SpoilOutputs,
-    Spoilt,
-    Unseen,
-)
+from gi_cuda.backends.protocol.requests import LeaveOut, SpoilOutputs, Spoilt, Unseen
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.backends.workers.recording import still_poison
 from gi_cuda.spec import Buffer, BufferRole

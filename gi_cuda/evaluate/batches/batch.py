@@ -16,10 +16,7 @@ from typing import TypeAlias
 
 from gi_cuda.backends.bell import Bell
 from gi_cuda.backends.protocol.programs import Sampling
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Refused,
-)
+from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost, Task, Wants
 from gi_cuda.backends.workers.tasks import Unanswered
@@ -28,14 +25,7 @@ from gi_cuda.evaluate.batches.account import Account
 from gi_cuda.evaluate.batches.ahead import Ahead
 from gi_cuda.evaluate.batches.evidence import Evidence
 from gi_cuda.evaluate.batches.parts import Parts
-from gi_cuda.evaluate.batches.passes import (
-    REFERENCE,
-    Equipment,
-    Pass,
-    Record,
-    Trial,
-    TrialBuilder,
-)
+from gi_cuda.evaluate.batches.passes import REFERENCE, Equipment, Pass, Record, Trial, TrialBuilder
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.promotion import Promotion
 from gi_cuda.evaluate.batches.rehearsal import FirstRun, Rehearsal

@@ -15,11 +15,7 @@ from gi_cuda.evaluate.batches.scheduler import Answer, Answered
 from gi_cuda.genome import Edit
 from gi_cuda.results.evaluation import Evaluation, Judge, lost, measured
 from gi_cuda.results.measurement import Measurement, Survival
-from gi_cuda.results.verdict import (
-    needs_confirmation,
-    verdict_of_confirmation,
-    verdict_on_pairs,
-)
+from gi_cuda.results.verdict import needs_confirmation, verdict_of_confirmation, verdict_on_pairs
 
 
 @dataclass(slots=True)

@@ -17,12 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Refused,
-    Rehearse,
-    SharedMeasurement,
-)
+from gi_cuda.backends.protocol.requests import Measure, Refused, Rehearse, SharedMeasurement
 from gi_cuda.backends.workers.pool import Lost, Task, Wants
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import clearly_below

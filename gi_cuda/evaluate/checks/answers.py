@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gi_cuda.backends.protocol.requests import (
-    AnswersCompared,
-    CompareAnswers,
-    Compared,
-)
+from gi_cuda.backends.protocol.requests import AnswersCompared, CompareAnswers, Compared
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.finding import Finding

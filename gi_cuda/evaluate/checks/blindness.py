@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import (
-    LeaveOut,
-    SpoilOutputs,
-    Spoilt,
-    Unseen,
-)
+from gi_cuda.backends.protocol.requests import LeaveOut, SpoilOutputs, Spoilt, Unseen
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import compile_reference

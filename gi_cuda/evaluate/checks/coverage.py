@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import (
-    CountLoops,
-    LoopCounts,
-)
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates

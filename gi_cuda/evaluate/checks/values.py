@@ -9,10 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gi_cuda.backends.protocol.programs import Sampling
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Refused,
-)
+from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates

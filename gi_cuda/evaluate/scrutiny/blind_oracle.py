@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from gi_cuda.backends.protocol.requests import (
-    SpoilOutputs,
-    Spoilt,
-)
+from gi_cuda.backends.protocol.requests import SpoilOutputs, Spoilt
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.spec import Target
 

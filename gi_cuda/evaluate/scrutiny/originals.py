@@ -20,13 +20,7 @@ from gi_cuda.backends.protocol.input_requests import (
     Varying,
 )
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.substitutes import (
-    InPlace,
-    Joint,
-    Other,
-    Substitute,
-    Substituted,
-)
+from gi_cuda.backends.protocol.substitutes import InPlace, Joint, Other, Substitute, Substituted
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.scrutiny.objections import NOTHING_VARIES, Ruling
 from gi_cuda.results.measurement import Survival

@@ -18,12 +18,7 @@ from threading import Lock
 from typing import Final
 
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.protocol.requests import (
-    CountLoops,
-    LoopCounts,
-    Record,
-    Recorded,
-)
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts, Record, Recorded
 from gi_cuda.backends.protocol.session import DeviceId, Session
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.table import backend_named, backends_on_gpus

@@ -10,10 +10,7 @@ from typing import Final
 
 from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.programs import Sampling
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Refused,
-)
+from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified

@@ -85,13 +85,8 @@ def said_by_build_files(source: Path, repository: Repository) -> Iterator[Said]:
     """
     nearest = True
     for folder in repository.folders_up(source.resolve().parent):
-        found = said_in(folder, repository)
+        found = [*of_makefiles(folder), *of_cmake_list(folder, repository)]
         for one in found:
             if nearest or one.option == "-I":
                 yield one
         nearest = nearest and not found
-
-
-def said_in(folder: Path, repository: Repository) -> list[Said]:
-    """Read the build files of one folder."""
-    return [*of_makefiles(folder), *of_cmake_list(folder, repository)]

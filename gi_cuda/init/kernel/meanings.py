@@ -14,12 +14,7 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, signature, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.init.kernel.indexing import (
-    AROUND,
-    item_index,
-    operator_of,
-    set_by,
-)
+from gi_cuda.init.kernel.indexing import AROUND, item_index, operator_of, set_by
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 _DEEPEST = 4

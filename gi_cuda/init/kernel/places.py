@@ -10,12 +10,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
-from gi_cuda.init.kernel.indexing import (
-    around,
-    holders_of,
-    item_index,
-    operator_of,
-)
+from gi_cuda.init.kernel.indexing import around, holders_of, item_index, operator_of
 
 
 def leads_into(

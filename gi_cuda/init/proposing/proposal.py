@@ -13,9 +13,7 @@ from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.host.launching import LaunchSite
-from gi_cuda.init.kernel.sizes import (
-    Extent,
-)
+from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.init.kernel.tuning import Tunable, tunables, within_blocks
 from gi_cuda.init.proposing.arguments import read_arguments
 from gi_cuda.init.proposing.buffers import ProposedBuffer, judged

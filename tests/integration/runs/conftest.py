@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import random
 import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +34,7 @@ from gi_cuda.search.strategies.barracuda import PRESET, SETTINGS
 from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject
 from tests.command import THOROUGH, gi_cuda
+from tests.conftest import OWN_CACHE
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 WASTE = "<_kernel.cu_27>"
@@ -151,15 +156,34 @@ def add_winner(store: Store, genotype: str, origin: str, parents: tuple[int, ...
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Finished:
-    """The small target, in a git repository, evolved for three generations of twelve."""
-    repository = tmp_path_factory.mktemp("repository")
+    """The small target, in a git repository, evolved for three generations of twelve: a copy of
+    what the first of the processes that run tests has made."""
+    shared = Path(os.environ[OWN_CACHE], "finished")
+    shared.mkdir(exist_ok=True)
+    made, known = shared / "repository", shared / "known.json"
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not known.exists():
+            shutil.rmtree(made, ignore_errors=True)
+            seed = good_seed(scale, 12)
+            known.write_text(json.dumps({"seed": seed, "said": _evolved(made, seed)}))
+    repository = tmp_path_factory.mktemp("evolved") / "repository"
+    shutil.copytree(made, repository, symlinks=True)
+    folder = repository / "runs" / "first"
+    with closing(sqlite3.connect(folder / DATABASE)) as db, db:
+        moved = (str(made), str(repository))
+        db.execute("UPDATE meta SET value = replace(value, ?, ?)", moved)
+    return Finished(repository, folder, **json.loads(known.read_text()))
+
+
+def _evolved(repository: Path, seed: int) -> str:
+    """Make a repository with the small target and a run of it; what ``evolve`` says."""
     copy_scale(repository / "kernels" / "scale")
     git(repository, "init", "--quiet")
     git(repository, "add", "--all")
     git(repository, "commit", "--quiet", "--message=all")
-    seed = good_seed(scale, 12)
     words = ["--run", "runs/first", "--preset", "barracuda", "--seed", seed]
     words += ["--population", 12, "--generations", 3]
     done = gi_cuda("evolve", "kernels/scale", *words, cwd=repository, **{THOROUGH: "1"})
     assert done.returncode == 0, done.stderr
-    return Finished(repository, repository / "runs" / "first", done.stdout, seed)
+    return done.stdout

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gi_cuda.runs.stored import open_store
-from tests.command import THOROUGH, gi_cuda
+from tests.command import gi_cuda
 
 from .conftest import SCALE, WASTE
 
@@ -33,7 +33,7 @@ def test_all_kinds_of_contestants(finished: Any, patch: Path, tmp_path: Path) ->
     contestants = [finished.folder, patch, WASTE, "BLOCK=128", WRONG]
     words = ["--csv", tmp_path / "all.csv", "--figures", tmp_path / "figures"]
     place = finished.repository
-    done = gi_cuda("compare", *contestants, *words, cwd=place, **{THOROUGH: "1"})
+    done = gi_cuda("compare", *contestants, *words, cwd=place)
     assert done.returncode == 0, done.stderr
     assert "copy of the reference" in done.stdout
     assert f"{WRONG}: wrong: held-out: " in done.stdout

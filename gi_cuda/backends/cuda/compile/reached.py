@@ -11,13 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from gi_cuda.backends.compile.cache import cached_text
-from gi_cuda.backends.compile.identity import (
-    digest,
-    of_program,
-    of_text,
-    of_tool,
-    without_places,
-)
+from gi_cuda.backends.compile.identity import digest, of_program, of_text, of_tool, without_places
 from gi_cuda.backends.compile.prune import expanded, identifiers
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, code_of, is_same

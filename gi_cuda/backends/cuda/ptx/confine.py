@@ -39,13 +39,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from gi_cuda.backends.cuda.ptx.function import Function, Jump, Line, Piece
-from gi_cuda.backends.cuda.ptx.harmless import (
-    MODULE,
-    STATEMENT,
-    WARP_WIDE,
-    harmless,
-    prologue,
-)
+from gi_cuda.backends.cuda.ptx.harmless import MODULE, STATEMENT, WARP_WIDE, harmless, prologue
 from gi_cuda.backends.cuda.ptx.module import blocks
 
 _COMMENT = re.compile(r"//[^\n]*")

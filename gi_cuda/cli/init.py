@@ -16,11 +16,13 @@ from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import CompileCommands, Headers, Json, Macros, cache_unless, cores
 from gi_cuda.errors import SOURCES, UserError, no_source
 from gi_cuda.init import (
+    MARK,
     Proposal,
     check_free,
     copy_example,
     examples,
     files,
+    files_of_problem,
     find_source,
     from_database,
     from_options,
@@ -33,6 +35,7 @@ from gi_cuda.report.convert import kept_lines
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import counted, say
 from gi_cuda.trial import ProposalTrials, Wish, no_compiler
+from gi_cuda.tune.t1 import read_t1
 
 
 def command(
@@ -69,15 +72,29 @@ def command(
             autocompletion=examples,
         ),
     ] = None,
+    t1: Annotated[
+        Path | None,
+        typer.Option(
+            "--t1",
+            metavar="SPACE.json",
+            help="Instead of a source, a T1 file of Kernel Tuner, BAT or KTT that describes one.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a target folder for a kernel: its buffers, launch, parameters and random data.
 
     The kernel runs on the host back end, and what goes wrong there is mended. The source stays
     where it is. What only you can know is marked."""
+    beside = {"FILE": source, "--kernel": kernel, "--host": host, "-I": include, "-D": define}
+    beside |= {"--compile-commands": database}
     if example is not None:
-        beside = {"FILE": source, "--kernel": kernel, "--host": host, "-I": include, "-D": define}
-        _copy(example, output, beside | {"--compile-commands": database})
+        _alone("--example", beside | {"--t1": t1})
+        _copy(example, output)
+        return
+    if t1 is not None:
+        _alone("--t1", beside)
+        _from_t1(t1, output, json)
         return
     if source is None:
         raise UserError(
@@ -128,14 +145,38 @@ def command(
     )
 
 
-def _copy(example: str, output: Path | None, beside: Mapping[str, object]) -> None:
-    """Copy an example; ``beside`` are arguments that have no meaning then."""
+def _alone(option: str, beside: Mapping[str, object]) -> None:
+    """Refuse other arguments, which have no meaning with an option."""
     if given := next((name for name, value in beside.items() if value), None):
         raise UserError(
             f"{given} is for a source of your own",
-            where="--example",
+            where=option,
             hint="leave out one of the two",
         )
+
+
+def _from_t1(described_by: Path, output: Path | None, json: bool) -> None:
+    """Write a target of a T1 file."""
+    problem = read_t1(described_by)
+    folder = output or Path("targets") / problem.name
+    texts = files_of_problem(problem, folder, described_by)
+    write_folder(folder, texts)
+    lines = (
+        f"wrote {folder}: {', '.join(texts)}",
+        f"kernel {problem.kernel} of {problem.source}",
+        f"{counted(len(problem.parameters), 'parameter')} and"
+        f" {counted(len(problem.constraints), 'constraint')}",
+        f"to be confirmed: what target.toml marks {MARK}",
+    )
+    for line in lines:
+        say(console, line)
+    if json:
+        print_json(WrittenTarget(str(folder), (problem.kernel,), False, lines))
+    say_next(command_line("check", folder), "is it sound?")
+
+
+def _copy(example: str, output: Path | None) -> None:
+    """Copy an example."""
     folder = output or Path("targets") / example
     files = copy_example(example, folder)
     say(console, f"wrote {folder}: {', '.join(files)}")

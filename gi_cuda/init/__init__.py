@@ -9,6 +9,7 @@ from gi_cuda.init.source.brackets import unclosed
 from gi_cuda.init.source.fragments import Built, find_source
 from gi_cuda.init.source.sources import read_whole
 from gi_cuda.init.writing.examples import copy_example, examples
+from gi_cuda.init.writing.from_t1 import files_of_problem
 from gi_cuda.init.writing.text import files
 from gi_cuda.init.writing.write import check_free, write_folder
 from gi_cuda.spec.load import MARK
@@ -26,6 +27,7 @@ __all__ = [
     "copy_example",
     "examples",
     "files",
+    "files_of_problem",
     "find_source",
     "first_that_passes",
     "from_database",

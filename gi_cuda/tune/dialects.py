@@ -115,7 +115,7 @@ def _valid(time: Node) -> tuple[float | None, str]:
         return None, value or "ErrorConfig"
     if isinstance(value, float | int) and (not math.isfinite(value) or value >= _FAILED_COST):
         return None, "ErrorConfig"
-    return time.number(), ""
+    return time.time(), ""
 
 
 def read_t4(root: Node) -> Table:
@@ -135,7 +135,7 @@ def _result(result: Node, unit: float | None) -> Row:
     scale = 1.0 if unit is None else unit
     benchmark = _seconds(times, scale, "benchmark")
     if benchmark is None and (runs := times.list_of("runtimes")):
-        benchmark = sum(one.number() for one in runs) * scale / 1e3
+        benchmark = sum(one.time() for one in runs) * scale / 1e3
     compiled = _seconds(times, scale, "compilation", "compilation_time")
     return Row(result, configuration, cost, reason, compiled, benchmark)
 
@@ -152,7 +152,7 @@ def _measured(result: Node, unit: float | None) -> tuple[float | None, str, floa
         cost, reason = _valid(found["value"])
         scale = said or unit or 1.0
         return None if cost is None else cost * scale, reason, unit or scale
-    runs = [one.number() for one in result["times"].list_of("runtimes")]
+    runs = [one.time() for one in result["times"].list_of("runtimes")]
     if not runs or not set(objectives) <= {"time"}:
         raise result.mistake(
             f"the objective {', '.join(objectives) or '(none)'} is no time",
@@ -177,15 +177,15 @@ def _tuned(result: Node, unit: float) -> Row:
     if status != "Ok":
         return Row(result, configuration, None, status)
     if "TotalDuration" in result:
-        duration = result["TotalDuration"].number()
+        duration = result["TotalDuration"].time()
     else:
-        duration = sum(one["Duration"].number() for one in result["ComputationResults"].items())
-    extra = result["ExtraDuration"].number() if "ExtraDuration" in result else 0.0
+        duration = sum(one["Duration"].time() for one in result["ComputationResults"].items())
+    extra = result["ExtraDuration"].time() if "ExtraDuration" in result else 0.0
     compiled = None
     if "TotalOverhead" in result:
         others = ("DataMovementOverhead", "SearcherOverhead", "ValidationOverhead")
-        known = sum(result[name].number() for name in others if name in result)
-        compiled = max(0.0, result["TotalOverhead"].number() - known) * unit / 1e3
+        known = sum(result[name].time() for name in others if name in result)
+        compiled = max(0.0, result["TotalOverhead"].time() - known) * unit / 1e3
     return Row(
         result, configuration, duration * unit, "", compiled, (duration + extra) * unit / 1e3
     )
@@ -202,7 +202,7 @@ def _unit(node: Node | None) -> float | None:
 def _seconds(times: Node, unit: float, *keys: str) -> float | None:
     """Return the first of some times that is there, in seconds."""
     found = next((times[key] for key in keys if key in times), None)
-    return None if found is None else found.number() * unit / 1e3
+    return None if found is None else found.time() * unit / 1e3
 
 
 def _text(node: Node, *keys: str) -> str:

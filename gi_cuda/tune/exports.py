@@ -86,7 +86,7 @@ def kernel_tuner_cache(
     rows: Sequence[Measured],
     kernel: str,
     device: str,
-    problem_size: Sequence[int] = (),
+    problem_size: Sequence[int | str] = (),
 ) -> dict[str, Any]:
     """Return a cache of Kernel Tuner; all times are milliseconds.
 

@@ -79,13 +79,19 @@ class Node:
         return self.value
 
     def number(self) -> float:
-        """Return the value, which must be a number that is finite and not negative."""
+        """Return the value, which must be a finite number."""
         number = self.value
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise self.mistake(f"a number is needed here, not {number!r}")
-        if not math.isfinite(number) or number < 0:
-            raise self.mistake(f"{number} is no time: finite numbers from 0 on are")
+        if not math.isfinite(number):
+            raise self.mistake(f"a finite number is needed here, not {number}")
         return float(number)
+
+    def time(self) -> float:
+        """Return the value, which must be a finite number from 0 on."""
+        if self.number() < 0:
+            raise self.mistake(f"{self.value} is no time: it is negative")
+        return float(self.value)
 
     def parameter_value(self) -> Value:
         """Return the value of a tuning parameter: a number or a text; true and false are 1 and 0.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 _LONGEST = 1_000_000
@@ -35,11 +36,11 @@ _UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: operator.pos,
 }
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **{"list": list, "tuple": tuple, "range": range, "min": min, "max": max, "len": len},
-    **{"abs": abs, "int": int, "float": float, "sum": sum, "sorted": sorted},
+    function.__name__: function
+    for function in (list, tuple, range, min, max, len, abs, int, float, sum, sorted)
 }
 
-_SIGNS = {
+_SIGNS: Mapping[type[ast.AST], tuple[str, int]] = {
     **{ast.Add: ("+", 6), ast.Sub: ("-", 6), ast.Mult: ("*", 7), ast.FloorDiv: ("/", 7)},
     **{ast.Div: ("/", 7), ast.Mod: ("%", 7)},
     **{ast.Lt: ("<", 5), ast.LtE: ("<=", 5), ast.Gt: (">", 5), ast.GtE: (">=", 5)},
@@ -116,7 +117,10 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
         case (
             ast.ListComp(elt=item, generators=loops) | ast.GeneratorExp(elt=item, generators=loops)
         ):
-            return [_value(item, inner) for inner in _rounds(loops, names)]
+            found = [_value(item, inner) for inner in islice(_rounds(loops, names), _LONGEST + 1)]
+            if len(found) > _LONGEST:
+                raise ValueError("the list is too long")
+            return found
     raise ValueError(f"`{ast.unparse(node)}` is not known here")
 
 
@@ -212,9 +216,8 @@ def _c(node: ast.expr, names: Mapping[str, Any]) -> tuple[str, int]:
         case ast.IfExp(test=test, body=body, orelse=other):
             return f"{at(test, 2)} ? {at(body, 2)} : {at(other, 1)}", 1
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=[first, second]):
-            sign = "<" if name == "min" else ">"
-            one, other = at(first, 6), at(second, 6)
-            return f"{one} {sign} {other} ? {one} : {other}", 1
+            one, two = at(first, 6), at(second, 6)
+            return f"{one} {'<' if name == 'min' else '>'} {two} ? {one} : {two}", 1
         case ast.Call(func=ast.Name(id="int"), args=[only]):
             return _c(only, names)
     raise ValueError(f"`{ast.unparse(node)}` has no counterpart")
@@ -223,4 +226,4 @@ def _c(node: ast.expr, names: Mapping[str, Any]) -> tuple[str, int]:
 def _sign(sign: ast.AST) -> tuple[str, int]:
     if type(sign) not in _SIGNS:
         raise ValueError(f"the operator {type(sign).__name__} has no counterpart")
-    return _SIGNS[type(sign)]  # type: ignore[index]
+    return _SIGNS[type(sign)]

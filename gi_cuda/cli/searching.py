@@ -160,7 +160,7 @@ def preparing(allowed: Allowance) -> Iterator[None]:
     if allowed.seconds is not None:
         limit = longest(allowed.seconds) + PREPARING - allowed.spent
     try:
-        with _limited(limit):
+        with _ringing(limit, _be_overdue):
             yield
     except _Overdue:
         say(

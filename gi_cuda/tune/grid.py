@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -106,9 +108,48 @@ class Grid:
             return iter(sorted(self.listed))
         return self._kept(tuple(range(len(self.names))), self.rules)
 
-    def _kept(self, group: Sequence[int], rules: Sequence[Rule]) -> Iterator[Point]:
+    def listing(self, limit: int) -> NDArray[np.int32] | None:
+        """Return :attr:`points`, or None if more than ``limit`` points are allowed."""
+        if "points" in self.__dict__ or self.listed is not None:
+            count = len(self.points) if self.listed is None else len(self.listed)
+            return self.points if count <= limit else None
+        all_parameters = tuple(range(len(self.names)))
+        found = list(islice(self._kept(all_parameters, self.rules), limit + 1))
+        if len(found) > limit:
+            return None
+        return np.array(found, np.int32).reshape(-1, len(self.names))
+
+    def draw(self, rng: random.Random) -> Point | None:
+        """Return a random point that is allowed, or None if no point is.
+
+        The points of a listed grid are equally likely. Otherwise values are drawn parameter by
+        parameter, and drawn again where they break a constraint.
+        """
+        if self.listed is not None:
+            return tuple(self.points[rng.randrange(len(self.points))].tolist())
+        return next(self._kept(tuple(range(len(self.names))), self.rules, rng), None)
+
+    def neighbours(self, point: Point, reach: int | None = None) -> list[Point]:
+        """Return the allowed points that differ from a point in exactly one parameter.
+
+        Args:
+            reach: most places between the two values; None: any other value.
+        """
+        found = []
+        for at, count in enumerate(self.shape):
+            low, high = (
+                (0, count) if reach is None else (point[at] - reach, point[at] + reach + 1)
+            )
+            for place in range(max(low, 0), min(high, count)):
+                if place != point[at]:
+                    found.append((*point[:at], place, *point[at + 1 :]))
+        return [one for one in found if self.allows(one)]
+
+    def _kept(
+        self, group: Sequence[int], rules: Sequence[Rule], rng: random.Random | None = None
+    ) -> Iterator[Point]:
         """Places of some parameters that keep constraints between them, each of which is asked as
-        soon as all that it reads are chosen."""
+        soon as all that it reads are chosen; in lexical order, or in random order."""
         due: dict[int, list[tuple[tuple[int, ...], Callable[[Point], bool]]]] = {}
         for read, keeps in rules:
             places = tuple(group.index(at) for at in read)
@@ -119,7 +160,8 @@ class Grid:
                 yield chosen
                 return
             last = len(chosen)
-            for at in range(len(self.values[group[last]])):
+            count = len(self.values[group[last]])
+            for at in range(count) if rng is None else rng.sample(range(count), count):
                 longer = (*chosen, at)
                 if all(keeps(tuple(longer[k] for k in read)) for read, keeps in due.get(last, ())):
                     yield from further(longer)

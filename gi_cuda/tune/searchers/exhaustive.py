@@ -1,0 +1,27 @@
+"""Every point, in lexical order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import islice
+
+from gi_cuda.tune.grid import Grid, Point
+from gi_cuda.tune.searcher import SearcherKind
+
+
+class Exhaustive:
+    """A searcher that asks all points of a grid, one after the other."""
+
+    def __init__(self, grid: Grid, rng: random.Random) -> None:
+        self._points: Iterator[Point] = iter(map(tuple, grid.points.tolist()))
+
+    def ask(self, number: int) -> list[Point]:
+        """Return the next points in lexical order."""
+        return list(islice(self._points, number))
+
+    def tell(self, point: Point, cost: float | None) -> None:
+        """Ignore the cost: the order is fixed."""
+
+
+SEARCHER = SearcherKind("exhaustive", "all configurations, in lexical order", Exhaustive)

@@ -1,0 +1,136 @@
+"""Base of searchers: no point is asked twice, and searches can be written as generators."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable
+from typing import TypeAlias
+
+from gi_cuda.tune.grid import Grid, Point
+
+LISTED = 200_000
+"""Grids of at most this many points are listed."""
+
+FAILED = float("inf")
+"""The cost of points that do not compile, do not run, or are wrong."""
+
+Results: TypeAlias = list[tuple[Point, float]]
+Walk: TypeAlias = Generator[Iterable[Point], Results, None]
+"""A search that yields points to measure, the most wanted first, and is sent costs.
+
+Not all points that it yields are measured. Costs may belong to points that it yielded earlier, or
+that were asked to fill a batch. Nothing may have been measured: it is sent an empty list.
+"""
+
+_DRAWS = 1000
+"""Random points that are drawn, at most, to find one that was not asked yet."""
+
+_ROUNDS = 50
+"""Times that a walk may yield nothing new before a random point is asked."""
+
+
+class Unrepeated(ABC):
+    """A searcher that asks no point twice. Subclasses say which points they want.
+
+    Attributes:
+        costs: by point, of those that came back; :data:`FAILED` for those that fail.
+        asked: all points that were asked, in order.
+    """
+
+    def __init__(self, grid: Grid, rng: random.Random) -> None:
+        self.grid = grid
+        self.rng = rng
+        self.costs: dict[Point, float] = {}
+        self.asked: dict[Point, None] = {}
+        self._order: list[int] | None = None
+        self.listing = grid.listing(LISTED)
+
+    def ask(self, number: int) -> list[Point]:
+        """Return points to be measured next, as :class:`~gi_cuda.tune.searcher.Searcher` says."""
+        found: list[Point] = []
+        while len(found) < number:
+            point = self.wanted(not found) or self.unasked()
+            if point is None:
+                break
+            self.asked[point] = None
+            self.noted(point)
+            found.append(point)
+        return found
+
+    def tell(self, point: Point, cost: float | None) -> None:
+        """Take what a point costs."""
+        self.costs[point] = FAILED if cost is None else cost
+
+    @abstractmethod
+    def wanted(self, first: bool) -> Point | None:
+        """Return a point that was not asked yet, or None for a random point.
+
+        Args:
+            first: it is the first of its batch.
+        """
+
+    def noted(self, point: Point) -> None:
+        """Take note that a point is being asked."""
+
+    def unasked(self) -> Point | None:
+        """Return a random point that was not asked yet; None if there is none."""
+        if self.listing is None:
+            for _ in range(_DRAWS):
+                point = self.grid.draw(self.rng)
+                if point is not None and point not in self.asked:
+                    return point
+            return None
+        if self._order is None:
+            self._order = list(range(len(self.listing)))
+            self.rng.shuffle(self._order)
+        while self._order:
+            point = tuple(self.listing[self._order[-1]].tolist())
+            if point not in self.asked:
+                return point
+            self._order.pop()
+        return None
+
+
+class Walker(Unrepeated):
+    """A searcher that follows a :data:`Walk`.
+
+    Args:
+        walk: begins the walk.
+    """
+
+    def __init__(
+        self, grid: Grid, rng: random.Random, walk: Callable[[Grid, random.Random], Walk]
+    ) -> None:
+        super().__init__(grid, rng)
+        self._walk = walk(grid, rng)
+        self._queue: list[Point] = list(next(self._walk, ()))[::-1]
+        self._results: Results = []
+
+    def tell(self, point: Point, cost: float | None) -> None:
+        """Take what a point costs."""
+        super().tell(point, cost)
+        self._results.append((point, self.costs[point]))
+
+    def wanted(self, first: bool) -> Point | None:
+        """Return the next point of the walk that was not asked yet."""
+        if first and self._results:
+            self._advance()
+        for _ in range(_ROUNDS):
+            while self._queue:
+                point = self._queue.pop()
+                if point not in self.asked:
+                    return point
+                if point in self.costs:  # A walk may come back; that costs no measurement.
+                    self._results.append((point, self.costs[point]))
+            if not self._results:
+                return None
+            self._advance()
+        return None
+
+    def _advance(self) -> None:
+        results, self._results = self._results, []
+        try:
+            self._queue = list(self._walk.send(results))[::-1]
+        except StopIteration:
+            self._queue = []

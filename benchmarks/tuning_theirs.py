@@ -12,7 +12,6 @@ import json
 import os
 import random
 import sys
-import tempfile
 import warnings
 
 import kernel_tuner
@@ -25,23 +24,18 @@ def simulate(strategy, seed, budget, parameters, keys, cache):
 
     A strategy may end early, by its own criterion; its list is shorter then.
     """
-    order = []
+    order = {}
 
     def restriction(one):
         return tuple(one[name] for name in parameters) in keys
 
     class Watched(dict):
-        """The cache, which notes what is read from it first."""
-
-        seen = set()
+        """The cache, which notes the order in which its entries are first read."""
 
         def __getitem__(self, key):
-            if key not in self.seen:
-                self.seen.add(key)
-                order.append(key)
+            order.setdefault(key)
             return super().__getitem__(key)
 
-    Watched.seen = set()
     watched = Watched(cache)
     util.process_cache = lambda *_: watched
     util.close_cache = lambda *_: None
@@ -61,8 +55,27 @@ def simulate(strategy, seed, budget, parameters, keys, cache):
         quiet=True,
         lang="CUDA",
     )
-    costs = [cache[key]["time"] for key in order[:budget]]
+    costs = [cache[key]["time"] for key in list(order)[:budget]]
     return [cost if isinstance(cost, (int, float)) else None for cost in costs]
+
+
+class Built(Exception):
+    """The search space is built; the search is not to begin."""
+
+
+def forked(function, *arguments):
+    """Return what a function returns in a fork of this process."""
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if not child:
+        with os.fdopen(sender, "w") as pipe, contextlib.redirect_stdout(sys.stderr):
+            json.dump(function(*arguments), pipe)
+        os._exit(0)
+    os.close(sender)
+    with os.fdopen(receiver) as pipe:
+        found = json.load(pipe)
+    os.waitpid(child, 0)
+    return found
 
 
 def main():
@@ -80,28 +93,26 @@ def main():
         if isinstance(one["time"], str) or one["time"] > 1e19:
             one["__error__"] = util.RuntimeFailedConfig()
             one["time"] = one["__error__"]
-    # All runs share one search space: building it again would take longer than the search.
-    interface.Searchspace = shared(interface.Searchspace)
-    found = {}
     warnings.simplefilter("ignore")
-    for strategy in job["strategies"]:
-        runs = found[strategy] = []
-        for seed in range(job["seeds"]):
-            with contextlib.redirect_stdout(sys.stderr):
-                runs.append(simulate(strategy, seed, job["budget"], parameters, keys, cache))
+    # To build the search space takes longer than a search, but a search changes its space (caches
+    # of neighbours that it tried). So each run is a fork of a process that has built the space.
+    build, made = interface.Searchspace, []
+    interface.Searchspace = lambda *given, **options: made[0] if made else keep(*given, **options)
+
+    def keep(*given, **options):
+        made.append(build(*given, **options))
+        raise Built
+
+    with contextlib.suppress(Built):
+        simulate("random_sample", 0, 1, parameters, keys, cache)
+    found = {
+        strategy: [
+            forked(simulate, strategy, seed, job["budget"], parameters, keys, cache)
+            for seed in range(job["seeds"])
+        ]
+        for strategy in job["strategies"]
+    }
     json.dump(found, sys.stdout)
-
-
-def shared(kind):
-    """Return a function that makes one search space, and gives the same from then on."""
-    made = []
-
-    def make(*arguments, **options):
-        if not made:
-            made.append(kind(*arguments, **options))
-        return made[0]
-
-    return make
 
 
 if __name__ == "__main__":

@@ -95,14 +95,14 @@ class Grid:
     @cached_property
     def points(self) -> NDArray[np.int32]:
         """All points that are allowed, of shape (:attr:`size`, parameters), in lexical order."""
-        return np.array(list(self._all()), np.int32).reshape(-1, len(self.names))
+        return np.array(list(self.each()), np.int32).reshape(-1, len(self.names))
 
     @property
     def first(self) -> Point | None:
         """The first allowed point in lexical order; None: there is none."""
-        return next(self._all(), None)
+        return next(self.each(), None)
 
-    def _all(self) -> Iterator[Point]:
+    def each(self) -> Iterator[Point]:
         """Iterate over the points that are allowed, in lexical order."""
         if self.listed is not None:
             return iter(sorted(self.listed))
@@ -113,8 +113,7 @@ class Grid:
         if "points" in self.__dict__ or self.listed is not None:
             count = len(self.points) if self.listed is None else len(self.listed)
             return self.points if count <= limit else None
-        all_parameters = tuple(range(len(self.names)))
-        found = list(islice(self._kept(all_parameters, self.rules), limit + 1))
+        found = list(islice(self.each(), limit + 1))
         if len(found) > limit:
             return None
         return np.array(found, np.int32).reshape(-1, len(self.names))
@@ -137,9 +136,7 @@ class Grid:
         """
         found = []
         for at, count in enumerate(self.shape):
-            low, high = (
-                (0, count) if reach is None else (point[at] - reach, point[at] + reach + 1)
-            )
+            low, high = (0, count) if reach is None else (point[at] - reach, point[at] + reach + 1)
             for place in range(max(low, 0), min(high, count)):
                 if place != point[at]:
                     found.append((*point[:at], place, *point[at + 1 :]))

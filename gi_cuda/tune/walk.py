@@ -59,7 +59,8 @@ class Unrepeated(ABC):
         return found
 
     def tell(self, point: Point, cost: float | None) -> None:
-        """Take what a point costs."""
+        """Take what a point costs, which need not have been asked."""
+        self.asked[point] = None
         self.costs[point] = FAILED if cost is None else cost
 
     @abstractmethod
@@ -72,6 +73,7 @@ class Unrepeated(ABC):
 
     def noted(self, point: Point) -> None:
         """Take note that a point is being asked."""
+        return
 
     def unasked(self) -> Point | None:
         """Return a random point that was not asked yet; None if there is none."""

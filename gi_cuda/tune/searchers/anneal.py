@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import random
 from functools import partial
 
-from gi_cuda.tune.grid import Grid
+from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.searcher import SearcherKind
 from gi_cuda.tune.walk import FAILED, Walk, Walker
 
@@ -19,21 +18,31 @@ COOLING = 0.97
 
 def anneal(grid: Grid, rng: random.Random) -> Walk:
     """Walk to neighbours, also to slower ones while the temperature is high."""
-    point, cost, heat = grid.draw(rng), FAILED, HOT
-    results = yield [] if point is None else [point]
-    best = (cost, point)
-    while point is not None:
-        for other, measured in results:
-            rise = math.log(measured / cost) if FAILED > max(measured, cost) > 0 else 0.0
-            if measured < FAILED and (rise <= 0 or rng.random() < math.exp(-rise / heat)):
-                point, cost = other, measured
-            best = min(best, (measured, other))
+    here: tuple[float, Point] | None = None
+    best: tuple[float, Point] | None = None
+    heat = HOT
+    while True:
+        if here is None:
+            results = yield [point for point in [grid.draw(rng)] if point is not None]
+        else:
+            near, far = grid.neighbours(here[1], 1), grid.neighbours(here[1])
+            results = yield rng.sample(near, len(near) // 2) + rng.sample(far, len(far))
+        for point, cost in results:
+            if cost < FAILED and (here is None or accepts(rng, here[0], cost, heat)):
+                here = cost, point
+                best = min(best or here, here)
             heat *= COOLING
         if heat < COLD:
-            heat = HOT
-            cost, point = best
-        near, far = grid.neighbours(point, 1), grid.neighbours(point)
-        results = yield rng.sample(near, len(near) // 2) + rng.sample(far, len(far))
+            heat, here = HOT, best
+
+
+def accepts(rng: random.Random, old: float, new: float, heat: float) -> bool:
+    """Tell whether annealing goes from a cost to another: always if that is lower.
+
+    Args:
+        heat: the temperature, as a difference of the logarithm of the cost.
+    """
+    return new <= old or rng.random() < (old / new) ** (1.0 / heat)
 
 
 SEARCHER = SearcherKind("anneal", "simulated annealing", partial(Walker, walk=anneal))

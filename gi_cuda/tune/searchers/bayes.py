@@ -1,157 +1,190 @@
-"""Bayesian optimisation: a Gaussian process of the logarithm of the cost, expected improvement."""
+"""Bayesian optimisation: a Gaussian process of the logarithm of the cost, expected improvement.
+
+Jones et al. 1998, "Efficient global optimization of expensive black-box functions". Points that
+were asked and are not told yet count as if they cost what is predicted ("kriging believer",
+Ginsbourger et al. 2010), so that the points of a batch differ.
+"""
 
 from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.tune.gaussian import Array, Process, fitted
+from gi_cuda.spec.target import Value
+from gi_cuda.tune.gaussian import Array, Kernel, Process
 from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.searcher import SearcherKind
 from gi_cuda.tune.walk import FAILED, Unrepeated
 
 COVER = 20
-"""Points of the first batch, which covers the space."""
+"""Points that cover the space, before the first model."""
+
+DRAWS = 50
+"""Random points of which the one farthest from all asked points is asked, to cover the space."""
 
 CANDIDATES = 20_000
-"""Points that are predicted at most."""
+"""Points that the model predicts, at most: all of a small grid; of a large one the neighbours of
+the best points, and random points."""
 
 ROWS = 600
+"""Points that the model is conditioned on, at most: the best and the latest."""
+
+FITTED = 300
+"""Points that the length scales are fitted to, at most."""
+
 GROWTH = 1.3
+"""Factor by which results grow until length scales are fitted again."""
+
 CLIP = 0.75
+"""Quantile of the costs above which all costs, also those of failing points, count as equal."""
+
+NOISE = 1e-2
+"""Variance of the noise before the first fit."""
 
 
 class Bayes(Unrepeated):
-    """A searcher that asks the points of the largest expected improvement."""
+    """A searcher that asks the point of the largest expected improvement."""
 
     def __init__(self, grid: Grid, rng: random.Random) -> None:
         super().__init__(grid, rng)
-        self._columns = columns(grid)
+        self._columns = [_columns(values) for values in grid.values]
+        count = sum(columns.shape[1] for columns in self._columns)
+        self._kernel = Kernel(np.ones(count), NOISE)
         self._process: Process | None = None
+        self._fit_at = COVER
+        self._stale = False
         self._rows: list[Point] = []
         self._guesses: dict[Point, float] = {}
-        self._due = COVER
-        self._scales = np.ones(len(self._columns))
-        self._noise = 1e-2
-        self._mean: Array = np.empty(0)
-        self._deviation: Array = np.empty(0)
-        self._best = 0.0
+
+    def tell(self, point: Point, cost: float | None) -> None:
+        """Take what a point costs."""
+        fresh = point not in self.asked
+        best = min(self.costs.values(), default=FAILED)
+        super().tell(point, cost)
+        # Candidates of a large grid include the neighbours of the best point.
+        whole = self.listing is not None and len(self.listing) <= CANDIDATES
+        self._stale |= fresh or (not whole and self.costs[point] < best)
 
     def wanted(self, first: bool) -> Point | None:
         """Return the candidate of the largest expected improvement."""
-        if len(self.asked) < COVER:
-            return self._apart()
-        if sum(cost < FAILED for cost in self.costs.values()) < 3:
-            return None
-        if self._process is None or len(self.costs) >= self._due:
-            self._model()
-        assert self._process is not None
-        y, self._best = self._values()
-        self._mean, self._deviation = self._process.predict(y)
-        gain = improvement(self._best - self._mean, self._deviation)
-        gain[~self._open] = -np.inf
-        at = int(np.argmax(gain))
-        if gain[at] == -np.inf:
-            return None
-        return tuple(self._candidates[at].tolist())
+        if len(self.asked) < COVER or sum(map(math.isfinite, self.costs.values())) < 3:
+            return self._far()
+        if self._process is None or self._stale or len(self.costs) >= self._fit_at:
+            self._process = self._model()
+        gain = self._gain(self._process)
+        at = int(gain.argmax())
+        return tuple(self._candidates[at].tolist()) if gain[at] > -np.inf else None
 
     def noted(self, point: Point) -> None:
-        """Add a point that is asked to the model, with its predicted cost."""
-        if self._process is None:
-            return
-        at = self._index.get(point)
-        if at is not None:
+        """Condition the model on a point that is asked now."""
+        at = self._index.get(point) if self._process else None
+        if self._process is not None and at is not None:
             self._open[at] = False
             self._guesses[point] = float(self._mean[at])
             self._rows.append(point)
-            self._process.add(self._encoded(np.array([point]))[0])
+            self._process.add(self._encoded([point])[0])
 
-    def _apart(self) -> Point | None:
-        """Return a random point that is far from all that were asked."""
-        drawn = [point for point in (self.unasked_any() for _ in range(50)) if point is not None]
-        if not self.asked or not drawn:
-            return drawn[0] if drawn else None
-        here = self._encoded(np.array(drawn))
-        there = self._encoded(np.array(list(self.asked)))
-        distance = np.abs(here[:, None, :] - there[None, :, :]).sum(2).min(1)
-        return drawn[int(np.argmax(distance))]
+    def _far(self) -> Point | None:
+        """Return the one of some random points that is farthest from all asked points."""
+        drawn = [point for point in map(self.grid.draw, [self.rng] * DRAWS) if point]
+        fresh = [point for point in drawn if point not in self.asked]
+        if not fresh or not self.asked:
+            return fresh[0] if fresh else None
+        here, there = self._encoded(fresh), self._encoded(self.asked)
+        distances = np.abs(here[:, None, :] - there[None, :, :]).sum(2).min(1)
+        return fresh[int(distances.argmax())]
 
-    def unasked_any(self) -> Point | None:
-        point = self.grid.draw(self.rng)
-        return None if point in self.asked else point
-
-    def _model(self) -> None:
+    def _model(self) -> Process:
+        """Return a model of all results, and choose the candidates."""
+        told = _best_and_latest(self.costs, self.costs, FITTED)
+        if len(self.costs) >= self._fit_at:
+            y = self._logs(told)
+            self._kernel = self._kernel.fitted(self._encoded(told), y - y.mean())
+            self._fit_at = math.ceil(len(self.costs) * GROWTH)
         if self.listing is not None and len(self.listing) <= CANDIDATES:
             self._candidates = self.listing
         else:
-            best = sorted(self.costs, key=lambda p: self.costs[p])[:20]
-            pool = {q: None for p in best for q in self.grid.neighbours(p)}
-            while len(pool) < CANDIDATES // 2:
-                q = self.unasked_any()
-                if q is not None:
-                    pool[q] = None
-            self._candidates = np.array(list(pool), np.int32)
+            near = chain.from_iterable(map(self.grid.neighbours, told[:20]))
+            drawn = (self.grid.draw(self.rng) for _ in range(CANDIDATES // 4))
+            found = dict.fromkeys(point for point in chain(near, drawn) if point)
+            self._candidates = np.array(list(found), np.int32)
         self._index = {tuple(row): at for at, row in enumerate(self._candidates.tolist())}
-        self._open = np.array([p not in self.asked for p in self._index])
-        self._rows = list(self.asked)
-        if len(self._rows) > ROWS:
-            ranked = sorted(self._rows, key=lambda p: self.costs.get(p, FAILED))
-            kept = set(ranked[: ROWS // 2]) | set(self._rows[-ROWS // 2 :])
-            self._rows = [p for p in self._rows if p in kept]
-        told = [p for p in self._rows if p in self.costs]
-        x = self._encoded(np.array(told))
-        y = self._targets([self.costs[p] for p in told])
-        self._scales, self._noise = fitted(x, y - y.mean(), self._scales, self._noise)
-        self._process = Process(
-            self._encoded(self._candidates),
-            self._encoded(np.array(self._rows)),
-            self._scales,
-            self._noise,
-        )
-        self._due = math.ceil(len(self.costs) * GROWTH)
+        self._open = np.array([point not in self.asked for point in self._index])
+        self._rows = _best_and_latest(self.asked, self.costs, ROWS)
+        self._stale = False
+        return Process(self._kernel, self._encoded(self._candidates), self._encoded(self._rows))
 
-    def _values(self) -> tuple[Array, float]:
-        told = [at for at, p in enumerate(self._rows) if p in self.costs]
-        y = self._targets([self.costs[self._rows[at]] for at in told])
-        mean = y.mean()
-        values = np.array([self._guesses.get(p, 0.0) for p in self._rows])
-        values[told] = y - mean
-        return values, float(y.min() - mean)
+    def _gain(self, process: Process) -> Array:
+        """Return the expected improvement of each candidate; -inf for those that were asked."""
+        told = [at for at, point in enumerate(self._rows) if point in self.costs]
+        logs = self._logs([self._rows[at] for at in told])
+        y = np.array([self._guesses.get(point, 0.0) for point in self._rows])
+        y[told] = logs - logs.mean()
+        self._mean, deviation = process.predict(y)
+        gain = improvement(float(y[told].min()) - self._mean, deviation)
+        return np.where(self._open, gain, -np.inf)
 
-    def _targets(self, costs: list[float]) -> Array:
-        logs = np.log(np.array(costs))
-        good = logs[logs < np.inf]
-        top = np.quantile(good, CLIP) if len(good) else 0.0
-        return np.minimum(logs, top)
+    def _logs(self, points: Iterable[Point]) -> Array:
+        """Return the logarithms of costs, clipped."""
+        logs = np.log(np.maximum([self.costs[point] for point in points], 1e-300))
+        return np.minimum(logs, np.quantile(logs[np.isfinite(logs)], CLIP))
 
-    def _encoded(self, points: NDArray[np.int32]) -> Array:
-        return np.stack([column[points[:, at]] for at, column in enumerate(self._columns)], 1)
-
-
-def columns(grid: Grid) -> list[Array]:
-    """Return for each parameter numbers of its values, from 0 to 1."""
-    found = []
-    for values in grid.values:
-        count = len(values)
-        ranks = np.arange(count) / max(count - 1, 1)
-        if count > 2 and all(not isinstance(v, (str, bool)) and v > 0 for v in values):
-            logs = np.log(np.array(values, float))
-            spread = logs.max() - logs.min()
-            ranks = 0.5 * ranks + 0.5 * (logs - logs.min()) / spread
-        found.append(ranks)
-    return found
+    def _encoded(self, points: Iterable[Point] | NDArray[np.int32]) -> Array:
+        """Return the columns of points, of shape (points, columns)."""
+        places = points if isinstance(points, np.ndarray) else np.array(list(points), np.int32)
+        return np.concatenate([c[places[:, at]] for at, c in enumerate(self._columns)], 1)
 
 
 def improvement(gap: Array, deviation: Array) -> Array:
-    """Return the expected improvement of normal predictions."""
+    """Return how far below the best a normal value lies, on average.
+
+    Args:
+        gap: the best value minus the mean.
+        deviation: the standard deviation.
+    """
     z = gap / deviation
-    cumulative = 0.5 * (1.0 + np.tanh(0.7988 * z * (1.0 + 0.04417 * z * z)))
     density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-    gain = deviation * (z * cumulative + density)
-    return np.where(z > -4, gain, -1e-3 * -z)
+    # An approximation of the normal distribution function (Page 1977), exact to 2e-4.
+    below = 0.5 * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * z * (1.0 + 0.044715 * z * z)))
+    # Far from the best all improvements are 0, to machine precision; there z ranks candidates.
+    return np.where(z > -3.0, deviation * (z * below + density), z * 1e-9)
 
 
-SEARCHER = SearcherKind("bayes", "Bayesian optimisation", Bayes)
+def _best_and_latest(points: Iterable[Point], costs: dict[Point, float], limit: int) -> list[Point]:
+    """Return points by cost; of more than a limit the cheaper half and those asked last."""
+    every = list(points)
+    ranked = sorted(every, key=lambda point: costs.get(point, FAILED))
+    kept = ranked if len(ranked) <= limit else ranked[: limit // 2] + every[-limit // 2 :]
+    return list(dict.fromkeys(kept))
+
+
+def _columns(values: Sequence[Value]) -> Array:
+    """Return what stands for the values of a parameter, of shape (values, columns), from 0 to 1.
+
+    Sizes have a second column: the power of two that divides them, as warps and memory banks are
+    powers of two. Example: 32, 48, 64 -> 0, 0.5, 1 and 0.5, 0, 1.
+    """
+    places = np.arange(len(values), dtype=np.float64)
+    if len(values) < 2:
+        return np.empty((len(values), 0))
+    if any(isinstance(value, (str, bool)) or value <= 0 for value in values):
+        return _scaled(places)[:, None]
+    sizes = np.array(values, np.float64)
+    columns = [0.5 * _scaled(places) + 0.5 * _scaled(np.log(sizes))]
+    if all(size.is_integer() for size in sizes.tolist()):
+        twos = np.log([int(size) & -int(size) for size in sizes.tolist()])
+        if (np.diff(twos) < 0).any():
+            columns.append(_scaled(twos))
+    return np.stack(columns, 1)
+
+
+def _scaled(column: Array) -> Array:
+    return (column - column.min()) / (np.ptp(column) or 1.0)
+
+
+SEARCHER = SearcherKind("bayes", "Bayesian optimisation with a Gaussian process", Bayes)

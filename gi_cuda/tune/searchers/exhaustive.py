@@ -14,7 +14,7 @@ class Exhaustive:
     """A searcher that asks all points of a grid, one after the other."""
 
     def __init__(self, grid: Grid, rng: random.Random) -> None:
-        self._points: Iterator[Point] = iter(map(tuple, grid.points.tolist()))
+        self._points: Iterator[Point] = grid.each()
 
     def ask(self, number: int) -> list[Point]:
         """Return the next points in lexical order."""

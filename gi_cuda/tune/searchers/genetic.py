@@ -7,11 +7,14 @@ from functools import partial
 
 from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.searcher import SearcherKind
-from gi_cuda.tune.walk import FAILED, Results, Walk, Walker
+from gi_cuda.tune.walk import FAILED, Walk, Walker
 
 POPULATION = 20
 CHILDREN = 32
 """Children that are bred at a time; fewer are measured where fewer are asked."""
+
+MUTATION = 0.5
+"""Chance that a random parameter of a child gets a random value."""
 
 TRIES = 10
 """Times that a child is bred anew while constraints forbid it."""
@@ -19,38 +22,33 @@ TRIES = 10
 
 def evolve(grid: Grid, rng: random.Random) -> Walk:
     """Breed the best points that are known."""
-    population: Results = []
-    first = [grid.draw(rng) for _ in range(POPULATION)]
-    fresh = [point for point in dict.fromkeys(first) if point is not None]
-    results = yield fresh
+    known: dict[Point, float] = {}
+    drawn = (grid.draw(rng) for _ in range(POPULATION))
+    wanted = list(dict.fromkeys(point for point in drawn if point is not None))
     while True:
-        known = {point for point, _ in population}
-        population += [one for one in dict(results).items() if one[0] not in known]
-        population = sorted(population, key=lambda one: one[1])[:POPULATION]
-        parents = [point for point, cost in population if cost < FAILED]
-        fresh = [point for point in fresh if point not in dict(results)]
-        if len(fresh) + len(population) >= POPULATION and fresh:
-            results = yield fresh
-        elif len(parents) < 2:
-            results = yield []
+        known.update((yield wanted))
+        ranked = sorted((cost, point) for point, cost in known.items() if cost < FAILED)
+        parents = [point for _, point in ranked[:POPULATION]]
+        if len(known) < POPULATION:
+            wanted = [point for point in wanted if point not in known]
+        elif len(parents) >= 2:
+            wanted = [_child(grid, rng, parents) for _ in range(CHILDREN)]
         else:
-            results = yield [_child(grid, rng, parents) for _ in range(CHILDREN)]
+            wanted = []
 
 
 def _child(grid: Grid, rng: random.Random, parents: list[Point]) -> Point:
-    """Return a child of two parents, the better ones being more likely."""
+    """Return a child of two parents; better parents are more likely."""
     weights = range(len(parents), 0, -1)
     for _ in range(TRIES):
-        mother, father = rng.choices(parents, weights, k=2)
-        child = tuple(map(rng.choice, zip(mother, father, strict=True)))
-        while rng.random() < 0.5 or child in (mother, father):
+        pair = rng.choices(parents, weights, k=2)
+        child = tuple(map(rng.choice, zip(*pair, strict=True)))
+        if child in pair or rng.random() < MUTATION:
             at = rng.randrange(len(child))
             child = (*child[:at], rng.randrange(grid.shape[at]), *child[at + 1 :])
-            if grid.size == 1:
-                break
-        if grid.allows(child):
+        if child not in pair and grid.allows(child):
             return child
-    return rng.choice(grid.neighbours(mother) or [mother])
+    return rng.choice(grid.neighbours(parents[0]) or parents)
 
 
 SEARCHER = SearcherKind("genetic", "a genetic algorithm", partial(Walker, walk=evolve))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Generator, Iterable
 from functools import partial
 
 from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.searcher import SearcherKind
-from gi_cuda.tune.walk import FAILED, Walk, Walker
+from gi_cuda.tune.walk import FAILED, Results, Walk, Walker
 
 CHANGES = 3
 """Parameters that a jump changes, at most."""
@@ -16,38 +17,45 @@ PATIENCE = 4
 """Descents without a better point before a restart from a random point."""
 
 
-def descend(grid: Grid, rng: random.Random) -> Walk:
-    """Search by descents. Each looks at the adjacent values first, then at all other values."""
+def search(grid: Grid, rng: random.Random) -> Walk:
+    """Descend again and again, from points near the best end of a descent so far."""
     best: tuple[float, Point] | None = None
     failures = 0
     while True:
-        if best is None or failures >= PATIENCE:
-            best, failures = None, 0
-            starts = [grid.draw(rng)]
+        start = jump(grid, rng, best[1]) if best else grid.draw(rng)
+        if start is None:
+            return
+        end = yield from descend(grid, rng, start)
+        if end is not None and (best is None or end[0] < best[0]):
+            best, failures = end, 0
         else:
-            starts = [jump(grid, rng, best[1])]
-        results = yield [point for point in starts if point is not None]
-        cost, point = min(((cost, point) for point, cost in results), default=(FAILED, None))
-        while point is not None:
+            failures += 1
+        if failures > PATIENCE:
+            best, failures = None, 0
+
+
+def descend(
+    grid: Grid, rng: random.Random, start: Point
+) -> Generator[Iterable[Point], Results, tuple[float, Point] | None]:
+    """Go to the first cheaper neighbour until there is none. Return the end and its cost.
+
+    Adjacent values are tried before other values. Returns None if the start fails.
+    """
+    here: tuple[float, Point] | None = None
+    todo = [start]
+    while todo:
+        results = yield todo
+        seen = {point for point, _ in results}
+        if not seen:
+            break
+        todo = [point for point in todo if point not in seen]
+        cost, point = min((cost, point) for point, cost in results)
+        if cost < (here[0] if here else FAILED):
+            here = cost, point
             near = grid.neighbours(point, 1)
             far = [one for one in grid.neighbours(point) if one not in near]
             todo = rng.sample(near, len(near)) + rng.sample(far, len(far))
-            here = point
-            while todo and point == here:
-                results = yield todo
-                seen = {one for one, _ in results}
-                if not seen & set(todo):
-                    break
-                todo = [one for one in todo if one not in seen]
-                found = min(((cost, one) for one, cost in results), default=(FAILED, here))
-                if found[0] < cost:
-                    cost, point = found
-            if point == here:
-                break
-        if point is not None and (best is None or cost < best[0]):
-            best, failures = (cost, point), 0
-        else:
-            failures += 1
+    return here
 
 
 def jump(grid: Grid, rng: random.Random, point: Point) -> Point:
@@ -58,5 +66,5 @@ def jump(grid: Grid, rng: random.Random, point: Point) -> Point:
 
 
 SEARCHER = SearcherKind(
-    "local", "iterated local search with restarts", partial(Walker, walk=descend)
+    "local", "iterated local search with restarts", partial(Walker, walk=search)
 )

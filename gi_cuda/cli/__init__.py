@@ -44,6 +44,7 @@ _VERBS = {
     },
     "Search": {
         "evolve": "Evolve a target; ends with a validated winner.",
+        "tune": "Search a target's configurations, or a recorded space.",
         "resume": "Go on with a run that was stopped or killed.",
         "runs": "List runs: how far they are, and their best.",
     },

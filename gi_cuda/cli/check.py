@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -74,6 +75,7 @@ from gi_cuda.report.tables import counted, print_table, say, say_whole
 from gi_cuda.results.verdict import is_too_noisy
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import Given
+from gi_cuda.tune.grid import Grid
 
 
 def command(
@@ -132,6 +134,8 @@ def command(
     if subject.target.domain:
         domain = "; ".join(condition.text for condition in subject.target.domain)
         say(console, f"domain: {domain}. Cases of other sizes are derived inside it alone")
+    if subject.space.parameters:
+        say(console, _size_words(Grid.of_space(subject.space)))
     everything = values_alone(subject.space.parameters)
     if tried:
         print_table(console, values_table(tried, len(everything)))
@@ -170,6 +174,18 @@ def command(
     say_next(
         command_line("evolve", target, *_as_checked(asked, level, bnf, scope, devices)), "search"
     )
+
+
+_COUNTED = 10_000_000
+"""Combinations of values of which those that keep the constraints are counted."""
+
+
+def _size_words(grid: Grid) -> str:
+    """How many configurations a target has."""
+    most = math.prod(grid.shape)
+    if grid.rules and most > _COUNTED:
+        return f"at most {most:,} configurations"
+    return counted(grid.size, "configuration")
 
 
 def _as_checked(

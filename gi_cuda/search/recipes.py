@@ -51,6 +51,7 @@ class Origin(StrEnum):
     UNION = "union"
     REMOVAL = "removal"
     REPAIR = "repair"
+    SEARCH = "search"
 
 
 @dataclass(frozen=True, slots=True)

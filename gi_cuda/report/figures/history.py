@@ -157,6 +157,7 @@ MARKERS = {
     "triangulation": "p",
     "union": "*",
     "repair": "P",
+    "search": "s",
 }
 """How individuals are drawn, by how they were made."""
 

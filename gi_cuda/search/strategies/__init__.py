@@ -11,6 +11,8 @@ from importlib.metadata import entry_points
 
 from gi_cuda.errors import UserError
 from gi_cuda.search.preset import Preset
+from gi_cuda.search.strategies.tune import PREFIX, tuning
+from gi_cuda.tune.searchers import find_searcher
 
 DEFAULT = "adaptive"
 
@@ -47,8 +49,8 @@ _GIVEN: dict[str, Preset] = {}
 
 
 def find_preset(name: str, where: str) -> Preset:
-    """Return a preset by its name: one of :data:`PRESETS`, one that an installed package offers as
-    an entry point, or ``module:NAME``.
+    """Return a preset by its name: one of :data:`PRESETS`, that of a searcher (``tune-local``), one
+    that an installed package offers as an entry point, or ``module:NAME``.
 
     Args:
         where: who asks for it, for the message.
@@ -58,6 +60,8 @@ def find_preset(name: str, where: str) -> Preset:
     """
     if (known := PRESETS.get(name) or _GIVEN.get(name)) is not None:
         return known
+    if name.startswith(PREFIX):
+        return tuning(find_searcher(name.removeprefix(PREFIX), where))
     offered = {one.name: one.value for one in entry_points(group=GROUP)}
     if ":" in (place := offered.get(name, name)):
         return _imported(place, where)

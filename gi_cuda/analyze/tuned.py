@@ -1,0 +1,56 @@
+"""The configurations that a run measured, as other tuners' files have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
+
+from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.results.measurement import Sample
+from gi_cuda.runs.stored import stored_baseline
+from gi_cuda.spec.target import Value
+from gi_cuda.store import Store
+from gi_cuda.subject import Subject
+from gi_cuda.tune.exports import Measured
+
+_REASONS: Mapping[Outcome, str] = {
+    Outcome.NOT_BUILT: "compile",
+    Outcome.HUNG: "timeout",
+    Outcome.WRONG: "correctness",
+}
+"""Why there is no time, where it is not that a launch failed."""
+
+
+def measured(store: Store, subject: Subject) -> Iterator[Measured]:
+    """The configurations of a run, in the order of their individuals: those without changes of
+    code. The reference comes first; its time is the baseline's."""
+    seconds = stored_baseline(store).seconds
+    yield Measured(dict(subject.original.configuration), seconds * 1e3, times=[seconds * 1e3])
+    found = store.evaluations()
+    for one in store.individuals():
+        genotype = subject.read(one.genotype)
+        if one.ident in found and not genotype.edits:
+            yield _measured(dict(genotype.configuration), found[one.ident], seconds)
+
+
+def _measured(
+    configuration: Mapping[str, Value], evaluation: Evaluation, seconds: float
+) -> Measured:
+    """What a configuration gave, as times beside which the reference takes so many seconds."""
+    ratio = None if evaluation.verdict is None else evaluation.ratio
+    return Measured(
+        configuration,
+        None if ratio is None else ratio * seconds * 1e3,
+        _REASONS.get(evaluation.outcome, "runtime"),
+        () if ratio is None else [1e3 * one for one in _times(evaluation.samples)],
+        verify_s=evaluation.verify_seconds,
+        benchmark_s=evaluation.run_seconds,
+    )
+
+
+def _times(samples: tuple[Sample, ...]) -> list[float]:
+    """Seconds of each timed run of all cases together."""
+    case = attrgetter("case")
+    rows = [[one.variant for one in some] for _, some in groupby(sorted(samples, key=case), case)]
+    return [sum(each) for each in zip(*rows, strict=False)]

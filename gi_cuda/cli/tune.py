@@ -1,0 +1,203 @@
+"""``gi-cuda tune``: the search of the configuration space alone, on a device or as recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gi_cuda import AUTO
+from gi_cuda.analyze.tuned import measured
+from gi_cuda.cli import evolve
+from gi_cuda.cli.console import console
+from gi_cuda.cli.options import (
+    LARGEST,
+    Backend,
+    Devices,
+    Force,
+    Jobs,
+    NoCache,
+    Workers,
+)
+from gi_cuda.cli.searching import TimeLimit
+from gi_cuda.errors import UserError
+from gi_cuda.report.tables import counted, print_table, right, say, table, whole
+from gi_cuda.runs.create import default_folder
+from gi_cuda.runs.stored import DATABASE, open_store, stored_subject
+from gi_cuda.search.strategies.tune import PREFIX, SETTINGS
+from gi_cuda.spec import buffer_sizes, load_case
+from gi_cuda.spec.load import load_target
+from gi_cuda.subject import Subject
+from gi_cuda.tune.exports import Measured, kernel_tuner_cache, t4_results, write_json
+from gi_cuda.tune.recorded import read_recorded
+from gi_cuda.tune.searchers import DEFAULT, SEARCHERS, find_searcher
+from gi_cuda.tune.simulation import Simulated, simulate
+from gi_cuda.tune.t1_export import t1_description
+
+_SEARCHERS = "; ".join(f"{name}: {kind.help}" for name, kind in SEARCHERS.items())
+
+
+# Each parameter is an option of the command line.
+def command(
+    target: Annotated[Path | None, typer.Argument(metavar="TARGET")] = None,
+    searcher: Annotated[
+        str,
+        typer.Option(
+            "--searcher",
+            metavar="NAME|MODULE:NAME",
+            help=f"What chooses the configurations. {_SEARCHERS}.",
+            autocompletion=lambda: list(SEARCHERS),
+        ),
+    ] = DEFAULT,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(min=1, max=LARGEST, help="Configurations to be measured at most."),
+    ] = None,
+    time: TimeLimit = None,
+    seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
+    recorded: Annotated[
+        Path | None,
+        typer.Option(
+            "--simulate",
+            metavar="FILE",
+            help="In place of a target: search what another tuner recorded (Kernel Tuner's cache,"
+            " T4, KTT's results), with its times.",
+        ),
+    ] = None,
+    t1: Annotated[
+        Path | None,
+        typer.Option("--t1-output", metavar="FILE", help="Write the space and the launch as T1."),
+    ] = None,
+    t4: Annotated[
+        Path | None,
+        typer.Option(
+            "--t4-output", metavar="FILE", help="Write all that was measured, as T4 results."
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--kernel-tuner-cache",
+            metavar="FILE",
+            help="Write all that was measured, as a cache of Kernel Tuner.",
+        ),
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", help="Folder for the run; by default runs/<target>-<number>."),
+    ] = None,
+    backend: Backend = AUTO,
+    devices: Devices = "all",
+    workers: Workers = 0,
+    jobs: Jobs = 0,
+    no_cache: NoCache = False,
+    force: Force = False,
+) -> None:
+    """Search a target's configurations; ends with the best one validated on held-out cases."""
+    kind = find_searcher(searcher, "--searcher")
+    if recorded is not None:
+        if target is not None:
+            raise UserError(
+                "a recorded space has no target",
+                where="--simulate",
+                hint=f"either `gi-cuda tune {target}` or `gi-cuda tune --simulate {recorded}`",
+            )
+        _say_simulated(simulate(read_recorded(recorded), kind, seed, evaluations), recorded)
+        return
+    if target is None:
+        raise UserError(
+            "no target is named",
+            where="tune TARGET",
+            hint="type gi-cuda tune TARGET, or gi-cuda tune --simulate FILE",
+        )
+    population, generations = _generations(evaluations)
+    folder = run or default_folder(load_target(target).name)
+    ended = None
+    try:
+        evolve.command(
+            target,
+            run=folder,
+            preset=f"{PREFIX}{kind.name}",
+            population=population,
+            generations=generations,
+            seed=seed,
+            time=time,
+            backend=backend,
+            devices=devices,
+            workers=workers,
+            jobs=jobs,
+            no_cache=no_cache,
+            force=force,
+        )
+    except typer.Exit as error:  # what was measured is there all the same
+        ended = error
+    if (t1 or t4 or cache) and (folder / DATABASE).is_file():
+        with open_store(folder) as store:
+            subject, device = stored_subject(store, folder), str(store.get("device"))
+            rows = list(measured(store, subject))
+        _write_files(subject, device, rows, t1, t4, cache)
+    if ended is not None:
+        raise ended
+
+
+def _generations(evaluations: int | None) -> tuple[int | None, int | None]:
+    """Individuals in a generation and generations for so many evaluations, or a few more."""
+    if evaluations is None:
+        return None, None
+    generations = math.ceil(evaluations / SETTINGS.population)
+    return math.ceil(evaluations / generations), generations
+
+
+def _write_files(
+    subject: Subject,
+    device: str,
+    rows: Sequence[Measured],
+    t1: Path | None,
+    t4: Path | None,
+    cache: Path | None,
+) -> None:
+    """Write what a run searched and measured for other tuners."""
+    target, space = subject.target, subject.space
+    if t1 is not None:
+        case = load_case(target, subject.target.cases[0])
+        sizes = buffer_sizes(target, space.default, case)
+        scalars = {name: value.item() for name, value in case.scalars.items()}
+        write_json(t1, t1_description(target, space, sizes, scalars, device))
+        say(console, f"wrote {t1}: the space")
+    if t4 is not None:
+        write_json(t4, t4_results(rows, target.name, device))
+    if cache is not None:
+        values = {one.name: one.values for one in space.parameters}
+        write_json(cache, kernel_tuner_cache(values, rows, target.name, device))
+    for path in filter(None, (t4, cache)):
+        say(console, f"wrote {path}: {counted(len(rows), 'configuration')}")
+
+
+def _say_simulated(found: Simulated, file: Path) -> None:
+    """Say how far a search of a recorded space came."""
+    recorded = found.recorded
+    failing = sum(cost is None for cost in recorded.costs.values())
+    of = " of ".join(filter(None, (recorded.kernel, recorded.device)))
+    say(
+        console,
+        f"{file}: {counted(len(recorded.costs), 'configuration')} recorded, {failing} of them fail"
+        f"{f' ({of})' if of else ''}; the best takes {found.optimum:.4g} ms",
+    )
+    rows = table(
+        f"searched with {found.searcher}",
+        *right("evaluations", "ms", "of the best speed"),
+        *whole("configuration"),
+    )
+    for step in found.steps:
+        values = recorded.grid.configuration(step.point)
+        rows.add_row(
+            str(step.evaluations),
+            f"{step.cost:.4g}",
+            f"{found.optimum / step.cost:.1%}",
+            " ".join(f"{name}={value}" for name, value in values.items()),
+        )
+    print_table(console, rows)
+    say(console, f"{counted(found.evaluations, 'evaluation')} in all")

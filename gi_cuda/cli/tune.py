@@ -120,7 +120,7 @@ def command(
         evolve.command(
             target,
             run=folder,
-            preset=f"{PREFIX}{kind.name}",
+            preset=f"{PREFIX}{searcher}",
             population=population,
             generations=generations,
             seed=seed,

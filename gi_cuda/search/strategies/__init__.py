@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import pkgutil
 import sys
-from collections.abc import Iterable, Mapping
-from importlib import import_module
-from importlib.metadata import entry_points
+from collections.abc import Mapping
 
-from gi_cuda.errors import UserError
+from gi_cuda.offered import find, of_modules
 from gi_cuda.search.preset import Preset
 from gi_cuda.search.strategies.tune import PREFIX, tuning
 from gi_cuda.tune.searchers import find_searcher
@@ -17,27 +13,7 @@ from gi_cuda.tune.searchers import find_searcher
 DEFAULT = "adaptive"
 
 
-def presets_of(package: str, path: Iterable[str]) -> dict[str, Preset]:
-    """The presets in the modules of a package, by name.
-
-    Args:
-        path: the package's ``__path__``.
-
-    Raises:
-        ImportError: a module has none, or two have one of the same name.
-    """
-    presets: dict[str, Preset] = {}
-    for module in pkgutil.iter_modules(path, f"{package}."):
-        preset = getattr(import_module(module.name), "PRESET", None)
-        if not isinstance(preset, Preset):
-            raise ImportError(f"{module.name} has no PRESET, an instance of {Preset.__name__}")
-        if preset.name in presets:
-            raise ImportError(f"{module.name}: there is a preset {preset.name!r} already")
-        presets[preset.name] = preset
-    return presets
-
-
-PRESETS: Mapping[str, Preset] = presets_of(__name__, __path__)
+PRESETS: Mapping[str, Preset] = of_modules(__name__, __path__, "PRESET", Preset)
 """By the name that ``--preset`` takes."""
 
 
@@ -58,19 +34,9 @@ def find_preset(name: str, where: str) -> Preset:
     Raises:
         UserError: there is none of that name, or its module cannot be imported.
     """
-    if (known := PRESETS.get(name) or _GIVEN.get(name)) is not None:
-        return known
     if name.startswith(PREFIX):
         return tuning(find_searcher(name.removeprefix(PREFIX), where))
-    offered = {one.name: one.value for one in entry_points(group=GROUP)}
-    if ":" in (place := offered.get(name, name)):
-        return _imported(place, where)
-    there = ", ".join((*PRESETS, *offered))
-    raise UserError(
-        f"there is no preset {name!r}",
-        where=where,
-        hint=f"one of: {there}; or MODULE:NAME for one of your own",
-    )
+    return _GIVEN.get(name) or find(name, Preset, "preset", PRESETS, GROUP, where)
 
 
 def named_preset(preset: str | Preset) -> str:
@@ -85,20 +51,3 @@ def named_preset(preset: str | Preset) -> str:
                 return preset.name if own else f"{module.__name__}:{attribute}"
     _GIVEN[preset.name] = preset
     return preset.name
-
-
-def _imported(place: str, where: str) -> Preset:
-    """Return ``module:NAME``; the module may be in the current folder."""
-    module, _, attribute = place.partition(":")
-    hint = "MODULE:NAME names a gi_cuda.search.Preset of a module that can be imported from here"
-    sys.path.insert(0, os.getcwd())
-    try:
-        found = getattr(import_module(module), attribute, None)
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise UserError(f"{module} cannot be imported: {said}", where=where, hint=hint) from error
-    finally:
-        sys.path.remove(os.getcwd())
-    if not isinstance(found, Preset):
-        raise UserError(f"{module} has no preset {attribute!r}", where=where, hint=hint)
-    return found

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.errors import UserError
+from gi_cuda.offered import of_modules
 from gi_cuda.search import DEFAULT, PRESETS, find_preset, named_preset
 from gi_cuda.search.history import History
-from gi_cuda.search.strategies import adaptive, barracuda, presets_of
+from gi_cuda.search.preset import Preset
+from gi_cuda.search.strategies import adaptive, barracuda
 from gi_cuda.subject import Compiled, Subject
 
 Package = Callable[..., dict[str, object]]
@@ -128,7 +130,7 @@ def package(
             (tmp_path / name / f"{module}.py").write_text(text, encoding="utf-8")
         monkeypatch.syspath_prepend(tmp_path)
         try:
-            return dict(presets_of(name, [str(tmp_path / name)]))
+            return of_modules(name, [str(tmp_path / name)], "PRESET", Preset)
         finally:
             for module in [one for one in sys.modules if one.split(".")[0] == name]:
                 del sys.modules[module]
@@ -153,5 +155,5 @@ def test_a_module_that_is_no_preset_is_named(package: Package) -> None:
 
 
 def test_two_presets_of_one_name_are_refused(package: Package) -> None:
-    with pytest.raises(ImportError, match=r"\.second: there is a preset 'one' already"):
+    with pytest.raises(ImportError, match=r"\.second: there is a 'one' already"):
         package(first=ONE, second=ONE)

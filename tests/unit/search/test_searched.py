@@ -1,0 +1,46 @@
+"""A searcher in a run: what it is asked and told, also where the run was stopped in between."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from gi_cuda.genome import Genotype
+from gi_cuda.search.recipes import Member
+from gi_cuda.search.strategies.tune import Asked
+from gi_cuda.subject import Subject
+from gi_cuda.tune.grid import Point
+from gi_cuda.tune.searchers import SEARCHERS
+
+COHORT = 3
+
+
+def members(asked: Asked, scale: Subject, points: list[Point]) -> list[Member]:
+    """What these points came to: one in three is wrong."""
+    space = scale.space
+    genotypes = [Genotype(space.chosen(asked.grid.configuration(one))) for one in points]
+    return [
+        Member(sum(point), one, math.inf, False, sum(point) % 3 > 0, 1.0 + sum(point) / 7)
+        for point, one in zip(points, genotypes, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", SEARCHERS)
+def test_a_run_that_is_resumed_asks_what_it_would_have_asked(name: str, scale: Subject) -> None:
+    def begun() -> Asked:
+        return Asked(SEARCHERS[name], COHORT, scale.original, seed=5)
+
+    whole = begun()
+    came, asked = [], []
+    for _ in range(2):
+        asked.append(whole.ask())
+        came.append(members(whole, scale, asked[-1]))
+        whole.take(came[-1])
+    resumed = begun()
+    for some in came:
+        resumed.take(some)
+    assert resumed.ask() == whole.ask()
+    points = [point for some in asked for point in some]
+    assert len(set(points)) == len(points) == 2 * COHORT
+    assert whole.grid.point(scale.original.configuration) not in points

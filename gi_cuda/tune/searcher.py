@@ -19,8 +19,8 @@ class Searcher(Protocol):
     """
 
     def ask(self, number: int) -> list[Point]:
-        """Points to be measured next: so many, none of which was asked before; fewer where there
-        are no more."""
+        """Points to be measured next: so many, none of which was asked or told before; fewer where
+        there are no more."""
 
     def tell(self, point: Point, cost: float | None) -> None:
         """Take what a point costs, which is to be small: as a rule its time over the reference's.

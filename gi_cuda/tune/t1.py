@@ -75,15 +75,17 @@ def read_t1(path: Path) -> Problem:
         _constraint(one["Expression"], values) for one in space.list_of("Conditions")
     )
     sizes = _problem_size(spec)
-    arguments = read_arguments(spec, {**values, "ProblemSize": sizes}, set(values), text)
+    known = {**values, "ProblemSize": [one.value for one in sizes]}
+    arguments = read_arguments(spec, known, set(values), text)
     names: dict[str, list[int] | None] = dict.fromkeys(values)
     names.update({one.name: None for one in arguments if isinstance(one.value, int)})
-    whole = [int(one) for one in sizes if isinstance(one, int)]
-    names["ProblemSize"] = whole if len(whole) == len(sizes) else None
+    whole = [one.value for one in sizes if isinstance(one.value, int)]
+    if len(whole) == len(sizes):
+        names["ProblemSize"] = whole
     block = _block(spec, names)
     return Problem(
         name=re.sub(r"\W+", "_", path.name.split(".")[0]) or "target",
-        kernel=spec["KernelName"].text(),
+        kernel=_kernel(spec["KernelName"]),
         source=source,
         parameters=_parameters(space, values, constraints, text),
         constraints=constraints,
@@ -95,6 +97,14 @@ def read_t1(path: Path) -> Problem:
         mentions="kernel_tuner" in text,
         options=tuple(one.text() for one in spec.list_of("CompilerOptions") if one.text()),
     )
+
+
+def _kernel(node: Node) -> str:
+    """Return the kernel's name, which goes into comments and docstrings of the target."""
+    name = node.text()
+    if not re.fullmatch(r"[\w:<>,.*& ()]+", name):
+        raise node.mistake(f"{name!r} is no name of a kernel")
+    return name
 
 
 def _source(file: Node) -> Path:
@@ -186,13 +196,16 @@ def _defined(name: str, text: str) -> Value | None:
     return int(found[1]) if found else None
 
 
-def _problem_size(spec: Node) -> list[int | str]:
+def _problem_size(spec: Node) -> list[Node]:
     """Return ProblemSize: numbers, or Python expressions in text."""
     if "ProblemSize" not in spec:
         return []
     node = spec["ProblemSize"]
-    items = list(node.items()) if isinstance(node.value, list) else [node]
-    return [one.value if isinstance(one.value, str) else int(one.number()) for one in items]
+    sizes = list(node.items()) if isinstance(node.value, list) else [node]
+    for one in sizes:
+        if not isinstance(one.value, str | int):
+            raise one.mistake(f"a whole number or a text is needed here, not {one.value!r}")
+    return sizes
 
 
 def _block(spec: Node, names: Mapping[str, list[int] | None]) -> tuple[str, ...]:
@@ -206,7 +219,7 @@ def _block(spec: Node, names: Mapping[str, list[int] | None]) -> tuple[str, ...]
 def _grid(
     spec: Node,
     names: Mapping[str, list[int] | None],
-    sizes: Sequence[int | str],
+    sizes: Sequence[Node],
     block: Sequence[str],
 ) -> tuple[str, ...]:
     """Return the grid: ProblemSize over GridDivX, Y and Z as Kernel Tuner has it, or GlobalSize,
@@ -221,9 +234,7 @@ def _grid(
         usual = [f"block_size_{axis}"] if f"block_size_{axis}" in names else []
         parts = [_c(one, names) for one in spec.list_of(f"GridDiv{axis.upper()}")] or usual
         divisor = " * ".join(one if re.fullmatch(r"\w+", one) else f"({one})" for one in parts)
-        grid.append(
-            _over(_c(Node(size, spec.file, f"{spec.at}.ProblemSize"), names), divisor or "1")
-        )
+        grid.append(_over(_c(size, names), divisor or "1"))
     return _short(grid)
 
 

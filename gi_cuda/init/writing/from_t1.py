@@ -27,7 +27,8 @@ def files_of_problem(problem: Problem, folder: Path, described_by: Path) -> dict
         folder: where they will be; paths start there.
         described_by: the T1 file, which comments name.
     """
-    heading = f"Written by gi-cuda init --t1 {described_by.name}."
+    name = re.sub(r"[^-.\w]", "_", described_by.name)
+    heading = f"Written by gi-cuda init --t1 {name}."
     parts = [
         "\n".join([f"# {heading}", f"# What T1 does not say is marked {MARK}."]),
         _target(problem, folder),
@@ -59,9 +60,8 @@ def _build(problem: Problem, folder: Path) -> str:
     words = [word for option in problem.options for word in option.split()]
     joined = re.sub(r"(?:^|(?<=\n))(-[DI])\n", r"\1", "\n".join(words)).split("\n")
     for word in filter(None, joined):
-        if word.startswith("-D"):
-            name, _, value = word[2:].partition("=")
-            define[name] = value or 1
+        if found := re.fullmatch(r"-D([A-Za-z_]\w*)(?:=(.+))?", word):
+            define[found[1]] = found[2] or 1
         elif word.startswith("-I"):
             include.append(relative((problem.source.parent / word[2:]).resolve(), folder))
         elif found := re.fullmatch(r"--?std=((?:c|gnu)\+\+(\d+))", word):

@@ -34,7 +34,8 @@ class Problem:
         grid, block: C expressions, x first.
         shared: bytes of dynamic shared memory.
         thresholds: for buffers the allowed (absolute, relative) differences, where given.
-        mentions: whether the source asks for the macro ``kernel_tuner``.
+        define: macros that the tuner gives the source: parameters that it does not define, and
+            ``kernel_tuner``, if the source asks for that.
         options: the compiler's.
     """
 
@@ -48,7 +49,7 @@ class Problem:
     block: tuple[str, ...]
     shared: int
     thresholds: Mapping[str, tuple[float, float]]
-    mentions: bool
+    define: Mapping[str, Value]
     options: tuple[str, ...]
 
 
@@ -83,18 +84,19 @@ def read_t1(path: Path) -> Problem:
     if len(whole) == len(sizes):
         names["ProblemSize"] = whole
     block = _block(spec, names)
+    parameters = _parameters(space, values, constraints, text)
     return Problem(
         name=re.sub(r"\W+", "_", path.name.split(".")[0]) or "target",
         kernel=_kernel(spec["KernelName"]),
         source=source,
-        parameters=_parameters(space, values, constraints, text),
+        parameters=parameters,
         constraints=constraints,
         arguments=arguments,
         grid=_grid(spec, names, sizes, block),
         block=block,
         shared=int(spec["SharedMemory"].number()) if "SharedMemory" in spec else 0,
         thresholds=thresholds(spec),
-        mentions="kernel_tuner" in text,
+        define=_given(parameters, text),
         options=tuple(one.text() for one in spec.list_of("CompilerOptions") if one.text()),
     )
 
@@ -186,6 +188,19 @@ def _parameters(
         raise space.mistake("no configuration keeps all conditions")
     default = grid.configuration(first)
     return tuple(Parameter(n, kind, tuple(v), default[n]) for n, v in values.items())
+
+
+def _given(parameters: Sequence[Parameter], text: str) -> dict[str, Value]:
+    """Return the macros that come from outside, with their defaults.
+
+    Sources for Kernel Tuner have their own definitions under ``#ifndef kernel_tuner``.
+    """
+    asked = "kernel_tuner" in text
+    given: dict[str, Value] = {"kernel_tuner": 1} if asked else {}
+    for one in parameters:
+        if asked or not re.search(rf"^[ \t]*#[ \t]*define[ \t]+{one.name}\b", text, re.M):
+            given[one.name] = one.default
+    return given
 
 
 def _defined(name: str, text: str) -> Value | None:

@@ -55,13 +55,13 @@ def _target(problem: Problem, folder: Path) -> str:
 
 def _build(problem: Problem, folder: Path) -> str:
     """Return the build: macros, headers and the standard are taken out of the options."""
-    define: dict[str, str | int] = {"kernel_tuner": 1} if problem.mentions else {}
+    define = {name: str(value) for name, value in problem.define.items()}
     include, rest, standard = [], [], f"c++{_STANDARD}"
     words = [word for option in problem.options for word in option.split()]
     joined = re.sub(r"(?:^|(?<=\n))(-[DI])\n", r"\1", "\n".join(words)).split("\n")
     for word in filter(None, joined):
         if found := re.fullmatch(r"-D([A-Za-z_]\w*)(?:=(.+))?", word):
-            define[found[1]] = found[2] or 1
+            define[found[1]] = found[2] or "1"
         elif word.startswith("-I"):
             include.append(relative((problem.source.parent / word[2:]).resolve(), folder))
         elif found := re.fullmatch(r"--?std=((?:c|gnu)\+\+(\d+))", word):

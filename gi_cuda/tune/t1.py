@@ -34,8 +34,8 @@ class Problem:
         grid, block: C expressions, x first.
         shared: bytes of dynamic shared memory.
         thresholds: for buffers the allowed (absolute, relative) differences, where given.
-        define: macros that the tuner gives the source: parameters that it does not define, and
-            ``kernel_tuner``, if the source asks for that.
+        define: macros that the tuner gives the source: those that it does not define to the
+            default, and ``kernel_tuner``, if the source asks for that.
         options: the compiler's.
     """
 
@@ -198,7 +198,9 @@ def _given(parameters: Sequence[Parameter], text: str) -> dict[str, Value]:
     asked = "kernel_tuner" in text
     given: dict[str, Value] = {"kernel_tuner": 1} if asked else {}
     for one in parameters:
-        if asked or not re.search(rf"^[ \t]*#[ \t]*define[ \t]+{one.name}\b", text, re.M):
+        number = _defined(one.name, text)
+        own = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{one.name}\b", text, re.M)
+        if asked or own is None or number not in (None, one.default):
             given[one.name] = one.default
     return given
 

@@ -142,9 +142,9 @@ def _data(problem: Problem, heading: str) -> str:
             "def case(seed: int) -> dict[str, object]:",
             '    """Return the buffers and scalars of a case; the seed draws random data."""',
             "    rng = np.random.default_rng(seed)  # noqa: F841",
-            "    return {",
-            *(f"        {json.dumps(name)}: {made}," for name, made in given.items()),
-            "    }",
+            "    made: dict[str, object] = {}",
+            *(f"    made[{json.dumps(name)}] = {made}" for name, made in given.items()),
+            "    return made",
             "",
         ]
     )

@@ -156,6 +156,43 @@ def test_name_that_is_taken_gets_another(tmp_path: Path) -> None:
     assert [one.name for one in read(tmp_path, description).arguments][1] == "tile_size_"
 
 
+@pytest.mark.parametrize("line", ["out[i] += x;", "atomicAdd(&out[i], x);"])
+def test_output_that_the_kernel_adds_to_is_given(tmp_path: Path, line: str) -> None:
+    path = write(tmp_path, kernel_tuner())
+    source = tmp_path / "smooth.cu"
+    source.write_text(source.read_text().replace("out[i] = sum * scale;", line))
+    out = read_t1(path).arguments[0]
+    assert (out.role, out.fill) == ("inout", "np.full(1000, 0.0, np.float32)")
+
+
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("", {"tile_size": 2}),
+        ("// kernel_tuner", {"kernel_tuner": 1, "block_size_x": 64, "tile_size": 2}),
+        ("#define tile_size 4", {}),
+        ("#define tile_size 9", {"tile_size": 2}),
+        ("#define tile_size (TWO)", {}),
+    ],
+)
+def test_macros_from_outside(tmp_path: Path, line: str, given: Json) -> None:
+    description = kernel_tuner()
+    description["ConfigurationSpace"]["TuningParameters"][1]["Default"] = 2
+    path = write(tmp_path, description)
+    source = tmp_path / "smooth.cu"
+    source.write_text(source.read_text().replace("#define tile_size 2", line))
+    assert read_t1(path).define == given
+
+
+def test_constant_that_the_kernel_takes_as_well(tmp_path: Path) -> None:
+    path = write(tmp_path, kernel_tuner())
+    source = tmp_path / "smooth.cu"
+    source.write_text(source.read_text().replace("int n,", "const float *more, int n,"))
+    found = read_t1(path).arguments
+    assert [one.name for one in found] == ["out", "in", "weights", "weights_argument", "n", "scale"]
+    assert (found[3].symbol, found[3].fill) == (False, 'made["weights"]')
+
+
 BAD = [
     (spec("Language"), "OpenCL", "KernelSpecification.Language: the language is OpenCL"),
     (spec("KernelFile"), "none.cu", "KernelSpecification.KernelFile: there is no file none.cu"),

@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -84,7 +84,9 @@ def read_t1(path: Path) -> Problem:
     if len(whole) == len(sizes):
         names["ProblemSize"] = whole
     block = _block(spec, names)
+    grid = _grid(spec, names, sizes, block)
     parameters = _parameters(space, values, constraints, text)
+    parameters = _fixed(parameters, " ".join([text, *grid, *block]))
     return Problem(
         name=re.sub(r"\W+", "_", path.name.split(".")[0]) or "target",
         kernel=_kernel(spec["KernelName"]),
@@ -92,7 +94,7 @@ def read_t1(path: Path) -> Problem:
         parameters=parameters,
         constraints=constraints,
         arguments=arguments,
-        grid=_grid(spec, names, sizes, block),
+        grid=grid,
         block=block,
         shared=int(spec["SharedMemory"].number()) if "SharedMemory" in spec else 0,
         thresholds=thresholds(spec),
@@ -188,6 +190,19 @@ def _parameters(
         raise space.mistake("no configuration keeps all conditions")
     default = grid.configuration(first)
     return tuple(Parameter(n, kind, tuple(v), default[n]) for n, v in values.items())
+
+
+def _fixed(parameters: Sequence[Parameter], text: str) -> tuple[Parameter, ...]:
+    """Leave parameters at their defaults that neither the source nor the launch mentions.
+
+    Headers beside the source are not looked at: with one, all parameters vary.
+    """
+    if re.search(r'^[ \t]*#[ \t]*include[ \t]*"', text, re.M):
+        return tuple(parameters)
+    return tuple(
+        one if re.search(rf"\b{one.name}\b", text) else replace(one, values=(one.default,))
+        for one in parameters
+    )
 
 
 def _given(parameters: Sequence[Parameter], text: str) -> dict[str, Value]:

@@ -184,6 +184,21 @@ def test_macros_from_outside(tmp_path: Path, line: str, given: Json) -> None:
     assert read_t1(path).define == given
 
 
+@pytest.mark.parametrize(
+    ("line", "values"), [("", (0,)), ("// unused", (0, 1)), ('#include "more.h"', (0, 1))]
+)
+def test_parameter_that_nothing_uses_stays_at_its_default(
+    tmp_path: Path, line: str, values: tuple[int, ...]
+) -> None:
+    description = kernel_tuner()
+    unused = {"Name": "unused", "Type": "int", "Values": [0, 1]}
+    description["ConfigurationSpace"]["TuningParameters"].append(unused)
+    path = write(tmp_path, description)
+    source = tmp_path / "smooth.cu"
+    source.write_text(f"{line}\n{source.read_text()}")
+    assert read_t1(path).parameters[2].values == values
+
+
 def test_constant_that_the_kernel_takes_as_well(tmp_path: Path) -> None:
     path = write(tmp_path, kernel_tuner())
     source = tmp_path / "smooth.cu"

@@ -70,7 +70,7 @@ def read_t1(path: Path) -> Problem:
     source = _source(spec["KernelFile"])
     text = source.read_text(encoding="utf-8", errors="replace")
     values = {
-        one["Name"].text(): _values(one["Values"]) for one in space["TuningParameters"].items()
+        one["Name"].name(): _values(one["Values"]) for one in space["TuningParameters"].items()
     }
     constraints = tuple(
         _constraint(one["Expression"], values) for one in space.list_of("Conditions")
@@ -122,19 +122,17 @@ def _source(file: Node) -> Path:
 
 def _values(node: Node) -> list[Value]:
     """Return the values of a parameter, which a list or a Python expression in text gives."""
-    if isinstance(node.value, list):
-        return [one.parameter_value() for one in node.items()]
-    try:
-        found = evaluate(node.text(), {})
-    except PythonTextError as error:
-        raise node.mistake(str(error)) from None
-    listed = Node(
-        list(found) if isinstance(found, list | tuple | range) else [found], node.file, node.at
-    )
-    values = [one.parameter_value() for one in listed.items()]
-    if not values:
+    found = node.value
+    if isinstance(found, str):
+        try:
+            found = evaluate(found, {})
+        except PythonTextError as error:
+            raise node.mistake(str(error)) from None
+    items = list(found) if isinstance(found, list | tuple | range) else [found]
+    listed = Node(items, node.file, node.at)
+    if not items:
         raise node.mistake("a parameter needs at least one value")
-    return list(dict.fromkeys(values))
+    return list(dict.fromkeys(one.parameter_value() for one in listed.items()))
 
 
 def _constraint(node: Node, values: Mapping[str, Sequence[Value]]) -> Constraint:

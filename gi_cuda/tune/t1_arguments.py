@@ -66,9 +66,7 @@ def read_arguments(
     nodes, takes = spec.list_of("Arguments"), _kernel_takes(spec["KernelName"].text(), text)
     for number, node in enumerate(nodes):
         taken = parameters | {one.name for one in found}
-        name = node["Name"].text() if "Name" in node else f"argument{number}"
-        if not name.isidentifier() or not name.isascii():
-            raise node.mistake(f"{name!r} is no name in C")
+        name = node["Name"].name() if "Name" in node else f"argument{number}"
         while name in taken:
             name += "_"
         one = _argument(node, name, sizes, text)

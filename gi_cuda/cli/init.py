@@ -161,11 +161,13 @@ def _from_t1(described_by: Path, output: Path | None, json: bool) -> None:
     folder = output or Path("targets") / problem.name
     texts = files_of_problem(problem, folder, described_by)
     write_folder(folder, texts)
+    fixed = [one.name for one in problem.parameters if len(one.values) == 1]
     lines = (
         f"wrote {folder}: {', '.join(texts)}",
         f"kernel {problem.kernel} of {problem.source}",
         f"{counted(len(problem.parameters), 'parameter')} and"
         f" {counted(len(problem.constraints), 'constraint')}",
+        *([f"these have one value, or nothing uses them: {', '.join(fixed)}"] if fixed else ()),
         f"to be confirmed: what target.toml marks {MARK}",
     )
     for line in lines:

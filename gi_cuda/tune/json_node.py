@@ -78,6 +78,13 @@ class Node:
             raise self.mistake(f"a text is needed here, not {self.value!r}")
         return self.value
 
+    def name(self) -> str:
+        """Return the value, which must be a name in C."""
+        name = self.text()
+        if not (name.isidentifier() and name.isascii()):
+            raise self.mistake(f"{name!r} is no name in C")
+        return name
+
     def number(self) -> float:
         """Return the value, which must be a finite number."""
         number = self.value

@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -34,7 +34,8 @@ class Problem:
         grid, block: C expressions, x first.
         shared: bytes of dynamic shared memory.
         thresholds: for buffers the allowed (absolute, relative) differences, where given.
-        mentions: whether the source asks for the macro ``kernel_tuner``.
+        define: macros that the tuner gives the source: those that it does not define to the
+            default, and ``kernel_tuner``, if the source asks for that.
         options: the compiler's.
     """
 
@@ -48,7 +49,7 @@ class Problem:
     block: tuple[str, ...]
     shared: int
     thresholds: Mapping[str, tuple[float, float]]
-    mentions: bool
+    define: Mapping[str, Value]
     options: tuple[str, ...]
 
 
@@ -69,32 +70,45 @@ def read_t1(path: Path) -> Problem:
     source = _source(spec["KernelFile"])
     text = source.read_text(encoding="utf-8", errors="replace")
     values = {
-        one["Name"].text(): _values(one["Values"]) for one in space["TuningParameters"].items()
+        one["Name"].name(): _values(one["Values"]) for one in space["TuningParameters"].items()
     }
     constraints = tuple(
         _constraint(one["Expression"], values) for one in space.list_of("Conditions")
     )
     sizes = _problem_size(spec)
-    arguments = read_arguments(spec, {**values, "ProblemSize": sizes}, set(values), text)
+    known = {**values, "ProblemSize": [one.value for one in sizes]}
+    arguments = read_arguments(spec, known, set(values), text)
     names: dict[str, list[int] | None] = dict.fromkeys(values)
     names.update({one.name: None for one in arguments if isinstance(one.value, int)})
-    whole = [int(one) for one in sizes if isinstance(one, int)]
-    names["ProblemSize"] = whole if len(whole) == len(sizes) else None
+    whole = [one.value for one in sizes if isinstance(one.value, int)]
+    if len(whole) == len(sizes):
+        names["ProblemSize"] = whole
     block = _block(spec, names)
+    grid = _grid(spec, names, sizes, block)
+    parameters = _parameters(space, values, constraints, text)
+    parameters = _fixed(parameters, " ".join([text, *grid, *block]))
     return Problem(
         name=re.sub(r"\W+", "_", path.name.split(".")[0]) or "target",
-        kernel=spec["KernelName"].text(),
+        kernel=_kernel(spec["KernelName"]),
         source=source,
-        parameters=_parameters(space, values, constraints, text),
+        parameters=parameters,
         constraints=constraints,
         arguments=arguments,
-        grid=_grid(spec, names, sizes, block),
+        grid=grid,
         block=block,
         shared=int(spec["SharedMemory"].number()) if "SharedMemory" in spec else 0,
         thresholds=thresholds(spec),
-        mentions="kernel_tuner" in text,
+        define=_given(parameters, text),
         options=tuple(one.text() for one in spec.list_of("CompilerOptions") if one.text()),
     )
+
+
+def _kernel(node: Node) -> str:
+    """Return the kernel's name, which goes into comments and docstrings of the target."""
+    name = node.text()
+    if not re.fullmatch(r"[\w:<>,.*& ()]+", name):
+        raise node.mistake(f"{name!r} is no name of a kernel")
+    return name
 
 
 def _source(file: Node) -> Path:
@@ -108,19 +122,17 @@ def _source(file: Node) -> Path:
 
 def _values(node: Node) -> list[Value]:
     """Return the values of a parameter, which a list or a Python expression in text gives."""
-    if isinstance(node.value, list):
-        return [one.parameter_value() for one in node.items()]
-    try:
-        found = evaluate(node.text(), {})
-    except PythonTextError as error:
-        raise node.mistake(str(error)) from None
-    listed = Node(
-        list(found) if isinstance(found, list | tuple | range) else [found], node.file, node.at
-    )
-    values = [one.parameter_value() for one in listed.items()]
-    if not values:
+    found = node.value
+    if isinstance(found, str):
+        try:
+            found = evaluate(found, {})
+        except PythonTextError as error:
+            raise node.mistake(str(error)) from None
+    items = list(found) if isinstance(found, list | tuple | range) else [found]
+    listed = Node(items, node.file, node.at)
+    if not items:
         raise node.mistake("a parameter needs at least one value")
-    return list(dict.fromkeys(values))
+    return list(dict.fromkeys(one.parameter_value() for one in listed.items()))
 
 
 def _constraint(node: Node, values: Mapping[str, Sequence[Value]]) -> Constraint:
@@ -178,6 +190,34 @@ def _parameters(
     return tuple(Parameter(n, kind, tuple(v), default[n]) for n, v in values.items())
 
 
+def _fixed(parameters: Sequence[Parameter], text: str) -> tuple[Parameter, ...]:
+    """Leave parameters at their defaults that neither the source nor the launch mentions.
+
+    Headers beside the source are not looked at: with one, all parameters vary.
+    """
+    if re.search(r'^[ \t]*#[ \t]*include[ \t]*"', text, re.M):
+        return tuple(parameters)
+    return tuple(
+        one if re.search(rf"\b{one.name}\b", text) else replace(one, values=(one.default,))
+        for one in parameters
+    )
+
+
+def _given(parameters: Sequence[Parameter], text: str) -> dict[str, Value]:
+    """Return the macros that come from outside, with their defaults.
+
+    Sources for Kernel Tuner have their own definitions under ``#ifndef kernel_tuner``.
+    """
+    asked = "kernel_tuner" in text
+    given: dict[str, Value] = {"kernel_tuner": 1} if asked else {}
+    for one in parameters:
+        number = _defined(one.name, text)
+        own = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{one.name}\b", text, re.M)
+        if asked or own is None or number not in (None, one.default):
+            given[one.name] = one.default
+    return given
+
+
 def _defined(name: str, text: str) -> Value | None:
     """Return the number that a source defines a macro to; None: it does not."""
     found = re.search(
@@ -186,13 +226,16 @@ def _defined(name: str, text: str) -> Value | None:
     return int(found[1]) if found else None
 
 
-def _problem_size(spec: Node) -> list[int | str]:
+def _problem_size(spec: Node) -> list[Node]:
     """Return ProblemSize: numbers, or Python expressions in text."""
     if "ProblemSize" not in spec:
         return []
     node = spec["ProblemSize"]
-    items = list(node.items()) if isinstance(node.value, list) else [node]
-    return [one.value if isinstance(one.value, str) else int(one.number()) for one in items]
+    sizes = list(node.items()) if isinstance(node.value, list) else [node]
+    for one in sizes:
+        if not isinstance(one.value, str | int):
+            raise one.mistake(f"a whole number or a text is needed here, not {one.value!r}")
+    return sizes
 
 
 def _block(spec: Node, names: Mapping[str, list[int] | None]) -> tuple[str, ...]:
@@ -206,7 +249,7 @@ def _block(spec: Node, names: Mapping[str, list[int] | None]) -> tuple[str, ...]
 def _grid(
     spec: Node,
     names: Mapping[str, list[int] | None],
-    sizes: Sequence[int | str],
+    sizes: Sequence[Node],
     block: Sequence[str],
 ) -> tuple[str, ...]:
     """Return the grid: ProblemSize over GridDivX, Y and Z as Kernel Tuner has it, or GlobalSize,
@@ -221,9 +264,7 @@ def _grid(
         usual = [f"block_size_{axis}"] if f"block_size_{axis}" in names else []
         parts = [_c(one, names) for one in spec.list_of(f"GridDiv{axis.upper()}")] or usual
         divisor = " * ".join(one if re.fullmatch(r"\w+", one) else f"({one})" for one in parts)
-        grid.append(
-            _over(_c(Node(size, spec.file, f"{spec.at}.ProblemSize"), names), divisor or "1")
-        )
+        grid.append(_over(_c(size, names), divisor or "1"))
     return _short(grid)
 
 

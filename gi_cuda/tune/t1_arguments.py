@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gi_cuda.tune.json_node import Node
@@ -33,7 +33,8 @@ class Argument:
         type: of an element, as in ``target.toml``.
         role: of a buffer, as in ``target.toml``; "" for a scalar.
         size: elements of a buffer.
-        fill: Python that makes the buffer's array, with ``np`` and ``rng``.
+        fill: Python that makes the buffer's array, with ``np``, ``rng`` and ``made``, the arrays
+            above.
         value: of a scalar.
         symbol: whether it is a ``__constant__`` variable, which is no argument.
     """
@@ -48,7 +49,7 @@ class Argument:
 
 
 def read_arguments(
-    spec: Node, sizes: Mapping[str, Any], parameters: Collection[str], text: str
+    spec: Node, sizes: Mapping[str, Any], parameters: Set[str], text: str
 ) -> tuple[Argument, ...]:
     """Read the arguments of a kernel.
 
@@ -62,13 +63,22 @@ def read_arguments(
         UserError: an argument has a mistake, or is of a kind that targets have not.
     """
     found: list[Argument] = []
-    for number, node in enumerate(spec.list_of("Arguments")):
-        name = node["Name"].text() if "Name" in node else f"argument{number}"
-        if not name.isidentifier() or not name.isascii():
-            raise node.mistake(f"{name!r} is no name in C")
-        while name in parameters or name in {one.name for one in found}:
+    nodes, takes = spec.list_of("Arguments"), _kernel_takes(spec["KernelName"].text(), text)
+    for number, node in enumerate(nodes):
+        taken = parameters | {one.name for one in found}
+        name = node["Name"].name() if "Name" in node else f"argument{number}"
+        while name in taken:
             name += "_"
-        found.append(_argument(node, name, sizes, text))
+        one = _argument(node, name, sizes, text)
+        passed = takes[sum(not other.symbol for other in found) :]
+        if one.role == "output" and not one.symbol and passed and _adds(passed[0], text):
+            one = replace(one, role="inout", fill=_fill(node, one.type, one.size))
+        found.append(one)
+        if one.symbol and len(takes) >= len(nodes):
+            # Kernel Tuner passes what is in constant memory as an argument, too.
+            found.append(
+                replace(one, name=f"{name}_argument", fill=f'made["{name}"]', symbol=False)
+            )
     if not any(one.role in ("output", "inout") for one in found):
         raise spec.mistake(
             "no argument is written to", "`AccessType` or `Output` of Arguments says so"
@@ -98,6 +108,20 @@ def _argument(node: Node, name: str, sizes: Mapping[str, Any], text: str) -> Arg
     size = _size(node["Size"], sizes) * width
     fill = "" if role == "output" else _fill(node, kind, size)
     return Argument(name, kind, role, size, fill, symbol=symbol)
+
+
+def _kernel_takes(kernel: str, text: str) -> list[str]:
+    """Return the names of the kernel's parameters; none where its head is not plain."""
+    head = re.search(rf"\b{re.escape(kernel)}\s*\(([^()]*)\)", text)
+    names = [re.findall(r"\w+", one)[-1:] for one in head[1].split(",")] if head else []
+    return [name for one in names for name in one] if all(names) else []
+
+
+def _adds(name: str, text: str) -> bool:
+    """Return whether elements of a kernel's parameter are added to: then the kernel needs what
+    they hold before, whatever the file says of reads."""
+    added = rf"\b{name}\s*\[[^;=]*\]\s*[-+*/|&^]="
+    return re.search(rf"{added}|atomic\w+\(\s*&?\s*{name}\b", text) is not None
 
 
 def _type(node: Node) -> tuple[str, int]:

@@ -27,7 +27,8 @@ def files_of_problem(problem: Problem, folder: Path, described_by: Path) -> dict
         folder: where they will be; paths start there.
         described_by: the T1 file, which comments name.
     """
-    heading = f"Written by gi-cuda init --t1 {described_by.name}."
+    name = re.sub(r"[^-.\w]", "_", described_by.name)
+    heading = f"Written by gi-cuda init --t1 {name}."
     parts = [
         "\n".join([f"# {heading}", f"# What T1 does not say is marked {MARK}."]),
         _target(problem, folder),
@@ -54,14 +55,13 @@ def _target(problem: Problem, folder: Path) -> str:
 
 def _build(problem: Problem, folder: Path) -> str:
     """Return the build: macros, headers and the standard are taken out of the options."""
-    define: dict[str, str | int] = {"kernel_tuner": 1} if problem.mentions else {}
+    define = {name: str(value) for name, value in problem.define.items()}
     include, rest, standard = [], [], f"c++{_STANDARD}"
     words = [word for option in problem.options for word in option.split()]
     joined = re.sub(r"(?:^|(?<=\n))(-[DI])\n", r"\1", "\n".join(words)).split("\n")
     for word in filter(None, joined):
-        if word.startswith("-D"):
-            name, _, value = word[2:].partition("=")
-            define[name] = value or 1
+        if found := re.fullmatch(r"-D([A-Za-z_]\w*)(?:=(.+))?", word):
+            define[found[1]] = found[2] or "1"
         elif word.startswith("-I"):
             include.append(relative((problem.source.parent / word[2:]).resolve(), folder))
         elif found := re.fullmatch(r"--?std=((?:c|gnu)\+\+(\d+))", word):
@@ -142,9 +142,9 @@ def _data(problem: Problem, heading: str) -> str:
             "def case(seed: int) -> dict[str, object]:",
             '    """Return the buffers and scalars of a case; the seed draws random data."""',
             "    rng = np.random.default_rng(seed)  # noqa: F841",
-            "    return {",
-            *(f"        {json.dumps(name)}: {made}," for name, made in given.items()),
-            "    }",
+            "    made: dict[str, object] = {}",
+            *(f"    made[{json.dumps(name)}] = {made}" for name, made in given.items()),
+            "    return made",
             "",
         ]
     )

@@ -23,7 +23,6 @@ spaces, with their default settings. Kernel Tuner is not a dependency of this pr
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 import statistics
@@ -40,7 +39,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.tune.grid import Grid, Point
+from gi_cuda.tune.recorded import Recorded, read_recorded
 from gi_cuda.tune.searcher import SearcherKind
 from gi_cuda.tune.searchers import SEARCHERS, find_searcher
 
@@ -65,59 +64,58 @@ REACHED = 0.95
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """A configuration space with the cost of every point; None: the point fails."""
+class Landscape:
+    """A recorded space, and what random search finds in it.
+
+    Attributes:
+        name: folder and name of the file.
+        recorded: all points, with their costs; None: the point fails.
+    """
 
     name: str
-    grid: Grid
-    costs: dict[Point, float | None]
+    recorded: Recorded
+
+    @classmethod
+    def of_file(cls, path: Path) -> Landscape:
+        """Read a file."""
+        return cls(f"{path.parent.name}/{path.name.partition('.')[0]}", read_recorded(path))
 
     @cached_property
     def sorted(self) -> NDArray[np.float64]:
-        """The costs in ascending order; infinity for those that fail."""
-        costs = [np.inf if cost is None else cost for cost in self.costs.values()]
+        """The costs in ascending order; infinity for points that fail."""
+        costs = [np.inf if cost is None else cost for cost in self.recorded.costs.values()]
         return np.sort(np.array(costs))
 
     def expected(self, budget: int) -> NDArray[np.float64]:
         """Return the expected best cost of random search after 1, 2, ... evaluations.
 
-        Draws in which all points fail count as the slowest point.
+        Where only failing points were drawn, the slowest point counts.
         """
         count = len(self.sorted)
         costs = np.minimum(self.sorted, self.sorted[np.isfinite(self.sorted)][-1])
-        missed = np.ones(count + 1)  # chance that none of the first k points was drawn
+        missed = np.ones(count + 1)  # the chance that none of the first k points was drawn
         below = np.arange(count)
         found = np.empty(budget)
-        for drawn in range(budget):
+        for drawn in range(min(budget, count)):
             missed[1:] *= np.maximum(count - drawn - below - 1, 0) / (count - drawn)
             found[drawn] = costs @ (missed[:-1] - missed[1:])
+        found[count:] = costs[0]
         return found
 
 
-def read(path: Path) -> Recorded:
-    """Return the space that a cache file of Kernel Tuner records."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        data = json.load(file)
-    values = {name: one for name, one in data["tune_params"].items() if len(one) > 1}
-    costs: dict[Point, float | None] = {}
-    for one in data["cache"].values():
-        point = tuple(values[name].index(one[name]) for name in values)
-        time = one["time"]
-        costs[point] = None if isinstance(time, str) or time > 1e19 else time
-    grid = Grid(tuple(values), tuple(map(tuple, values.values())), (), frozenset(costs))
-    return Recorded(f"{path.parent.name}/{path.name.partition('.')[0]}", grid, costs)
-
-
 def simulate(
-    kind: SearcherKind, space: Recorded, seed: int, budget: int, batch: int
+    kind: SearcherKind, space: Landscape, seed: int, budget: int, batch: int
 ) -> list[float | None]:
-    """Return the costs that one search meets, in order."""
-    searcher = kind.make(space.grid, random.Random(seed))
+    """Return the costs that one search meets, in order, until it meets the optimum."""
+    searcher = kind.make(space.recorded.grid, random.Random(seed))
     found: list[float | None] = []
-    while len(found) < budget and (points := searcher.ask(min(batch, budget - len(found)))):
+    while len(found) < budget and space.sorted[0] not in found[-batch:]:
+        points = searcher.ask(min(batch, budget - len(found)))
+        if not points:
+            break
         for point in points:
-            searcher.tell(point, space.costs[point])
-            found.append(space.costs[point])
+            searcher.tell(point, space.recorded.costs[point])
+            found.append(space.recorded.costs[point])
     return found
 
 
@@ -156,7 +154,7 @@ class Summary:
 
     @classmethod
     def of_runs(
-        cls, space: Recorded, runs: Sequence[Sequence[float | None]], budget: int
+        cls, space: Landscape, runs: Sequence[Sequence[float | None]], budget: int
     ) -> Summary:
         """Summarise the costs that each seed met. A run that ended early keeps its best."""
         optimum = space.sorted[0]
@@ -178,7 +176,7 @@ class Summary:
         )
 
 
-def _score(space: Recorded, curves: NDArray[np.float64], budget: int) -> float:
+def _score(space: Landscape, curves: NDArray[np.float64], budget: int) -> float:
     optimum, costs = space.sorted[0], space.sorted[np.isfinite(space.sorted)]
     expected = space.expected(budget)
     goal = np.median(costs) - REACHED * (np.median(costs) - optimum)
@@ -187,10 +185,10 @@ def _score(space: Recorded, curves: NDArray[np.float64], budget: int) -> float:
     return float(((expected[:end] - found.mean(0)) / (expected[:end] - optimum)).mean())
 
 
-def table(space: Recorded, rows: dict[str, Summary], budget: int) -> Table:
+def table(space: Landscape, rows: dict[str, Summary], budget: int) -> Table:
     """Return the table of a space."""
     budgets = [n for n in BUDGETS if n <= budget]
-    title = f"{space.name}: {len(space.costs)} configurations"
+    title = f"{space.name}: {len(space.sorted)} configurations"
     shown = Table("searcher", *map(str, budgets), *map(str, WITHIN), "score", title=title)
     for name, row in rows.items():
         counts = (row.evaluations[factor] for factor in WITHIN)
@@ -221,7 +219,7 @@ def main() -> None:
     kinds = [find_searcher(name, "--searchers") for name in options.searchers]
     results: dict[str, Any] = {}
     for file in options.files:
-        space = read(file)
+        space = Landscape.of_file(file)
         runs = {
             kind.name: [
                 simulate(kind, space, seed, options.budget, options.batch)

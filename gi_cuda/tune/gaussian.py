@@ -5,12 +5,14 @@ Rasmussen & Williams 2006, "Gaussian Processes for Machine Learning", algorithm 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array: TypeAlias = NDArray[np.floating[Any]]
 
 NOISES = (1e-4, 1e-3, 1e-2, 1e-1)
 """Variances of the noise that are tried, as shares of the variance of the process."""
@@ -91,7 +93,7 @@ class Process:
         """Condition on one more row."""
         rows = len(self._x)
         link = self._inverse @ self._kernel.between(self._x, row[None, :])[:, 0]
-        rest = np.sqrt(max(1.0 + self._kernel.noise - link @ link, 1e-10))
+        rest = math.sqrt(max(1.0 + self._kernel.noise - float(link @ link), 1e-10))
         inverse = np.pad(self._inverse, (0, 1))
         inverse[rows] = np.append(-link @ self._inverse, 1.0) / rest
         used = self._cross[:rows]

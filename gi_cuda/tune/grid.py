@@ -95,7 +95,8 @@ class Grid:
     @cached_property
     def points(self) -> NDArray[np.int32]:
         """All points that are allowed, of shape (:attr:`size`, parameters), in lexical order."""
-        return np.array(list(self.each()), np.int32).reshape(-1, len(self.names))
+        found = list(self.each())
+        return np.array(found, np.int32).reshape(len(found), len(self.names))
 
     @property
     def first(self) -> Point | None:
@@ -116,7 +117,7 @@ class Grid:
         found = list(islice(self.each(), limit + 1))
         if len(found) > limit:
             return None
-        return np.array(found, np.int32).reshape(-1, len(self.names))
+        return np.array(found, np.int32).reshape(len(found), len(self.names))
 
     def draw(self, rng: random.Random) -> Point | None:
         """Return a random point that is allowed, or None if no point is.
@@ -125,7 +126,7 @@ class Grid:
         parameter, and drawn again where they break a constraint.
         """
         if self.listed is not None:
-            return tuple(self.points[rng.randrange(len(self.points))].tolist())
+            return tuple(rng.choice(self.points).tolist()) if self.listed else None
         return next(self._kept(tuple(range(len(self.names))), self.rules, rng), None)
 
     def neighbours(self, point: Point, reach: int | None = None) -> list[Point]:

@@ -26,7 +26,7 @@ that were asked to fill a batch. Nothing may have been measured: it is sent an e
 _DRAWS = 1000
 """Random points that are drawn, at most, to find one that was not asked yet."""
 
-_ROUNDS = 50
+_ROUNDS = 10
 """Times that a walk may yield nothing new before a random point is asked."""
 
 

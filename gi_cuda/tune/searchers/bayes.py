@@ -21,7 +21,7 @@ from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.searcher import SearcherKind
 from gi_cuda.tune.walk import FAILED, Unrepeated
 
-COVER = 20
+COVER = 12
 """Points that cover the space, before the first model."""
 
 DRAWS = 50
@@ -34,10 +34,10 @@ the best points, and random points."""
 ROWS = 600
 """Points that the model is conditioned on, at most: the best and the latest."""
 
-FITTED = 300
+FITTED = 200
 """Points that the length scales are fitted to, at most."""
 
-GROWTH = 1.3
+GROWTH = 1.2
 """Factor by which results grow until length scales are fitted again."""
 
 CLIP = 0.75
@@ -91,8 +91,8 @@ class Bayes(Unrepeated):
 
     def _far(self) -> Point | None:
         """Return the one of some random points that is farthest from all asked points."""
-        drawn = [point for point in map(self.grid.draw, [self.rng] * DRAWS) if point]
-        fresh = [point for point in drawn if point not in self.asked]
+        drawn = (self.grid.draw(self.rng) for _ in range(DRAWS))
+        fresh = [one for one in drawn if one is not None and one not in self.asked]
         if not fresh or not self.asked:
             return fresh[0] if fresh else None
         here, there = self._encoded(fresh), self._encoded(self.asked)
@@ -111,7 +111,7 @@ class Bayes(Unrepeated):
         else:
             near = chain.from_iterable(map(self.grid.neighbours, told[:20]))
             drawn = (self.grid.draw(self.rng) for _ in range(CANDIDATES // 4))
-            found = dict.fromkeys(point for point in chain(near, drawn) if point)
+            found = dict.fromkeys(point for point in chain(near, drawn) if point is not None)
             self._candidates = np.array(list(found), np.int32)
         self._index = {tuple(row): at for at, row in enumerate(self._candidates.tolist())}
         self._open = np.array([point not in self.asked for point in self._index])
@@ -126,13 +126,16 @@ class Bayes(Unrepeated):
         y = np.array([self._guesses.get(point, 0.0) for point in self._rows])
         y[told] = logs - logs.mean()
         self._mean, deviation = process.predict(y)
-        gain = improvement(float(y[told].min()) - self._mean, deviation)
-        return np.where(self._open, gain, -np.inf)
+        gain: Array = improvement(float(y[told].min()) - self._mean, deviation)
+        gain[~self._open] = -np.inf
+        return gain
 
     def _logs(self, points: Iterable[Point]) -> Array:
         """Return the logarithms of costs, clipped."""
         logs = np.log(np.maximum([self.costs[point] for point in points], 1e-300))
-        return np.minimum(logs, np.quantile(logs[np.isfinite(logs)], CLIP))
+        top = float(np.quantile(logs[np.isfinite(logs)], CLIP))
+        clipped: Array = np.minimum(logs, top)
+        return clipped
 
     def _encoded(self, points: Iterable[Point] | NDArray[np.int32]) -> Array:
         """Return the columns of points, of shape (points, columns)."""
@@ -152,7 +155,8 @@ def improvement(gap: Array, deviation: Array) -> Array:
     # An approximation of the normal distribution function (Page 1977), exact to 2e-4.
     below = 0.5 * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * z * (1.0 + 0.044715 * z * z)))
     # Far from the best all improvements are 0, to machine precision; there z ranks candidates.
-    return np.where(z > -3.0, deviation * (z * below + density), z * 1e-9)
+    found: Array = np.where(z > -3.0, deviation * (z * below + density), z * 1e-9)
+    return found
 
 
 def _best_and_latest(points: Iterable[Point], costs: dict[Point, float], limit: int) -> list[Point]:
@@ -184,7 +188,8 @@ def _columns(values: Sequence[Value]) -> Array:
 
 
 def _scaled(column: Array) -> Array:
-    return (column - column.min()) / (np.ptp(column) or 1.0)
+    scaled: Array = (column - column.min()) / (np.ptp(column) or 1.0)
+    return scaled
 
 
 SEARCHER = SearcherKind("bayes", "Bayesian optimisation with a Gaussian process", Bayes)

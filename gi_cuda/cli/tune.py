@@ -21,14 +21,16 @@ from gi_cuda.cli.options import (
     Jobs,
     NoCache,
     Workers,
+    chosen_backend,
 )
 from gi_cuda.cli.searching import TimeLimit
 from gi_cuda.errors import UserError
+from gi_cuda.genome.space import Space
 from gi_cuda.report.tables import counted, print_table, right, say, table, whole
 from gi_cuda.runs.create import default_folder
 from gi_cuda.runs.stored import DATABASE, open_store, stored_subject
 from gi_cuda.search.strategies.tune import PREFIX, SETTINGS
-from gi_cuda.spec import buffer_sizes, load_case
+from gi_cuda.spec import Target, buffer_sizes, load_case
 from gi_cuda.spec.load import load_target
 from gi_cuda.subject import Subject
 from gi_cuda.tune.exports import Measured, kernel_tuner_cache, t4_results, write_json
@@ -114,7 +116,10 @@ def command(
             hint="type gi-cuda tune TARGET, or gi-cuda tune --simulate FILE",
         )
     population, generations = _generations(evaluations)
-    folder = run or default_folder(load_target(target).name)
+    read = load_target(target)
+    folder = run or default_folder(read.name)
+    if t1 is not None:  # first, since it may refuse the target
+        _write_t1(t1, read, chosen_backend(backend))
     ended = None
     try:
         evolve.command(
@@ -134,11 +139,11 @@ def command(
         )
     except typer.Exit as error:  # what was measured is there all the same
         ended = error
-    if (t1 or t4 or cache) and (folder / DATABASE).is_file():
+    if (t4 or cache) and (folder / DATABASE).is_file():
         with open_store(folder) as store:
             subject, device = stored_subject(store, folder), str(store.get("device"))
             rows = list(measured(store, subject))
-        _write_files(subject, device, rows, t1, t4, cache)
+        _write_results(subject, device, rows, t4, cache)
     if ended is not None:
         raise ended
 
@@ -151,22 +156,20 @@ def _generations(evaluations: int | None) -> tuple[int | None, int | None]:
     return math.ceil(evaluations / generations), generations
 
 
-def _write_files(
-    subject: Subject,
-    device: str,
-    rows: Sequence[Measured],
-    t1: Path | None,
-    t4: Path | None,
-    cache: Path | None,
+def _write_t1(path: Path, target: Target, backend: str) -> None:
+    """Describe a target's space, and its launch on the first case."""
+    space, case = Space.from_target(target, backend), load_case(target, target.cases[0])
+    sizes = buffer_sizes(target, space.default, case)
+    scalars = {name: value.item() for name, value in case.scalars.items()}
+    write_json(path, t1_description(target, space, sizes, scalars))
+    say(console, f"wrote {path}: the space")
+
+
+def _write_results(
+    subject: Subject, device: str, rows: Sequence[Measured], t4: Path | None, cache: Path | None
 ) -> None:
-    """Write what a run searched and measured for other tuners."""
+    """Write what a run measured for other tuners."""
     target, space = subject.target, subject.space
-    if t1 is not None:
-        case = load_case(target, subject.target.cases[0])
-        sizes = buffer_sizes(target, space.default, case)
-        scalars = {name: value.item() for name, value in case.scalars.items()}
-        write_json(t1, t1_description(target, space, sizes, scalars, device))
-        say(console, f"wrote {t1}: the space")
     if t4 is not None:
         write_json(t4, t4_results(rows, target.name, device))
     if cache is not None:

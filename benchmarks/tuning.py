@@ -181,8 +181,10 @@ def _score(space: Landscape, curves: NDArray[np.float64], budget: int) -> float:
     expected = space.expected(budget)
     goal = np.median(costs) - REACHED * (np.median(costs) - optimum)
     end = int(np.argmax(expected <= goal)) + 1 if (expected <= goal).any() else budget
-    found = np.minimum(curves[:, :end], costs[-1])
-    return float(((expected[:end] - found.mean(0)) / (expected[:end] - optimum)).mean())
+    gap = expected[:end] - optimum
+    found = np.minimum(curves[:, :end], costs[-1]).mean(0)
+    gained = (expected[:end] - found)[gap > 0] / gap[gap > 0]
+    return float(gained.mean())
 
 
 def table(space: Landscape, rows: dict[str, Summary], budget: int) -> Table:

@@ -16,6 +16,12 @@ FAILED = float("inf")
 """The cost of points that do not compile, do not run, or are wrong."""
 
 Results: TypeAlias = list[tuple[Point, float]]
+Best: TypeAlias = tuple[float, Point] | None
+"""A cost below :data:`FAILED` and its point, or None if there is none."""
+
+Part: TypeAlias = Generator[Iterable[Point], Results, Best]
+"""A part of a :data:`Walk` that returns the cheapest point it met."""
+
 Walk: TypeAlias = Generator[Iterable[Point], Results, None]
 """A search that yields points to measure, the most wanted first, and is sent costs.
 
@@ -23,11 +29,29 @@ Not all points that it yields are measured. Costs may belong to points that it y
 that were asked to fill a batch. Nothing may have been measured: it is sent an empty list.
 """
 
+SAMPLE = 10
+"""Random points of which the cheapest is where a search begins."""
+
 _DRAWS = 1000
 """Random points that are drawn, at most, to find one that was not asked yet."""
 
 _ROUNDS = 10
 """Times that a walk may yield nothing new before a random point is asked."""
+
+
+def sample(grid: Grid, rng: random.Random) -> Part:
+    """Measure random points, and return the cheapest."""
+    drawn = (grid.draw(rng) for _ in range(SAMPLE))
+    todo = {point: None for point in drawn if point is not None}
+    best: Best = None
+    while results := (yield list(todo)):
+        for point, cost in results:
+            todo.pop(point, None)
+            if cost < FAILED:
+                best = min(best or (cost, point), (cost, point))
+        if not todo:
+            break
+    return best
 
 
 class Unrepeated(ABC):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from functools import partial
 
-from gi_cuda.tune.grid import Grid, Point
+from gi_cuda.tune.grid import Grid
 from gi_cuda.tune.searcher import SearcherKind
-from gi_cuda.tune.walk import FAILED, Walk, Walker
+from gi_cuda.tune.walk import FAILED, Best, Walk, Walker, sample
 
-HOT, COLD = 0.5, 0.01
+HOT, COLD = 0.2, 0.01
 """Temperatures, as differences of the logarithm of the cost."""
 
 COOLING = 0.97
@@ -18,19 +18,17 @@ COOLING = 0.97
 
 def anneal(grid: Grid, rng: random.Random) -> Walk:
     """Walk to neighbours, also to slower ones while the temperature is high."""
-    here: tuple[float, Point] | None = None
-    best: tuple[float, Point] | None = None
-    heat = HOT
+    here: Best = None
+    while here is None:
+        here = yield from sample(grid, rng)
+    best, heat = here, HOT
     while True:
-        if here is None:
-            results = yield [point for point in [grid.draw(rng)] if point is not None]
-        else:
-            near, far = grid.neighbours(here[1], 1), grid.neighbours(here[1])
-            results = yield rng.sample(near, len(near) // 2) + rng.sample(far, len(far))
+        near, far = grid.neighbours(here[1], 1), grid.neighbours(here[1])
+        results = yield rng.sample(near, len(near) // 2) + rng.sample(far, len(far))
         for point, cost in results:
-            if cost < FAILED and (here is None or accepts(rng, here[0], cost, heat)):
+            if cost < FAILED and accepts(rng, here[0], cost, heat):
                 here = cost, point
-                best = min(best or here, here)
+                best = min(best, here)
             heat *= COOLING
         if heat < COLD:
             heat, here = HOT, best

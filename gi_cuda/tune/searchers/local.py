@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Iterable
 from functools import partial
 
 from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.searcher import SearcherKind
-from gi_cuda.tune.walk import FAILED, Results, Walk, Walker
+from gi_cuda.tune.walk import FAILED, Best, Part, Walk, Walker, sample
 
 CHANGES = 3
 """Parameters that a jump changes, at most."""
@@ -19,35 +18,29 @@ PATIENCE = 4
 
 def search(grid: Grid, rng: random.Random) -> Walk:
     """Descend again and again, from points near the best end of a descent so far."""
-    best: tuple[float, Point] | None = None
-    failures = 0
     while True:
-        start = jump(grid, rng, best[1]) if best else grid.draw(rng)
-        if start is None:
-            return
-        end = yield from descend(grid, rng, start)
-        if end is not None and (best is None or end[0] < best[0]):
-            best, failures = end, 0
-        else:
-            failures += 1
-        if failures > PATIENCE:
-            best, failures = None, 0
+        best = yield from sample(grid, rng)
+        failures = 0
+        start = best[1] if best else None
+        while best and start and failures <= PATIENCE:
+            end = yield from descend(grid, rng, start)
+            failures = 0 if end and end[0] < best[0] else failures + 1
+            best = min(best, end or best)
+            start = jump(grid, rng, best[1])
 
 
-def descend(
-    grid: Grid, rng: random.Random, start: Point
-) -> Generator[Iterable[Point], Results, tuple[float, Point] | None]:
+def descend(grid: Grid, rng: random.Random, start: Point) -> Part:
     """Go to the first cheaper neighbour until there is none. Return the end and its cost.
 
     Adjacent values are tried before other values. Returns None if the start fails.
     """
-    here: tuple[float, Point] | None = None
+    here: Best = None
     todo = [start]
     while todo:
         results = yield todo
-        seen = {point for point, _ in results}
-        if not seen:
+        if not results:
             break
+        seen = {point for point, _ in results}
         todo = [point for point in todo if point not in seen]
         cost, point = min((cost, point) for point, cost in results)
         if cost < (here[0] if here else FAILED):

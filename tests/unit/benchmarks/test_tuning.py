@@ -1,0 +1,44 @@
+"""The benchmark of searchers: what random search is expected to find, and the summary of runs."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+import pytest
+
+from benchmarks.tuning import Landscape, Summary, simulate
+from gi_cuda.tune.recorded import Recorded
+from gi_cuda.tune.searchers import SEARCHERS
+
+COSTS = (4.0, 1.0, None, 2.0, 8.0, None)
+SPACE = Landscape(
+    "small",
+    Recorded(("a",), (tuple(range(6)),), {(at,): cost for at, cost in enumerate(COSTS)}),
+)
+
+
+def test_random_search_is_expected_to_find_its_mean() -> None:
+    rng = random.Random(1)
+    met = []
+    for _ in range(4000):
+        drawn = rng.sample(COSTS, 2)
+        met.append(min((cost for cost in drawn if cost is not None), default=8.0))
+    expected = SPACE.expected(7)
+    assert expected[0] == pytest.approx((4 + 1 + 8 + 2 + 8 + 8) / 6)
+    assert expected[1] == pytest.approx(statistics.fmean(met), abs=0.15)
+    assert expected[5] == expected[6] == pytest.approx(1.0)
+
+
+def test_a_search_ends_at_the_optimum() -> None:
+    costs = simulate(SEARCHERS["exhaustive"], SPACE, seed=1, budget=6, batch=1)
+    assert costs == [4.0, 1.0]
+
+
+def test_runs_are_summarised_by_their_median() -> None:
+    runs = [[4.0, 1.0], [None, 2.0, 1.0], [None, 2.0]]
+    summary = Summary.of_runs(SPACE, runs, budget=25)
+    assert summary.best == {25: 1.0}
+    assert summary.evaluations == {1.1: 3, 1.05: 3}
+    assert Summary.of_runs(SPACE, [[1.0]], 25).score == pytest.approx(1.0)
+    assert Summary.of_runs(SPACE, [[None, 2.0]], 25).evaluations == {1.1: None, 1.05: None}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.analyze.winner import Minimized, how_to_go_on, stored_minimized, stored_winner
+from gi_cuda.runs.stored import stored_target
 from gi_cuda.store import Store
 
 
@@ -22,6 +23,9 @@ def next_step(store: Store, folder: Path) -> NextStep:
     """From a search to its winner, without what does not pay, validated, and on to a patch."""
     run = shlex.quote(str(folder))
     winner = stored_winner(store)
+    if winner is None and store.get("used_up", False):
+        target = shlex.quote(str(stored_target(store, folder)))
+        return NextStep(f"gi-cuda evolve {target}", "search in another way: this space is used up")
     if winner is None:
         return NextStep(how_to_go_on(store, folder), "search further")
     if winner.validation.provisional:

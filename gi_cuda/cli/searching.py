@@ -207,6 +207,7 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
         else:
             run = place.run
             over = end is End.STOPPED
+            run.store.put(used_up=end is End.USED_UP)
             say_whole(console, f"time is up; go on with: {resume}" if over else str(end))
         winner = _validated(run, allowed.for_validation)
     on = device_words(run.subject.backend, run.store.get("device"))
@@ -280,7 +281,8 @@ def _validated(run: Run, limit: float | None) -> Winner | None:
 def next_steps(run: Run) -> Iterator[str]:
     """What may find more than this search did."""
     subject, settings = run.subject, run.plan.settings
-    yield f"more generations: {how_to_go_on(run.store, run.folder)}"
+    if not run.store.get("used_up", False):
+        yield f"more generations: {how_to_go_on(run.store, run.folder)}"
     again, code = command_line("evolve", subject.target.folder), run.preset.variation.code
     if not code:
         yield f"evolve the code as well: {again} --preset {DEFAULT}"

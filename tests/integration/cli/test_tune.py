@@ -22,6 +22,8 @@ def test_all_configurations_of_a_small_target_and_the_files_of_other_tuners(
     assert done.returncode in (0, 1), done.stderr
     grid = Grid.of_space(scale.space)
     assert "preset tune-exhaustive" in done.stdout
+    assert "the space is used up" in done.stdout
+    assert "gi-cuda resume" not in done.stdout  # there is nothing more to search
     measured = [read_recorded(tmp_path / name) for name in ("t4.json", "c.json")]
     # BLOCK is no macro of the code on its own: some configurations are the same code.
     assert 1 < len(measured[0].costs) <= grid.size

@@ -44,7 +44,10 @@ _SEARCHERS = "; ".join(f"{name}: {kind.help}" for name, kind in SEARCHERS.items(
 
 # Each parameter is an option of the command line.
 def command(
-    target: Annotated[Path | None, typer.Argument(metavar="TARGET")] = None,
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml."),
+    ] = None,
     searcher: Annotated[
         str,
         typer.Option(
@@ -56,7 +59,7 @@ def command(
     ] = DEFAULT,
     evaluations: Annotated[
         int | None,
-        typer.Option(min=1, max=LARGEST, help="Configurations to be measured at most."),
+        typer.Option(min=1, max=LARGEST, help="About so many configurations are measured."),
     ] = None,
     time: TimeLimit = None,
     seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,

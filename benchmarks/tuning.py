@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import statistics
 import subprocess
 from collections.abc import Sequence
@@ -42,6 +41,7 @@ from rich.table import Table
 from gi_cuda.tune.recorded import Recorded, read_recorded
 from gi_cuda.tune.searcher import SearcherKind
 from gi_cuda.tune.searchers import SEARCHERS, find_searcher
+from gi_cuda.tune.simulation import simulate
 
 BUDGETS = (25, 50, 100, 200, 400)
 WITHIN = (1.1, 1.05)
@@ -101,22 +101,6 @@ class Landscape:
             found[drawn] = costs @ (missed[:-1] - missed[1:])
         found[count:] = costs[0]
         return found
-
-
-def simulate(
-    kind: SearcherKind, space: Landscape, seed: int, budget: int, batch: int
-) -> list[float | None]:
-    """Return the costs that one search meets, in order, until it meets the optimum."""
-    searcher = kind.make(space.recorded.grid, random.Random(seed))
-    found: list[float | None] = []
-    while len(found) < budget and space.sorted[0] not in found[-batch:]:
-        points = searcher.ask(min(batch, budget - len(found)))
-        if not points:
-            break
-        for point in points:
-            searcher.tell(point, space.recorded.costs[point])
-            found.append(space.recorded.costs[point])
-    return found
 
 
 def simulate_theirs(
@@ -203,6 +187,13 @@ def table(space: Landscape, rows: dict[str, Summary], budget: int) -> Table:
     return shown
 
 
+def _costs(
+    space: Landscape, kind: SearcherKind, seed: int, budget: int, batch: int
+) -> list[float | None]:
+    """Return the costs that one search meets, in order, until it meets the optimum."""
+    return simulate(space.recorded, kind, seed, budget, batch, space.recorded.optimum).costs
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(
@@ -224,7 +215,7 @@ def main() -> None:
         space = Landscape.of_file(file)
         runs = {
             kind.name: [
-                simulate(kind, space, seed, options.budget, options.batch)
+                _costs(space, kind, seed, options.budget, options.batch)
                 for seed in range(options.repeats)
             ]
             for kind in kinds

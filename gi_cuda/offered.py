@@ -14,11 +14,11 @@ from gi_cuda.errors import UserError
 
 
 class Named(Protocol):
-    """What has a name."""
+    """An object with a name."""
 
     @property
     def name(self) -> str:
-        """By which a user asks for it."""
+        """The name by which a user asks for it."""
 
 
 T = TypeVar("T", bound=Named)

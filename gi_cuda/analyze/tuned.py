@@ -37,7 +37,7 @@ def measured(store: Store, subject: Subject) -> Iterator[Measured]:
 def _measured(
     configuration: Mapping[str, Value], evaluation: Evaluation, seconds: float
 ) -> Measured:
-    """What a configuration gave, as times beside which the reference takes so many seconds."""
+    """Turn an evaluation into times, of which the reference's is so many seconds."""
     ratio = None if evaluation.verdict is None else evaluation.ratio
     return Measured(
         configuration,

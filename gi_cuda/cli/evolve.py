@@ -27,7 +27,9 @@ from gi_cuda.cli.options import (
     Jobs,
     Level,
     NoCache,
+    RunFolder,
     Scope,
+    Seed,
     TargetPath,
     Workers,
     cache_unless,
@@ -66,10 +68,7 @@ def _of_preset(number: str) -> str:
 # Each parameter is an option of the command line.
 def command(
     target: TargetPath,
-    run: Annotated[
-        Path | None,
-        typer.Option("--run", help="Folder for the run; by default runs/<target>-<number>."),
-    ] = None,
+    run: RunFolder = None,
     preset: Annotated[
         str,
         typer.Option(
@@ -97,7 +96,7 @@ def command(
             show_default=_of_preset("generations"),
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
+    seed: Seed = 1,
     time: TimeLimit = None,
     backend: Backend = AUTO,
     edits: EditsOfPreset = None,

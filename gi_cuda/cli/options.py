@@ -129,6 +129,11 @@ TargetPath: TypeAlias = Annotated[
         autocompletion=_completing(TARGET_FILE),
     ),
 ]
+RunFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--run", help="Folder for the run; by default runs/<target>-<number>."),
+]
+Seed: TypeAlias = Annotated[int, typer.Option(help="Decides every choice of the search.")]
 RunPath: TypeAlias = Annotated[
     Path,
     typer.Argument(metavar="RUN", help="A run's folder.", autocompletion=_completing(RUN_FILE)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +21,8 @@ from gi_cuda.cli.options import (
     Force,
     Jobs,
     NoCache,
+    RunFolder,
+    Seed,
     Workers,
     chosen_backend,
 )
@@ -62,7 +65,7 @@ def command(
         typer.Option(min=1, max=LARGEST, help="About so many configurations are measured."),
     ] = None,
     time: TimeLimit = None,
-    seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
+    seed: Seed = 1,
     recorded: Annotated[
         Path | None,
         typer.Option(
@@ -90,10 +93,7 @@ def command(
             help="Write all that was measured, as a cache of Kernel Tuner.",
         ),
     ] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option("--run", help="Folder for the run; by default runs/<target>-<number>."),
-    ] = None,
+    run: RunFolder = None,
     backend: Backend = AUTO,
     devices: Devices = "all",
     workers: Workers = 0,
@@ -185,25 +185,24 @@ def _write_results(
 def _say_simulated(found: Simulated, file: Path) -> None:
     """Say how far a search of a recorded space came."""
     recorded = found.recorded
-    failing = sum(cost is None for cost in recorded.costs.values())
     of = " of ".join(filter(None, (recorded.kernel, recorded.device)))
-    say(
-        console,
-        f"{file}: {counted(len(recorded.costs), 'configuration')} recorded, {failing} of them fail"
-        f"{f' ({of})' if of else ''}; the best takes {found.optimum:.4g} ms",
-    )
+    failing = Counter(recorded.reasons.values()).most_common()
+    words = [f"{counted(len(recorded.costs), 'configuration')} recorded{f' ({of})' if of else ''}"]
+    words += [f"{count} with {reason}" for reason, count in failing]
+    say(console, f"{file}: {', '.join(words)}; the best takes {recorded.optimum:.4g} ms")
     rows = table(
         f"searched with {found.searcher}",
         *right("evaluations", "ms", "of the best speed"),
         *whole("configuration"),
     )
-    for step in found.steps:
-        values = recorded.grid.configuration(step.point)
+    for number, point, cost in found.improvements():
+        values = recorded.grid.configuration(point)
         rows.add_row(
-            str(step.evaluations),
-            f"{step.cost:.4g}",
-            f"{found.optimum / step.cost:.1%}",
+            str(number),
+            f"{cost:.4g}",
+            f"{recorded.optimum / cost:.1%}",
             " ".join(f"{name}={value}" for name, value in values.items()),
         )
     print_table(console, rows)
-    say(console, f"{counted(found.evaluations, 'evaluation')} in all")
+    took = f", which took {found.seconds:,.0f} s as recorded" if found.seconds else ""
+    say(console, f"{counted(len(found.points), 'evaluation')} in all{took}")

@@ -33,7 +33,6 @@ class Measured:
         reason: a key of :data:`ERRORS`: why there is no cost. Not read where there is one.
         times: milliseconds of each timed run.
         compile_s, verify_s, benchmark_s: seconds for compiling, for verifying, for all runs.
-        timestamp: when it was tried, in ISO 8601; "" where that is not known.
     """
 
     configuration: Mapping[str, Value]
@@ -43,7 +42,6 @@ class Measured:
     compile_s: float = 0.0
     verify_s: float = 0.0
     benchmark_s: float = 0.0
-    timestamp: str = ""
 
     @property
     def time(self) -> float | str:
@@ -64,7 +62,6 @@ def t4_results(rows: Sequence[Measured], kernel: str = "", device: str = "") -> 
 def _t4_result(row: Measured) -> dict[str, Any]:
     wrong = row.cost is None and row.reason == "correctness"
     return {
-        **({"timestamp": row.timestamp} if row.timestamp else {}),
         "configuration": dict(row.configuration),
         "times": {
             "compilation": row.compile_s * 1e3,
@@ -86,7 +83,6 @@ def kernel_tuner_cache(
     rows: Sequence[Measured],
     kernel: str,
     device: str,
-    problem_size: Sequence[int | str] = (),
 ) -> dict[str, Any]:
     """Return a cache of Kernel Tuner; all times are milliseconds.
 
@@ -96,7 +92,7 @@ def kernel_tuner_cache(
     return {
         "device_name": device,
         "kernel_name": kernel,
-        "problem_size": list(problem_size),
+        "problem_size": [],
         "tune_params_keys": list(values),
         "tune_params": {name: list(those) for name, those in values.items()},
         "objective": "time",
@@ -118,7 +114,7 @@ def _cached(row: Measured, names: Mapping[str, object]) -> dict[str, Any]:
         "benchmark_time": row.benchmark_s * 1e3,
         "strategy_time": 0.0,
         "framework_time": 0.0,
-        "timestamp": row.timestamp,
+        "timestamp": "",
     }
 
 

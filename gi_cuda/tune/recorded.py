@@ -38,6 +38,11 @@ class Recorded:
     device: str = ""
 
     @cached_property
+    def optimum(self) -> float:
+        """The least cost."""
+        return min(cost for cost in self.costs.values() if cost is not None)
+
+    @cached_property
     def grid(self) -> Grid:
         """The recorded points, invalid ones included."""
         return Grid(self.names, self.values, listed=frozenset(self.costs))

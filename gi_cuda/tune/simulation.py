@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gi_cuda.tune.grid import Point
@@ -14,43 +15,37 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A point that was the best when it was measured.
-
-    Attributes:
-        evaluations: how many there were with it.
-        cost: milliseconds.
-    """
-
-    evaluations: int
-    point: Point
-    cost: float
-
-
-@dataclass(frozen=True, slots=True)
 class Simulated:
     """A search of a recorded space.
 
     Attributes:
         searcher: the searcher's name.
-        evaluations: points that were asked for, those that failed as well.
-        steps: each that was better than those before, in order.
+        points: all that it asked for, in order.
     """
 
     recorded: Recorded
     searcher: str
-    evaluations: int
-    steps: tuple[Step, ...]
+    points: tuple[Point, ...]
 
     @property
-    def optimum(self) -> float:
-        """The least time that is recorded, in milliseconds."""
-        return min(cost for cost in self.recorded.costs.values() if cost is not None)
+    def costs(self) -> list[float | None]:
+        """The milliseconds of each point; None where it failed."""
+        return [self.recorded.costs[point] for point in self.points]
 
-    def until(self, share: float) -> int | None:
-        """Evaluations until a point has such a share of the best speed; None: none has."""
-        enough = self.optimum / share
-        return next((one.evaluations for one in self.steps if one.cost <= enough), None)
+    @property
+    def seconds(self) -> float:
+        """The time that compiling and timing these points took, as far as it is recorded."""
+        spent = (self.recorded.compile_seconds, self.recorded.benchmark_seconds)
+        return sum(seconds.get(point, 0.0) for seconds in spent for point in self.points)
+
+    def improvements(self) -> Iterator[tuple[int, Point, float]]:
+        """Iterate over the points that were better than all before them: how many evaluations there
+        were, the point, and its milliseconds."""
+        best = float("inf")
+        for number, (point, cost) in enumerate(zip(self.points, self.costs, strict=True), 1):
+            if cost is not None and cost < best:
+                best = cost
+                yield number, point, cost
 
 
 def simulate(
@@ -59,6 +54,7 @@ def simulate(
     seed: int,
     evaluations: int | None = None,
     at_once: int = AT_ONCE,
+    enough: float = -1.0,
 ) -> Simulated:
     """Search a recorded space.
 
@@ -66,17 +62,15 @@ def simulate(
         seed: decides all that is random.
         evaluations: so many at most; None: all points.
         at_once: points that are asked for at a time.
+        enough: milliseconds at which the search ends.
     """
-    searcher = kind.make(recorded.grid, random.Random(f"{seed}/{kind.name}"))
+    searcher = kind.make(recorded.grid, random.Random(seed))
     most = recorded.grid.size if evaluations is None else evaluations
-    steps: list[Step] = []
-    done = 0
-    while done < most and (points := searcher.ask(min(at_once, most - done))):
-        for point in points:
-            done += 1
-            cost = recorded.costs[point]
-            if cost is not None and (not steps or cost < steps[-1].cost):
-                steps.append(Step(done, point, cost))
+    met: list[Point] = []
+    while len(met) < most and (points := searcher.ask(min(at_once, most - len(met)))):
+        met += points
         for point in points:
             searcher.tell(point, recorded.costs[point])
-    return Simulated(recorded, kind.name, done, tuple(steps))
+        if any(cost is not None and cost <= enough for cost in map(recorded.costs.get, points)):
+            break
+    return Simulated(recorded, kind.name, tuple(met))

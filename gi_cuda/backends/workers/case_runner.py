@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
@@ -26,6 +25,7 @@ from gi_cuda.backends.protocol.device import (
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program
 from gi_cuda.backends.protocol.variants import folders
 from gi_cuda.backends.workers.outputs import bytes_of, damage_of, digest_of
+from gi_cuda.backends.workers.pace import SLOW, Pace, pace
 from gi_cuda.backends.workers.prepared import UNREADABLE, is_mapped, load, save
 from gi_cuda.backends.workers.room import check_room
 from gi_cuda.results.measurement import LOADS
@@ -47,25 +47,6 @@ from gi_cuda.spec.oracles import Python
 
 _PREPARED = ".prepared"
 
-_SHORT = 2e-4
-"""Seconds that the runs of one sample should take together."""
-
-_MOST_REPEATS = 16
-
-_OFTEN = 3
-"""Runs of one sample of which the median leaves out a slow first one."""
-
-_LASTING = 5e-3
-"""Seconds of a run of which it is a small part to fetch what was in no cache."""
-
-_LONG = 0.05
-"""Seconds of wall time that they should take at most: the buffers of a short run may be large, and
-are made anew before each."""
-
-SLOW = 0.1
-"""Seconds of a run from which on it needs no warming up: what a first run takes longer is a small
-part of it."""
-
 _OPINIONS = 1000
 """Opinions of the oracle that are remembered."""
 
@@ -80,32 +61,6 @@ class _CaseHistory:
 
     looks: int = 0
     wrong: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How a case is timed.
-
-    Attributes:
-        repeats: so many runs in turn are one sample of a time, which is their median.
-        warmed: whether each that takes part runs once before, which does not count: after another
-            case, what the buffers hold is in no cache, or in the part of it that is near others.
-    """
-
-    repeats: int
-    warmed: bool = False
-
-
-def pace(seconds: float, whole: float = 0.0) -> Pace:
-    """How a case is timed of which a run takes so long.
-
-    Args:
-        whole: seconds of wall time that one takes with what is done before and after it.
-    """
-    wanted = math.ceil(_SHORT / max(seconds, _SHORT / _MOST_REPEATS))
-    most = min(_MOST_REPEATS, int(_LONG / max(whole, _LONG / _MOST_REPEATS)))
-    repeats = max(1, min(wanted, most))
-    return Pace(repeats, warmed=repeats < _OFTEN and seconds < _LASTING)
 
 
 class CaseRunner:

@@ -11,7 +11,8 @@ from statistics import median
 from gi_cuda.backends.protocol.device import LaunchRefused, Timed, TimedRun
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.requests import GetReady, Measure, Refused, SharedMeasurement
-from gi_cuda.backends.workers.case_runner import CaseRunner, Pace
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.pace import Pace
 from gi_cuda.backends.workers.variant_runner import VariantRunner
 from gi_cuda.backends.workers.verifying import Verifier
 from gi_cuda.results.measurement import Measurement, Sample

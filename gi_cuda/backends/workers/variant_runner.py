@@ -11,7 +11,8 @@ import numpy as np
 
 from gi_cuda.backends.protocol.device import Fate, Loaded, TimedRun, Verified
 from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling
-from gi_cuda.backends.workers.case_runner import SLOW, CaseRunner
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.pace import SLOW
 from gi_cuda.results.measurement import LOADS, Measurement, Sample, Survival
 from gi_cuda.results.statistics import ratios
 from gi_cuda.spec import Judgement

@@ -22,7 +22,7 @@ SIZES = (1, 2, 3, 31, 64, 101, 128, 256, 257, 259)
 """Elements of a row: one, odd and prime numbers, multiples of a block's turns and their neighbours.
 Rows of an odd number of elements are not aligned."""
 TYPE = "-DDTYPE=float"
-"""What a header says in the kernel with elements of ``DTYPE``."""
+"""The macro that a header would define for the kernel with elements of ``DTYPE``."""
 BLOCKS, THREADS = 3, (32, 2, 1)
 INSTANCE = "template __global__ void k<double>(const double *, const float *, double *, int);\n"
 TEXTS = {

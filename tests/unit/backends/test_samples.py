@@ -2,7 +2,7 @@
 
 import pytest
 
-from gi_cuda.backends.workers.case_runner import pace
+from gi_cuda.backends.workers.pace import pace
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ COHORT = 3
 
 
 def members(asked: Asked, scale: Subject, points: list[Point]) -> list[Member]:
-    """What these points came to: one in three is wrong."""
+    """Evaluate points: one in three is wrong."""
     space = scale.space
     genotypes = [Genotype(space.chosen(asked.grid.configuration(one))) for one in points]
     return [

@@ -77,7 +77,7 @@ def test_costs_and_times_survive_t4(
 def test_costs_and_times_survive_a_cache_of_kernel_tuner(
     tmp_path_factory: pytest.TempPathFactory, measured: list[Measured]
 ) -> None:
-    cache = kernel_tuner_cache(VALUES, measured, "blur", "GPU 1", [64])
+    cache = kernel_tuner_cache(VALUES, measured, "blur", "GPU 1")
     found = again(tmp_path_factory.mktemp("cache"), "x.json.gz", cache)
     assert by_values(found, found.costs) == expected(measured, "cost")
     assert by_values(found, found.compile_seconds) == pytest.approx(expected(measured, "compile_s"))

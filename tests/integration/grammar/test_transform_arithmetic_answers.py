@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED, with_lines
 from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
 from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
@@ -70,11 +69,6 @@ BODIES = {
 }
 LAUNCHES = ((0, 1, 32), (1, 0, 96), (3, 5, 32), (97, 1, 32), (191, 7, 96), (193, 12, 96))
 """Items, iterations, and threads of a block."""
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 @pytest.mark.parametrize("name", sweep(BODIES, next(iter(BODIES))))

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED, with_lines
 from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
 from gi_cuda.grammar import Source
@@ -19,11 +18,6 @@ from tests.unit.grammar.cache_arrays import HEAD, KERNELS
 SIZES = (0, 1, 2, 3, 31, 32, 33, 61, 64, 97, 127, 129)
 """Items; a kernel may load an item beyond, or four times as many."""
 FIRST = "an integer in an array of floats"
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 @pytest.mark.parametrize("name", sweep(KERNELS, FIRST))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
@@ -46,12 +45,6 @@ KERNELS = {
 SIZES = [(1, 1), (1, 7), (31, 1), (32, 3), (33, 5), (61, 4), (64, 2)]
 """Width and height."""
 BLOCKS = [(1, 1), (32, 1), (8, 4), (96, 1)]
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 def inputs(w: int, h: int) -> Mapping[str, np.ndarray | np.generic]:

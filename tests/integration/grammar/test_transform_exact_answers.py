@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
 from gi_cuda.grammar import EDIT_SETS, Expansion, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
@@ -60,12 +59,6 @@ EDITS = [
     {"block": "32", "coarsen": "2"},
 ]
 FLAT = {"32": "32x1", "64": "64x2"}
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 def inputs(width: int, height: int) -> Mapping[str, np.ndarray | np.generic]:

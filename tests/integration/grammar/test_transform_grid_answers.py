@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
 from gi_cuda.grammar import EDIT_SETS, Expansion, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
@@ -25,12 +24,6 @@ SIZES = (0, 1, 33, 127, 128, 129, 191, 257, 1009)
 """Numbers of items: none, one, odd and prime ones, multiples of a block and their neighbours."""
 GRIDS: tuple[Extent, ...] = ((1, 1, 1), (2, 3, 1), (5, 1, 1), (3, 2, 1))
 BLOCK = (64, 1, 1)
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 def inputs(n: int) -> Mapping[str, np.ndarray | np.generic]:

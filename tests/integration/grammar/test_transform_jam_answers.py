@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
@@ -21,12 +20,6 @@ from tests.unit.grammar.jam_kernels import BEFORE, HEAD
 SIZES = [(1, 1), (0, 3), (31, 4), (32, 0), (97, 5), (127, 2), (128, 3), (129, 1), (257, 7)]
 """Items, and iterations of loops."""
 BLOCKS = (32, 1, 96)
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 def inputs(n: int, m: int) -> Mapping[str, np.ndarray | np.generic]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
@@ -20,12 +19,6 @@ from tests.unit.grammar.merge_kernels import BEFORE, HEAD, TILE
 
 SIZES = [(1, 1), (0, 3), (7, 4), (8, 1), (9, 9), (13, 17), (16, 8), (31, 33), (64, 5), (67, 2)]
 """Columns and rows: none, one, odd, prime, and around multiples of a block and of several."""
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 def inputs(n: int, m: int) -> Mapping[str, np.ndarray | np.generic]:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
@@ -25,12 +24,6 @@ WIDTHS = (1, 7, 2**31 - 1, 2**31, 2**32 + 1, 2**40, -1, -3, -(2**31), -(2**32) -
 STEPS = (1, 3, 2**31 - 1, -2)
 EXTENTS = (1, 5, 2**31 - 1, 2**31, 2**33 + 1, 2**64 - 1)
 PLAIN = [name for name, one in CASES.items() if not one.ahead]
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 def numbers(body: str) -> Iterator[tuple[int, int, int, int]]:

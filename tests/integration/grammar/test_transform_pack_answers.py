@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
-from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
-from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
+from gi_cuda.grammar import RuleType
 from tests.integration.backends.conftest import Host
+from tests.integration.grammar.conftest import variants
 from tests.sweeps import sweep
 from tests.unit.grammar.pack_kernels import HEAD, KERNELS
 
@@ -27,20 +26,6 @@ TEXTS = {
     **{name: f"{HEAD}{before}}}\n" for name, (_, before, _) in KERNELS.items()},
     "bytes": f"{HEAD}    char *q = (char *)b;\n{BYTES}}}\n",
 }
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
-
-
-def variants(text: str) -> Iterator[str]:
-    """A kernel with each choice."""
-    program = CudaText(convert(Source("k.cu", text), types=EDIT_SETS["transforms"]))
-    for rule in program.grammar.rules:
-        if rule.type is RuleType.PACK:
-            yield from (program.render({rule.name: Expansion((), one)}) for one in rule.choices)
 
 
 def inputs(n: int, text: str) -> Mapping[str, np.ndarray | np.generic]:
@@ -58,7 +43,7 @@ def inputs(n: int, text: str) -> Mapping[str, np.ndarray | np.generic]:
 @pytest.mark.parametrize("name", sweep(TEXTS, *list(TEXTS)[:4], "bytes"))
 def test_answers_stay_the_same_and_no_threads_race(host: Host, name: str) -> None:
     text = TEXTS[name]
-    changed = list(variants(text))
+    changed = list(variants(text, RuleType.PACK))
     assert changed
     for n in SIZES:
         grid, given = (n // THREADS + 1, 1, 1), inputs(n, text)
@@ -75,7 +60,7 @@ def test_all_compile_with_nvcc(toolkit: Toolkit, tmp_path: Path) -> None:
     texts = [
         f"namespace case{number}_{at} {{\n{one}}}\n"
         for number, text in enumerate(TEXTS.values())
-        for at, one in enumerate(variants(text))
+        for at, one in enumerate(variants(text, RuleType.PACK))
     ]
     (tmp_path / "k.cu").write_text("".join(texts))
     command = [str(toolkit.nvcc), "-arch=sm_90", "-std=c++17", "-c", "-o", "k.o", "k.cu"]

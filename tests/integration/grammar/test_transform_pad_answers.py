@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED, with_lines
 from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
 from gi_cuda.grammar import Expansion, RuleType, Source, convert
@@ -52,11 +51,6 @@ BODIES = {
 }
 SIZES = (0, 1, 3, 15, 16, 17, 31, 32, 33, 37, 48, 53)
 """Columns of a matrix; rows are drawn of the same sizes."""
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 @pytest.mark.parametrize("name", sweep(BODIES, "a transpose"))

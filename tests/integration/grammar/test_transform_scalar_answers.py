@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED, with_lines
 from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
 from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
@@ -93,11 +92,6 @@ LAUNCHES = (
     (500, 3, 64),
 )
 """Items, iterations, and threads of a block."""
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 @pytest.mark.parametrize("name", sweep(BODIES, next(iter(BODIES))))

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.frontends.cuda.transforms.split import Split
 from gi_cuda.grammar.splice import spliced
 from gi_cuda.spec.shape import Shape
-from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 
 HEAD = "__global__ void k(const float *a, const int *c, float *b, int *d, int rows, int n) {\n"
@@ -65,12 +63,6 @@ KERNELS = {
 
 SIZES = [(1, 0, 32), (1, 1, 1), (2, 7, 5), (7, 33, 3), (31, 13, 96), (33, 8, 32), (64, 31, 16)]
 """Rows, iterations, and threads of a block."""
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 def with_blocks(text: str) -> str:

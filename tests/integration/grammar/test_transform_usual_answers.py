@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
@@ -23,12 +22,6 @@ SIZES = (1, 33, 64, 127, 257)
 VALUES = ((2, 3), (1, 3), (2, 5), (3, 1), (7, 64))
 """Values of ``s`` and ``w``: the usual ones first, then one of them, then none."""
 PLAIN = [name for name, one in CASES.items() if "template" not in one.head]
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 def inputs(case: Case, n: int, s: int, w: int) -> Mapping[str, np.ndarray | np.generic]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED, with_lines
 from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
 from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
@@ -49,11 +48,6 @@ BODIES = {
 }
 LAUNCHES = ((0, 32), (1, 96), (3, 32), (97, 32), (191, 96), (192, 96), (193, 96), (1000, 64))
 """Items, and threads of a block."""
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 @pytest.mark.parametrize("name", sweep(BODIES, next(iter(BODIES))))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.races import WATCHED
-from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
-from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
+from gi_cuda.grammar import RuleType
 from tests.integration.backends.conftest import Host
+from tests.integration.grammar.conftest import variants
 from tests.sweeps import sweep
 from tests.unit.grammar.wide_loops import HEAD, LOOPS, OF_HEADER
 
@@ -25,25 +24,18 @@ TYPE = "-DDTYPE=float"
 """The macro that a header would define for the kernel with elements of ``DTYPE``."""
 BLOCKS, THREADS = 3, (32, 2, 1)
 INSTANCE = "template __global__ void k<double>(const double *, const float *, double *, int);\n"
+
+
+def source(head: str, body: str, loop: str) -> str:
+    """A kernel with a loop."""
+    return f"{head}{body.replace('LOOP', loop)}}}\n"
+
+
 TEXTS = {
-    name: f"{head}{body.replace('LOOP', before)}}}\n"
+    name: source(head, body, before)
     for name, (_, head, body, before, _) in LOOPS.items()
     if head in (HEAD, OF_HEADER)
 }
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
-    return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
-
-
-def variants(text: str) -> Iterator[str]:
-    """A kernel with each choice at each of its loops."""
-    program = CudaText(convert(Source("k.cu", text), types=EDIT_SETS["transforms"]))
-    for rule in program.grammar.rules:
-        if rule.type is RuleType.WIDE:
-            yield from (program.render({rule.name: Expansion((), one)}) for one in rule.choices)
 
 
 def inputs(n: int) -> Mapping[str, np.ndarray | np.generic]:
@@ -58,7 +50,7 @@ def test_answers_stay_the_same_and_no_threads_race(host: Host, name: str) -> Non
     text = TEXTS[name]
     flat = "threadIdx.y" not in text
     block = (THREADS[0] * THREADS[1], 1, 1) if flat else THREADS
-    changed = list(variants(text))
+    changed = list(variants(text, RuleType.WIDE))
     assert changed
     for n in SIZES:
         expected = host.run(text, inputs(n), (BLOCKS, 1, 1), block, options=("-O2", TYPE))
@@ -72,7 +64,7 @@ def test_answers_stay_the_same_and_no_threads_race(host: Host, name: str) -> Non
 def test_all_compile_with_nvcc(toolkit: Toolkit, tmp_path: Path) -> None:
     texts = []
     for number, (_, head, body, before, _) in enumerate(LOOPS.values()):
-        for at, one in enumerate(variants(f"{head}{body.replace('LOOP', before)}}}\n")):
+        for at, one in enumerate(variants(source(head, body, before), RuleType.WIDE)):
             instance = INSTANCE if "<typename T>" in head else ""
             texts.append(f"namespace case{number}_{at} {{\n{one}{instance}}}\n")
     (tmp_path / "k.cu").write_text("".join(texts))

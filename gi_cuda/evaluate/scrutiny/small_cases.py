@@ -84,8 +84,11 @@ class SmallCases:
     @property
     def session(self) -> Session | None:
         """What a process needs to run them; None where there are none, or the reference does not
-        pass on them."""
-        return self._session(self.names) if self._recorded else None
+        pass on them. If the sample has room for all blocks of the reference, all those of others
+        run too: they may be more, and smaller."""
+        if not self._recorded:
+            return None
+        return replace(self._session(self.names), sample=self.sample if self.partial else 0)
 
     @property
     def reference(self) -> Program | None:

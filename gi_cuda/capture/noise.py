@@ -51,6 +51,10 @@ _WIDEST, _FURTHEST = 10.0, 100.0
 """Largest multiples of the usual tolerance, for most values and for the others. Larger errors do
 not come from rounding alone, and a tolerance for them would hide faults."""
 
+_SAMPLE, _DIFFERENT = 1 << 12, 64
+"""Values of an output that are looked for among a launch's inputs, and how many different ones
+there have to be: of a few, such as zeros and ones, all are among anything."""
+
 _LEAST = 2.0
 """Less than so many times what a number's last bit is worth leaves no room for rounding."""
 
@@ -119,6 +123,43 @@ def reals(element: Element, values: NDArray[Any]) -> NDArray[Any]:
             member = items[:, one.at : one.at + kind.dtype.itemsize * one.length]
             parts.append(seen(np.ascontiguousarray(member).view(kind.dtype).ravel(), kind))
     return np.concatenate(parts)
+
+
+def passed_on(before: NDArray[Any], after: NDArray[Any], inputs: Sequence[NDArray[Any]]) -> bool:
+    """Tell whether all that a launch wrote to a buffer are values that it got, bit for bit: a
+    sample of them. It moves or selects values, then, and rounds none.
+
+    Args:
+        inputs: buffers of the same type.
+    """
+    changed = [
+        new[new != old][:_SAMPLE] for old, new in in_parts(*(_bits(one) for one in (before, after)))
+    ]
+    every = np.unique(np.concatenate([*changed, _bits(after)[:0]]))
+    sample = every[:: -(-len(every) // _SAMPLE) or 1]
+    if len(sample) < _DIFFERENT:
+        return False
+    there = np.zeros(1 << 16, np.bool_)
+    there[_hashes(sample)] = True
+    found = np.zeros(len(sample), np.bool_)
+    for one in inputs:
+        for (part,) in in_parts(_bits(one)):
+            found |= np.isin(sample, part[there[_hashes(part)]])
+            if found.all():
+                return True
+    return False
+
+
+def _bits(values: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(values).view(f"u{values.itemsize}").reshape(-1)
+
+
+def _hashes(bits: NDArray[Any]) -> NDArray[Any]:
+    """16 bits of each that depend on all its bits, as an index."""
+    size = 8 * bits.itemsize
+    mixed = bits * bits.dtype.type(0x9E3779B97F4A7C15 >> (64 - size) | 1)
+    found: NDArray[Any] = mixed >> bits.dtype.type(max(0, size - 16))
+    return found
 
 
 def in_another_order(

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from gi_cuda.capture.noise import ACCURACY, allowed, coarsest, in_another_order, reals
+from gi_cuda.capture.noise import (
+    ACCURACY,
+    allowed,
+    coarsest,
+    in_another_order,
+    passed_on,
+    reals,
+)
 from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
 
 VALUES = np.array([1.0, -200.0, np.nan, np.inf], np.float32)
@@ -22,6 +29,25 @@ def test_what_differs_from_run_to_run_is_allowed_several_times() -> None:
     assert found.absolute == pytest.approx(2.0)
     assert found.relative == pytest.approx(0.01)
     assert "5.0e-01 apart" in found.why
+
+
+def test_values_that_are_only_moved_are_told_from_computed_ones() -> None:
+    got = np.random.default_rng(1).normal(size=(60, 70)).astype(np.float32)
+    before, flat = np.zeros(got.size, np.float32), got.reshape(-1)
+    assert passed_on(before, got.T.reshape(-1), [flat[:7], flat])
+    assert passed_on(before, np.maximum(flat, 0), [flat]), "zeros were there before"
+    assert not passed_on(before, flat * np.float32(1.5), [flat])
+    assert not passed_on(before, flat, [flat[1:]])
+    few = (flat > 0).astype(np.float32)
+    assert not passed_on(before, few, [few]), "too few values tell nothing"
+    assert not passed_on(flat, flat, [flat]), "nothing was written"
+
+
+def test_a_launch_that_changes_a_part_is_judged_by_that() -> None:
+    got = np.random.default_rng(2).normal(size=5000)
+    after = got.copy()
+    after[::10] *= 3
+    assert not passed_on(got, after, [got])
 
 
 def test_without_runs_to_compare_that_is_said() -> None:

@@ -21,10 +21,12 @@ from gi_cuda.analyze.winner import (
 )
 from gi_cuda.backends.table import ALL, backend_named
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.grammar import Untested
 from gi_cuda.results.evaluation import Evaluation, Outcome, Validation
 from gi_cuda.results.generation import Generation, Individual, Phases
 from gi_cuda.results.kinds import Objective
+from gi_cuda.results.near_limit import near_limit
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import (
     Plan,
@@ -154,6 +156,8 @@ class RunRecord:
         target_hash, grammar_hash: of what it depends on.
         reference_seconds: median time of the reference on the train cases.
         noise_floor: as a fraction.
+        near_limit: how near the memory's limit the reference is on the train cases, and the
+            individual that won, in words, by name; none where that is not known.
         untested: what no case tests; None in runs of before that was looked for.
         generations: in order.
         phases: where the time of all went, seconds.
@@ -179,6 +183,7 @@ class RunRecord:
     grammar_hash: str
     reference_seconds: float
     noise_floor: float
+    near_limit: Mapping[str, str]
     untested: Untested | None
     generations: tuple[GenerationRecord, ...]
     phases: Phases
@@ -216,6 +221,7 @@ def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -
         store.get("grammar_hash"),
         baseline.seconds,
         baseline.floor,
+        _near_limit(store, baseline),
         stored_untested(store),
         tuple(generation_records(store, generations)),
         sum((one.phases for one in generations), Phases()),
@@ -224,6 +230,19 @@ def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -
         store.load("acceptance", Acceptance),
         commands(store, store.get("target"), folder, str),
     )
+
+
+def _near_limit(store: Store, baseline: Baseline) -> dict[str, str]:
+    """Return how near the memory's limit the reference and the winner are, in words."""
+    bandwidth, seconds = store.get("bandwidth", None), {"reference": baseline.seconds}
+    won = stored_winner(store)
+    one = None if won is None else store.individual(won.ident)
+    if one is not None:
+        found = store.evaluations(one.generation).get(one.ident)
+        if found is not None and found.ratio is not None:
+            seconds[f"individual {one.ident}"] = found.ratio * baseline.seconds
+    told = {name: near_limit(baseline.moved, took, bandwidth) for name, took in seconds.items()}
+    return {name: words for name, words in told.items() if words}
 
 
 def readable_subject(store: Store, folder: Path) -> tuple[Subject | None, str]:

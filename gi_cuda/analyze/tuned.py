@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -27,11 +28,12 @@ def measured(store: Store, subject: Subject) -> Iterator[Measured]:
     code. The reference comes first; its time is the baseline's."""
     seconds = stored_baseline(store).seconds
     yield Measured(dict(subject.original.configuration), seconds * 1e3, times=[seconds * 1e3])
-    found = store.evaluations()
+    found, stored_at = store.evaluations(), store.stored_at()
     for one in store.individuals():
         genotype = subject.read(one.genotype)
         if one.ident in found and not genotype.edits:
-            yield _measured(dict(genotype.configuration), found[one.ident], seconds)
+            row = _measured(dict(genotype.configuration), found[one.ident], seconds)
+            yield replace(row, finished=stored_at[one.ident])
 
 
 def _measured(

@@ -128,9 +128,10 @@ def command(
             tell("comparing answers with those that are known")
             compared = compare_answers(subject.target, tools.pool)
             left_out = tools.backend.left_out
+        bandwidth = tools.backend.bandwidth()
     for line in left_out:
         say(console, line)
-    print_table(console, baseline_table(baseline, caught, compared))
+    print_table(console, baseline_table(baseline, caught, compared, bandwidth))
     if subject.target.domain:
         domain = "; ".join(condition.text for condition in subject.target.domain)
         say(console, f"domain: {domain}. Cases of other sizes are derived inside it alone")

@@ -86,6 +86,8 @@ def _overview(store: Store, run: Path, best: int) -> RunRecord:
         _print_best(store, best, subject)
         console.print()
     print_winner(console, record.winner, device_words(record.backend, record.device))
+    for name, words in record.near_limit.items():
+        say(console, f"{name} on the train cases: {words}")
     if subject is None:
         # The numbers are worth as much without it.
         say_whole(console, f"no diff: {why}")

@@ -83,6 +83,8 @@ class Baseline:
             natural one, to see how much they differ.
         siblings: cases besides those of the target on which its answers are recorded, for what is
             faster in a search.
+        moved: bytes that the launches of all timed train cases move at least: inputs read once,
+            outputs written once.
     """
 
     seconds: float
@@ -100,6 +102,7 @@ class Baseline:
     recorded: Schedules = field(default_factory=dict)
     siblings: tuple[str, ...] = ()
     ordered: bool = False
+    moved: int = 0
 
     def search_limit(self, slack: float) -> float:
         """Seconds after which a launch on a train case counts as hung in a search, where so many
@@ -208,6 +211,7 @@ def establish(
     on_each = tuple(one.seconds for one in timed)
     seconds = max(on_each)
     limit = max(LEAST_LIMIT, SLACK * seconds)
+    timed_cases = {case.name for case in subject.target.cases if case.timed}
     tell("running the reference in other orders of threads")
     schedules = standing(pool, whole, limit, subject.target.kernels)
     tell("counting the iterations of loops")
@@ -226,6 +230,7 @@ def establish(
         changed=recorded.changed,
         on_each=on_each if len(on_each) > 1 else (),
         recorded=orders,
+        moved=sum(recorded.moved[case] for case in train if case in timed_cases),
     )
 
 

@@ -13,13 +13,20 @@ from gi_cuda.evaluate.baseline import Baseline, Caught
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.checks.values import TriedValue
 from gi_cuda.report.tables import right, say, table
+from gi_cuda.results.near_limit import near_limit
 
 
-def baseline_table(baseline: Baseline, caught: Caught, compared: Mapping[str, Compared]) -> Table:
+def baseline_table(
+    baseline: Baseline,
+    caught: Caught,
+    compared: Mapping[str, Compared],
+    bandwidth: float | None = None,
+) -> Table:
     """The baseline's findings.
 
     Args:
         compared: by case, how the reference's answers compare with those that are known.
+        bandwidth: bytes a second that the device reads and writes while it copies memory.
     """
     rows = table("baseline", between=3)
     rows.show_header = False
@@ -31,6 +38,8 @@ def baseline_table(baseline: Baseline, caught: Caught, compared: Mapping[str, Co
         rows.add_row(f"reference on {case}", f"passes its oracle{also}")
     times = ", ".join(f"{one * 1e3:.3f} ms" for one in baseline.on_each or (baseline.seconds,))
     rows.add_row("reference time", times + (" (a device each)" if baseline.on_each else ""))
+    if memory := near_limit(baseline.moved, baseline.seconds, bandwidth):
+        rows.add_row("memory", memory)
     rows.add_row("copies of it", ", ".join(f"{1 / ratio:.4f}" for ratio in baseline.copies))
     rows.add_row("noise floor", f"{baseline.floor:.2%}")
     rows.add_row("empty patch (A/A)", str(baseline.verdict))

@@ -303,6 +303,7 @@ def _facts(subject: Subject, plan: Plan, backend: OpenBackend, folder: Path) -> 
         "level": subject.level,
         "plan": plan,
         "device": backend.device(),
+        "bandwidth": backend.bandwidth(),
         "versions": backend.versions(),
         "commit": commit_words(subject.target.source.parent),
     }

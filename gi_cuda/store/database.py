@@ -264,7 +264,7 @@ class Store:
     def _evaluated(self, ident: int, evaluation: Evaluation) -> None:
         (cohorts,) = self._db.execute("SELECT SUM(cohorts) FROM generation").fetchone()
         row = {"individual": ident, **_EVALUATIONS.row(evaluation), "cohorts": cohorts}
-        self._insert("evaluation", [row])
+        self._insert("evaluation", [row | {"stored_at": time.time()}])
 
     def _insert(
         self, table: str, rows: Iterable[Mapping[str, object]], otherwise: str = ""
@@ -328,6 +328,11 @@ class Store:
             () if generation is None else (generation,),
         )
         return {row["individual"]: _EVALUATIONS.read(row) for row in rows}
+
+    def stored_at(self) -> dict[int, float | None]:
+        """Return when each evaluation was stored, by individual, in seconds since 1970; None for
+        evaluations from a version that did not record the time."""
+        return dict(self._db.execute("SELECT individual, stored_at FROM evaluation").fetchall())
 
     def codes(self) -> dict[bytes, tuple[int, Evaluation]]:
         """The first individual measured with each machine code, and its record, by code key."""

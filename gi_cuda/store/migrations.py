@@ -2,7 +2,7 @@
 
 A new database goes through all of them, so that it is what an old one becomes. To store one more
 fact of each evaluation, give :class:`~gi_cuda.results.evaluation.Evaluation` a field that has a
-default, and append a step here: ``(4, "ALTER TABLE evaluation ADD COLUMN energy REAL")``.
+default, and append a step here: ``(6, "ALTER TABLE evaluation ADD COLUMN energy REAL")``.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ CREATE INDEX evaluation_cohorts ON evaluation (cohorts)
 MIGRATIONS: Sequence[tuple[int, Step]] = (
     *((1, _FIRST), (2, _add_rank), (3, _name_schedules)),
     (4, _COHORTS),
+    (5, "ALTER TABLE evaluation ADD COLUMN stored_at REAL"),
 )
 """Formats, each with what makes it of the one before; format 1 is made of an empty database."""
 

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ class Measured:
         reason: a key of :data:`ERRORS`: why there is no cost. Not read where there is one.
         times: milliseconds of each timed run.
         compile_s, verify_s, benchmark_s: seconds for compiling, for verifying, for all runs.
+        finished: when the result was stored, in seconds since 1970; None: not known.
     """
 
     configuration: Mapping[str, Value]
@@ -42,6 +44,7 @@ class Measured:
     compile_s: float = 0.0
     verify_s: float = 0.0
     benchmark_s: float = 0.0
+    finished: float | None = None
 
     @property
     def time(self) -> float | str:
@@ -114,7 +117,7 @@ def _cached(row: Measured, names: Mapping[str, object]) -> dict[str, Any]:
         "benchmark_time": row.benchmark_s * 1e3,
         "strategy_time": 0.0,
         "framework_time": 0.0,
-        "timestamp": "",
+        "timestamp": "" if row.finished is None else str(datetime.fromtimestamp(row.finished, UTC)),
     }
 
 

@@ -14,6 +14,7 @@ from xxhash import xxh3_128_hexdigest
 
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.compile.cache import cached_text
+from gi_cuda.backends.cuda.bandwidth import copy_bandwidth
 from gi_cuda.backends.cuda.choice import VISIBLE, choose
 from gi_cuda.backends.cuda.driver import query, require_gpus
 from gi_cuda.backends.cuda.examine import examine
@@ -108,6 +109,10 @@ class OpenCuda:
     def device(self) -> str:
         """The name of the GPUs' kind."""
         return self.gpu
+
+    def bandwidth(self) -> float | None:
+        """Measured on the first of these GPUs, once on a machine."""
+        return copy_bandwidth(f"{self.gpu}, {self.driver}", self.devices[0].environment)
 
     def versions(self) -> dict[str, str]:
         """Of this tool, Python, nvcc and the driver."""

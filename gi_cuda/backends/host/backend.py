@@ -85,6 +85,10 @@ class OpenHost:
             pass
         return platform.processor() or platform.machine()
 
+    def bandwidth(self) -> float | None:
+        """Not known: emulated threads tell nothing of a memory's limit."""
+        return None
+
     def versions(self) -> dict[str, str]:
         """Of this tool, Python and the compiler."""
         return versions(compiler=_said_version(self.cxx))

@@ -88,6 +88,9 @@ class OpenBackend(Protocol):
     def device(self) -> str:
         """The name of what variants run on."""
 
+    def bandwidth(self) -> float | None:
+        """Bytes that a device reads and writes a second while it copies memory; None: not known."""
+
     def versions(self) -> dict[str, str]:
         """Versions of this tool and of all that a measurement depends on."""
 

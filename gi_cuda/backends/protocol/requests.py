@@ -296,6 +296,7 @@ class Recorded:
         changed: for each case and each judged buffer that the case gives how many of its elements
             became others, and how many it has.
         threads: the most that one launch has, whether all of its blocks ran or not.
+        moved: bytes of each case's inputs, and of what is written to its outputs.
     """
 
     penalties: Mapping[str, float]
@@ -305,6 +306,7 @@ class Recorded:
     undefined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     changed: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     threads: int = 0
+    moved: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

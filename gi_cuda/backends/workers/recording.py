@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -32,6 +32,7 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
     left: dict[str, dict[str, tuple[int, int]]] = {}
     undefined: dict[str, tuple[str, ...]] = {}
     changed: dict[str, dict[str, tuple[int, int]]] = {}
+    moved: dict[str, int] = {}
     plans = runner.plans(request.reference)
     for case_plan in plans:
         runs: list[Outputs] = []
@@ -60,10 +61,24 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             undefined[case_plan.case] = tuple(
                 name for name, array in outputs.items() if is_undefined(array, before.get(name))
             )
+            written = {name: size - rest for name, (rest, size) in left[case_plan.case].items()}
+            written |= {name: number for name, (number, _) in changed[case_plan.case].items()}
+            moved[case_plan.case] = least_moved(before, outputs, written)
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     threads = max(one.threads for one in plans)
-    return Recorded(penalties, reasons, damaged, left, undefined, changed, threads)
+    return Recorded(penalties, reasons, damaged, left, undefined, changed, threads, moved)
+
+
+def least_moved(inputs: Outputs, outputs: Outputs, written: Mapping[str, int]) -> int:
+    """Return the bytes that launches move if they read each input once, and write once what they
+    write.
+
+    Args:
+        written: by output the number of its elements that launches write or change.
+    """
+    read = sum(array.nbytes for array in inputs.values())
+    return read + sum(outputs[name].itemsize * number for name, number in written.items())
 
 
 def _is_another(runner: CaseRunner, outputs: Outputs, runs: Sequence[Outputs]) -> bool:

@@ -230,6 +230,7 @@ def _facts(run: WholeRun) -> Iterator[tuple[str, str]]:
     last = record.generations[-1] if record.generations else None
     yield "evaluated", counted(last.evaluations if last else 0, "individual")
     yield "reference", f"{record.reference_seconds * 1e3:.3f} ms on the train cases"
+    yield from ((f"memory, {name}", words) for name, words in record.near_limit.items())
     yield "noise floor", f"{record.noise_floor:.2%}"
     yield "hash of the target", record.target_hash
     yield "hash of the grammar", record.grammar_hash

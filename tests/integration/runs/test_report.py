@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import html
 import json
 import re
 import shutil
@@ -24,7 +25,7 @@ from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import DATABASE, open_store, stored_baseline, stored_subject
 from gi_cuda.store import Store, Tabued
 from tests.command import gi_cuda
-from tests.integration.runs.conftest import WASTE, Finished
+from tests.integration.runs.conftest import WASTE, Finished, printed
 from tests.integration.runs.synthetic import copy_without_individuals, grow
 
 
@@ -232,3 +233,24 @@ def test_a_synthetic_run_is_a_real_one(run: Path, tmp_path: Path) -> None:
         grow(store, stored_subject(store, grown), 30, 10, Random(1))
         assert [sum(one.outcomes.values()) for one in store.generations()] == [10, 10, 10]
         assert stored_baseline(store).seconds > 0
+
+
+def test_how_near_the_limit_it_is_where_the_bandwidth_is_known(
+    finished: Finished, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(finished.folder, tmp_path / "run"))
+    assert printed("show", run)["near_limit"] == {}
+    with open_store(run) as store:
+        store.put(bandwidth=1e12)
+    told = printed("show", run)
+    winner = f"individual {told['winner']['individual']}"
+    assert set(told["near_limit"]) == {"reference", winner}
+    said = told["near_limit"]["reference"]
+    assert re.fullmatch(
+        r"at least \S+ k?M?B moved, .* \d+% of what a copy reaches \(1 TB/s\)", said
+    )
+    done = gi_cuda("show", run)
+    assert f"reference on the train cases: {said}" in " ".join(done.stdout.split())
+    page = tmp_path / "page.html"
+    assert gi_cuda("report", run, "-o", page).returncode == 0
+    assert said in html.unescape(page.read_text("utf-8"))

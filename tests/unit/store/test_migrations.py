@@ -123,6 +123,7 @@ def test_what_came_when_is_known_of_a_search_that_had_no_cohorts(old: Path) -> N
             members = [(one.ident, evaluation) for one, evaluation in store.came(number + 1)]
             assert members == sorted(store.evaluations(number).items())
         assert store.came(0) == store.came(3) == []
+        assert set(store.stored_at().values()) == {None}
 
 
 def test_it_goes_on_where_it_was(old: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -169,6 +170,16 @@ def test_times_add_up_over_interruptions(store: Store) -> None:
     assert generation.finished
     assert generation.tally == Tally(5, 2, 1)
     assert generation.phases == Phases(1.5, 2.0, 3.0, 4.0, 5.0, 15.5)
+
+
+def test_evaluations_say_when_they_were_stored(store: Store) -> None:
+    store.add_generation(0, Tally(), [one(1), one(2)], Tabued())
+    before = time.time()
+    store.add_evaluation(2, FASTER)
+    (at,) = store.stored_at().values()
+    assert store.stored_at().keys() == {2}
+    assert at is not None
+    assert before <= at <= time.time()
 
 
 def test_a_generation_is_bred_in_cohorts_and_what_came_between_them_is_known(store: Store) -> None:

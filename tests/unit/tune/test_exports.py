@@ -85,6 +85,16 @@ def test_costs_and_times_survive_a_cache_of_kernel_tuner(
     assert (found.kernel, found.device) == ("blur", "GPU 1")
 
 
+def test_a_cache_says_when_a_result_was_stored() -> None:
+    measured = [
+        Measured({"BLOCK": 32}, 1.0, finished=1_800_000_000.25),
+        Measured({"BLOCK": 64}, 1.0),
+    ]
+    cache = kernel_tuner_cache({"BLOCK": (32, 64)}, measured, "blur", "GPU 1")["cache"]
+    assert cache["32"]["timestamp"] == "2027-01-15 08:00:00.250000+00:00"
+    assert cache["64"]["timestamp"] == ""
+
+
 def test_result_in_t4() -> None:
     wrong = Measured({"BLOCK": 32}, None, "correctness", compile_s=0.25, verify_s=0.1)
     (result,) = t4_results([wrong])["results"]

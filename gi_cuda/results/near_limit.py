@@ -7,7 +7,7 @@ def near_limit(moved: int, seconds: float, bandwidth: float | None) -> str:
     """Return in words how near the memory's limit a time is; "" where that is not known.
 
     Args:
-        moved: bytes that are moved at least: inputs read once, outputs written once.
+        moved: bytes of the inputs, and of what is written.
         seconds: that the launches take.
         bandwidth: bytes a second that the device reads and writes while it copies memory.
     """
@@ -15,10 +15,12 @@ def near_limit(moved: int, seconds: float, bandwidth: float | None) -> str:
         return ""
     rate = moved / seconds
     words = (
-        f"at least {amount(moved)}B moved, {amount(rate)}B/s:"
+        f"{amount(moved)}B if each input and output is moved once, {amount(rate)}B/s:"
         f" {rate / bandwidth:.0%} of what a copy reaches ({amount(bandwidth)}B/s)"
     )
-    return f"{words}; over 100 % is due to caches" if rate > bandwidth else words
+    if rate > bandwidth:
+        return f"{words}; it does not read all of its inputs, or reads them from caches"
+    return words
 
 
 def amount(number: float) -> str:

@@ -11,14 +11,18 @@ from gi_cuda.results.near_limit import amount, near_limit
 
 def test_share_of_what_a_copy_reaches() -> None:
     words = near_limit(201_326_592, 1e-4, 4.2e12)
-    assert words == "at least 201 MB moved, 2.01 TB/s: 48% of what a copy reaches (4.2 TB/s)"
+    assert (
+        words == "201 MB if each input and output is moved once, 2.01 TB/s:"
+        " 48% of what a copy reaches (4.2 TB/s)"
+    )
 
 
 def test_more_than_a_copy_reaches_is_due_to_caches() -> None:
     assert "caches" not in near_limit(1000, 1.0, 1000.0)
     assert near_limit(1300, 1.0, 1000.0) == (
-        "at least 1.3 kB moved, 1.3 kB/s: 130% of what a copy reaches (1 kB/s);"
-        " over 100 % is due to caches"
+        "1.3 kB if each input and output is moved once, 1.3 kB/s:"
+        " 130% of what a copy reaches (1 kB/s);"
+        " it does not read all of its inputs, or reads them from caches"
     )
 
 

@@ -27,7 +27,7 @@ from gi_cuda.cli.options import (
     chosen_backend,
 )
 from gi_cuda.cli.searching import TimeLimit
-from gi_cuda.cli.train_model import train
+from gi_cuda.cli.train_model import PROFILED, train
 from gi_cuda.errors import UserError
 from gi_cuda.genome.space import Space
 from gi_cuda.report.tables import counted, print_table, right, say, table, whole
@@ -70,7 +70,9 @@ def command(
         typer.Option(
             "--train-model",
             metavar="FILE",
-            help="In place of a search: write a model of hardware counters, trained on --from.",
+            help="In place of a search: write a model of hardware counters. It is trained on a"
+            " recorded tuning (--from), or on --evaluations configurations of the target that ncu"
+            f" profiles on its GPU (default: {PROFILED}).",
         ),
     ] = None,
     training: Annotated[
@@ -124,7 +126,9 @@ def command(
 ) -> None:
     """Search a target's configurations; ends with the best one validated on held-out cases."""
     if train_model is not None or training is not None:
-        train(None if recorded or target else train_model, training, force=force)
+        where = None if recorded else train_model
+        on = evaluations, seed, backend, devices, jobs
+        train(where, target, training, *on, no_cache=no_cache, force=force)
         return
     if model is not None:
         if searcher != profile.SEARCHER.name:

@@ -57,7 +57,7 @@ class CounterModel:
         shared = [name for name in counters if all(name in found for _, found in rows)]
         if not varied or not {*UNITS}.intersection(shared):
             what = "a model needs two different configurations with the same hardware counters"
-            hint = "KTT records counters where it profiles"
+            hint = "KTT records counters with profiling; ncu reads them of a target on a GPU"
             raise UserError(what, where=where, hint=hint)
         texts = {
             name: [value for value in dict.fromkeys(column) if isinstance(value, str)]

@@ -200,7 +200,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--searchers", nargs="+", default=list(SEARCHERS))
+    parser.add_argument(
+        "--searchers",
+        nargs="+",
+        default=[name for name in SEARCHERS if name != "profile"],
+        help="names, or profile:MODEL.json",
+    )
     parser.add_argument("--repeats", type=int, default=100, help="seeds of each searcher")
     parser.add_argument("--budget", type=int, default=max(BUDGETS), help="evaluations")
     parser.add_argument("--batch", type=int, default=1, help="points that are asked at a time")

@@ -27,6 +27,7 @@ from gi_cuda.cli.options import (
     chosen_backend,
 )
 from gi_cuda.cli.searching import TimeLimit
+from gi_cuda.cli.train_model import PROFILED, train
 from gi_cuda.errors import UserError
 from gi_cuda.genome.space import Space
 from gi_cuda.report.tables import counted, print_table, right, say, table, whole
@@ -38,7 +39,7 @@ from gi_cuda.spec.load import load_target
 from gi_cuda.subject import Subject
 from gi_cuda.tune.exports import Measured, kernel_tuner_cache, t4_results, write_json
 from gi_cuda.tune.recorded import read_recorded
-from gi_cuda.tune.searchers import DEFAULT, SEARCHERS, find_searcher
+from gi_cuda.tune.searchers import DEFAULT, SEARCHERS, find_searcher, profile
 from gi_cuda.tune.simulation import Simulated, simulate
 from gi_cuda.tune.t1_export import t1_description
 
@@ -60,6 +61,28 @@ def command(
             autocompletion=lambda: list(SEARCHERS),
         ),
     ] = DEFAULT,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="FILE", help="The model of --searcher profile."),
+    ] = None,
+    train_model: Annotated[
+        Path | None,
+        typer.Option(
+            "--train-model",
+            metavar="FILE",
+            help="In place of a search: write a model of hardware counters. It is trained on a"
+            " recorded tuning (--from), or on --evaluations configurations of the target that ncu"
+            f" profiles on its GPU (default: {PROFILED}).",
+        ),
+    ] = None,
+    training: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="RECORDED",
+            help="With --train-model: KTT's results that have profiling data.",
+        ),
+    ] = None,
     evaluations: Annotated[
         int | None,
         typer.Option(min=1, max=LARGEST, help="About so many configurations are measured."),
@@ -102,6 +125,19 @@ def command(
     force: Force = False,
 ) -> None:
     """Search a target's configurations; ends with the best one validated on held-out cases."""
+    if train_model is not None or training is not None:
+        where = None if recorded else train_model
+        on = evaluations, seed, backend, devices, jobs
+        train(where, target, training, *on, no_cache=no_cache, force=force)
+        return
+    if model is not None:
+        if searcher != profile.SEARCHER.name:
+            raise UserError(
+                f"the searcher {searcher} has no model",
+                where="--model",
+                hint="add --searcher profile",
+            )
+        searcher = f"{profile.PREFIX}{model.resolve()}"
     kind = find_searcher(searcher, "--searcher")
     if recorded is not None:
         if target is not None:

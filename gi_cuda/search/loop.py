@@ -227,4 +227,5 @@ class Evolution:
             evaluation.spread,
             one.parents,
             one.origin,
+            evaluation.resources,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Protocol, TypeAlias
@@ -27,6 +27,7 @@ class Member:
         spread: the standard deviation of that; 0 where it is not known.
         parents: the numbers of those that it was made of.
         origin: how it was made.
+        resources: registers, spills, shared memory, where the compiler says them.
     """
 
     ident: int
@@ -38,6 +39,7 @@ class Member:
     spread: float = 0.0
     parents: tuple[int, ...] = ()
     origin: str = ""
+    resources: Mapping[str, int] = field(default_factory=dict)
 
 
 class Origin(StrEnum):

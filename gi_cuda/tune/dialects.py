@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 from gi_cuda.spec.target import Value
+from gi_cuda.tune.counters import LOCAL, Counters, combined, common
 from gi_cuda.tune.json_node import Node
 
 _MILLISECONDS = {"nanosecond": 1e-6, "microsecond": 1e-3, "millisecond": 1.0, "second": 1e3}
@@ -33,6 +34,7 @@ class Row:
         cost: milliseconds; None: it is not valid.
         reason: why it is not valid, as the file says.
         compile_s, benchmark_s: seconds; None: not recorded.
+        counters: hardware counters; empty: not recorded.
     """
 
     node: Node
@@ -41,6 +43,7 @@ class Row:
     reason: str = ""
     compile_s: float | None = None
     benchmark_s: float | None = None
+    counters: Counters = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +189,24 @@ def _tuned(result: Node, unit: float) -> Row:
         others = ("DataMovementOverhead", "SearcherOverhead", "ValidationOverhead")
         known = sum(result[name].time() for name in others if name in result)
         compiled = max(0.0, result["TotalOverhead"].time() - known) * unit / 1e3
-    return Row(
-        result, configuration, duration * unit, "", compiled, (duration + extra) * unit / 1e3
-    )
+    benchmark = (duration + extra) * unit / 1e3
+    launches = result.list_of("ComputationResults")
+    return Row(result, configuration, duration * unit, "", compiled, benchmark, _profile(launches))
+
+
+def _profile(launches: Sequence[Node]) -> dict[str, float]:
+    """Return the counters of launches; nothing where one of them was not profiled."""
+    measured, local = [], 0.0
+    for one in launches:
+        given = one["ProfilingData"].list_of("Counters") if "ProfilingData" in one else []
+        counters = common({each["Name"].text(): each["Value"].number() for each in given})
+        if not counters:
+            return {}
+        about = one.optional("CompilationData")
+        if about is not None and "PrivateMemorySize" in about:
+            local = max(local, about["PrivateMemorySize"].number())
+        measured.append((one["Duration"].time(), counters))
+    return {**combined(measured), LOCAL: local} if measured else {}
 
 
 def _unit(node: Node | None) -> float | None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gi_cuda.spec.target import Value
+from gi_cuda.tune.counters import Counters
 from gi_cuda.tune.dialects import Row, Table, read_kernel_tuner, read_ktt, read_t4
 from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.json_node import Node, read_json
@@ -25,6 +26,7 @@ class Recorded:
         reasons: why there is no cost, as the file has it, e.g. ``CompilationFailedConfig``.
         compile_seconds: where given, how long it took to compile.
         benchmark_seconds: where given, how long all runs took.
+        counters: where given, the hardware counters.
         kernel, device: their names; "" where the file does not say.
     """
 
@@ -34,6 +36,7 @@ class Recorded:
     reasons: Mapping[Point, str] = field(default_factory=dict, repr=False)
     compile_seconds: Mapping[Point, float] = field(default_factory=dict, repr=False)
     benchmark_seconds: Mapping[Point, float] = field(default_factory=dict, repr=False)
+    counters: Mapping[Point, Counters] = field(default_factory=dict, repr=False)
     kernel: str = ""
     device: str = ""
 
@@ -95,8 +98,11 @@ def _recorded(table: Table) -> Recorded:
     values = {n: tuple(v) if n in table.values else _ordered(v) for n, v in known.items()}
     places = {name: {value: at for at, value in enumerate(values[name])} for name in names}
     best: dict[Point, Row] = {}
+    counters: dict[Point, Counters] = {}
     for row in table.rows:
         point = tuple(places[name][row.configuration[name]] for name in names)
+        if row.counters:  # KTT profiles a configuration in a run of its own
+            counters[point] = row.counters
         before = best.get(point)
         if before is None or _rank(row) < _rank(before):
             best[point] = row
@@ -107,6 +113,7 @@ def _recorded(table: Table) -> Recorded:
         {point: row.reason for point, row in best.items() if row.cost is None},
         {p: row.compile_s for p, row in best.items() if row.compile_s is not None},
         {p: row.benchmark_s for p, row in best.items() if row.benchmark_s is not None},
+        counters,
         table.kernel,
         table.device,
     )

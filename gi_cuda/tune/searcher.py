@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from gi_cuda.tune.counters import Counters
 from gi_cuda.tune.grid import Grid, Point
 
 
@@ -30,6 +31,25 @@ class Searcher(Protocol):
         """
 
 
+@runtime_checkable
+class Profiled(Searcher, Protocol):
+    """A searcher that uses counters of the points that were measured."""
+
+    def profiled(self, point: Point, counters: Counters) -> None:
+        """Take the counters of a point, before what it costs."""
+
+
+def tell(searcher: Searcher, point: Point, cost: float | None, counters: Counters) -> None:
+    """Tell a searcher what a point costs, and its counters if the searcher uses them."""
+    if counters and isinstance(searcher, Profiled):
+        searcher.profiled(point, counters)
+    searcher.tell(point, cost)
+
+
+def _demand_nothing(grid: Grid) -> None:
+    """Accept any grid."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearcherKind:
     """A way to search a grid.
@@ -38,8 +58,10 @@ class SearcherKind:
         name: what ``--searcher`` takes.
         help: what it does, in a few words.
         make: begins a search.
+        demand: raises UserError where it cannot search a grid.
     """
 
     name: str
     help: str
     make: Callable[[Grid, random.Random], Searcher]
+    demand: Callable[[Grid], object] = _demand_nothing

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gi_cuda.tune.grid import Point
 from gi_cuda.tune.recorded import Recorded
-from gi_cuda.tune.searcher import SearcherKind
+from gi_cuda.tune.searcher import SearcherKind, tell
 
 AT_ONCE = 8
 """Points that a searcher is asked for at a time."""
@@ -70,7 +70,7 @@ def simulate(
     while len(met) < most and (points := searcher.ask(min(at_once, most - len(met)))):
         met += points
         for point in points:
-            searcher.tell(point, recorded.costs[point])
+            tell(searcher, point, recorded.costs[point], recorded.counters.get(point, {}))
         if any(cost is not None and cost <= enough for cost in map(recorded.costs.get, points)):
             break
     return Simulated(recorded, kind.name, tuple(met))

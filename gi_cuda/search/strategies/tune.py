@@ -18,7 +18,7 @@ from gi_cuda.search.recipes import Given, Member, Origin, Recipe, Variation
 from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.subject import Subject
 from gi_cuda.tune.grid import Grid, Point
-from gi_cuda.tune.searcher import SearcherKind
+from gi_cuda.tune.searcher import SearcherKind, tell
 from gi_cuda.tune.searchers import DEFAULT, find_searcher
 
 
@@ -65,7 +65,7 @@ class Asked:
         for one in members:
             known = one.right and math.isfinite(one.median)
             point = self.grid.point(one.genotype.configuration)
-            self._searcher.tell(point, one.median if known else None)
+            tell(self._searcher, point, one.median if known else None, one.resources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Searched:
         ]
 
 
-def _demand_parameters(subject: Subject) -> None:
+def _demand_parameters(kind: SearcherKind, subject: Subject) -> None:
     if subject.compiled:
         raise UserError(
             "to tune varies parameters, and PTX has none",
@@ -103,6 +103,7 @@ def _demand_parameters(subject: Subject) -> None:
             where=str(subject.target.file),
             hint="add a [[parameter]], or choose another --preset",
         )
+    kind.demand(Grid.of_space(subject.space))
 
 
 SETTINGS = Settings(
@@ -122,7 +123,7 @@ def tuning(kind: SearcherKind) -> Preset:
         SETTINGS,
         PAPER,
         Tuning,
-        _demand_parameters,
+        partial(_demand_parameters, kind),
     )
 
 

@@ -50,6 +50,14 @@ def test_all_configurations_of_a_small_target_and_the_files_of_other_tuners(
         (("TARGET", "--simulate", "c.json"), "a recorded space has no target"),
         (("TARGET", "--searcher", "quick"), "there is no searcher 'quick'"),
         (("--simulate", "missing.json"), "missing.json"),
+        (("TARGET", "--searcher", "profile"), "needs a model of counters"),
+        (("--simulate", "c.json", "--model", "m.json"), "the searcher bayes has no model"),
+        (("TARGET", "--searcher", "profile", "--model", "no.json"), "this is no model of counters"),
+        (("TARGET", "--train-model", "m.json", "--backend", "host"), "has no hardware counters"),
+        (("--train-model", "m.json"), "a model has a file, and is trained either on"),
+        (("--from", "no.json"), "a model has a file, and is trained either on"),
+        (("--train-model", "no.json", "--from", "c.json"), "the file exists"),
+        (("--train-model", "m.json", "--from", "no.json"), "no.json"),
         (("--simulate", "no.json"), "no.json"),
     ],
 )
@@ -63,3 +71,57 @@ def test_mistakes_are_one_message(
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["no.json"]
+
+
+def ktt(slots: float) -> dict[str, object]:
+    """Results of KTT with counters: the time and the instructions fall with UNROLL.
+
+    Args:
+        slots: instructions that are issued in a millisecond.
+    """
+    use, work = "issue_slot_utilization", "inst_executed"
+    results = []
+    for unroll in range(1, 25):
+        counters = [{"Name": use, "Value": 90.0}, {"Name": work, "Value": 1e6 / unroll}]
+        launch = {"Duration": 1e6 / unroll / slots, "ProfilingData": {"Counters": counters}}
+        values = [{"Name": "UNROLL", "Value": unroll}]
+        results.append({"Configuration": values, "Status": "Ok", "ComputationResults": [launch]})
+    return {"Metadata": {"TimeUnit": "Milliseconds"}, "Results": results}
+
+
+def test_a_model_of_one_gpu_serves_to_search_another(tmp_path: Path) -> None:
+    for name, slots in (("here.json", 1e5), ("there.json", 3e5)):
+        (tmp_path / name).write_text(json.dumps(ktt(slots)))
+    words = ("tune", "--train-model", "m.json", "--from", "there.json")
+    done = gi_cuda(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "wrote m.json: a model of the counters of 24 configurations" in done.stdout
+    assert "variants run on the CPU" not in done.stderr  # nothing runs
+    words = ("tune", "--simulate", "here.json", "--searcher", "profile", "--model", "m.json")
+    done = gi_cuda(*words, "--evaluations", 6, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "UNROLL=24" in done.stdout
+
+
+def test_a_recorded_tuning_without_counters_trains_nothing(tmp_path: Path) -> None:
+    results = ktt(1e5)
+    for one in results["Results"]:  # type: ignore[attr-defined]
+        del one["ComputationResults"][0]["ProfilingData"]
+    (tmp_path / "k.json").write_text(json.dumps(results))
+    done = gi_cuda("tune", "--train-model", "m.json", "--from", "k.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "k.json: a model needs two different configurations with the same" in done.stderr
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_a_search_with_a_model_is_resumed_with_it(scale: Subject, tmp_path: Path) -> None:
+    names = [one.name for one in scale.space.parameters if len(one.values) > 1]
+    parameters = [{"name": name, "texts": []} for name in names]
+    counters = {"issue": [0, 64.0, 2.0, 1.0], "issue use": 0.9}
+    model = {"counter_model": 1, "parameters": parameters, "counters": counters}
+    (tmp_path / "m.json").write_text(json.dumps(model))
+    words = ("tune", scale.target.folder, "--searcher", "profile", "--model", "m.json")
+    done = gi_cuda(*words, "--evaluations", 4, "--run", "r", cwd=tmp_path)
+    assert done.returncode in (0, 1), done.stderr
+    again = gi_cuda("resume", "r", "--generations", 2, cwd=tmp_path)
+    assert again.returncode in (0, 1), again.stderr

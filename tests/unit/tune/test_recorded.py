@@ -275,3 +275,48 @@ def test_archive_of_several_files_is_refused(tmp_path: Path) -> None:
 def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read"):
         read_recorded(tmp_path / "none.json")
+
+
+def profiled(launches: list[tuple[float, dict[str, float], int]]) -> list[Json]:
+    """Launches as KTT records them: duration, raw counters, bytes of local memory."""
+    return [
+        {
+            "Duration": duration,
+            "CompilationData": {"PrivateMemorySize": local},
+            "ProfilingData": {
+                "Counters": [
+                    {"Name": name, "Type": "Double", "Value": value} for name, value in raw.items()
+                ]
+            },
+        }
+        for duration, raw, local in launches
+    ]
+
+
+ISSUE = ("smsp__issue_active.avg.pct_of_peak_sustained_active", "smsp__inst_executed.sum")
+
+
+def test_counters_of_ktt_are_those_of_all_launches(tmp_path: Path) -> None:
+    results = ktt()
+    first, _, again = results["Results"]
+    again["ComputationResults"] = profiled(
+        [
+            (300.0, dict(zip(ISSUE, (80.0, 1e6), strict=True)), 0),
+            (100.0, dict(zip(ISSUE, (40.0, 2e6), strict=True)), 64),
+        ]
+    )
+    found = read(tmp_path, results)
+    (point,) = found.counters
+    assert found.costs[point] == 1.5  # the time of the run that was not profiled
+    assert found.counters[point] == pytest.approx({"issue": 3e6, "issue use": 0.7, "local": 64})
+    first["ComputationResults"] = [*again["ComputationResults"], {"Duration": 1.0}]
+    again["ComputationResults"] = [{"Duration": 1.0}]
+    assert not read(tmp_path, results).counters  # one launch was not profiled
+
+
+def test_a_counter_that_is_no_number_is_a_mistake(tmp_path: Path) -> None:
+    results = ktt()
+    results["Results"][0]["ComputationResults"] = profiled([(1.0, {"a": "x"}, 0)])  # type: ignore[dict-item]
+    at = r"Results\[0\].ComputationResults\[0\].ProfilingData.Counters\[0\].Value"
+    with pytest.raises(UserError, match=at):
+        read(tmp_path, results)

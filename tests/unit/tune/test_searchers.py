@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.errors import UserError
+from gi_cuda.tune.counter_model import CounterModel
 from gi_cuda.tune.grid import Grid, Point
-from gi_cuda.tune.searcher import SearcherKind
+from gi_cuda.tune.searcher import Searcher, SearcherKind
 from gi_cuda.tune.searchers import DEFAULT, SEARCHERS, find_searcher
+from gi_cuda.tune.searchers.profile import Profile
 
 BLOCKS = (16, 32, 48, 64, 96, 128)
 GRID = Grid(
@@ -23,6 +25,16 @@ GRID = Grid(
         ((2, 3), lambda places: places != (3, 1)),
     ),
 )
+
+
+def with_constant_model(grid: Grid, rng: random.Random) -> Searcher:
+    """The searcher ``profile`` with a model that predicts the same of all points."""
+    varied = [(n, values) for n, values in zip(grid.names, grid.values, strict=True) if values[1:]]
+    texts = {name: [one for one in values if isinstance(one, str)] for name, values in varied}
+    return Profile(grid, rng, CounterModel(texts, {"l2": 1.0, "l2 use": 0.5}))
+
+
+KINDS = {**SEARCHERS, "profile": SearcherKind("profile", "with a model", with_constant_model)}
 GUIDED = ("local", "anneal", "basin", "genetic", "bayes")
 
 
@@ -46,7 +58,7 @@ def searched(
     return points
 
 
-@pytest.mark.parametrize("kind", SEARCHERS.values(), ids=SEARCHERS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("batch", [1, 32])
 def test_a_searcher_asks_all_allowed_points_and_none_twice(kind: SearcherKind, batch: int) -> None:
     points = searched(kind, GRID, 1, 10_000, batch)
@@ -54,7 +66,7 @@ def test_a_searcher_asks_all_allowed_points_and_none_twice(kind: SearcherKind, b
     assert all(map(GRID.allows, points))
 
 
-@pytest.mark.parametrize("kind", SEARCHERS.values(), ids=SEARCHERS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_searcher_asks_whole_batches_before_any_cost_is_known(kind: SearcherKind) -> None:
     searcher = kind.make(GRID, random.Random(2))
     points = [point for _ in range(3) for point in searcher.ask(32)]
@@ -62,19 +74,19 @@ def test_a_searcher_asks_whole_batches_before_any_cost_is_known(kind: SearcherKi
     assert all(map(GRID.allows, points))
 
 
-@pytest.mark.parametrize("kind", SEARCHERS.values(), ids=SEARCHERS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("batch", [1, 7])
 def test_a_searcher_repeats_itself_from_the_same_seed(kind: SearcherKind, batch: int) -> None:
     assert searched(kind, GRID, 3, 60, batch) == searched(kind, GRID, 3, 60, batch)
 
 
-@pytest.mark.parametrize("kind", SEARCHERS.values(), ids=SEARCHERS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_searcher_goes_on_while_all_points_fail(kind: SearcherKind) -> None:
     points = searched(kind, GRID, 4, 10_000, 8, failing=True)
     assert len(points) == len(set(points)) == GRID.size
 
 
-@pytest.mark.parametrize("kind", SEARCHERS.values(), ids=SEARCHERS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_costs_may_come_late_in_another_order_or_never(kind: SearcherKind) -> None:
     rng = random.Random(5)
     searcher = kind.make(GRID, random.Random(5))
@@ -90,7 +102,7 @@ def test_costs_may_come_late_in_another_order_or_never(kind: SearcherKind) -> No
     assert len(points) == len(set(points)) == 68
 
 
-@pytest.mark.parametrize("kind", SEARCHERS.values(), ids=SEARCHERS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("values", [(), ((1,),), ((1,), (5,)), ((1, 2), (3,))])
 def test_tiny_spaces_are_exhausted(kind: SearcherKind, values: tuple[tuple[int, ...], ...]) -> None:
     grid = Grid(tuple("ab"[: len(values)]), values)
@@ -103,7 +115,7 @@ def test_tiny_spaces_are_exhausted(kind: SearcherKind, values: tuple[tuple[int, 
     assert sorted(points) == sorted(grid.each())
 
 
-@pytest.mark.parametrize("kind", SEARCHERS.values(), ids=SEARCHERS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_space_without_allowed_points_asks_nothing(kind: SearcherKind) -> None:
     grid = Grid(("a",), ((1, 2),), (((0,), lambda places: False),))
     assert kind.make(grid, random.Random(7)).ask(4) == []
@@ -134,7 +146,7 @@ def test_the_default_finds_it_in_a_tenth(batch: int) -> None:
     assert evaluations(SEARCHERS[DEFAULT], batch) < GRID.size / 8
 
 
-@pytest.mark.parametrize("name", [name for name in SEARCHERS if name != "exhaustive"])
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "exhaustive"])
 def test_a_space_too_large_to_list_is_searched(name: str) -> None:
     grid = Grid(
         tuple("abcdefghij"),
@@ -142,7 +154,7 @@ def test_a_space_too_large_to_list_is_searched(name: str) -> None:
         (((0, 9), lambda places: places[0] <= places[1]),),
     )
     assert grid.listing(200_000) is None
-    searcher = SEARCHERS[name].make(grid, random.Random(8))
+    searcher = KINDS[name].make(grid, random.Random(8))
     found = []
     for _ in range(5):
         for point in searcher.ask(10):

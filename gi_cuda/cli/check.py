@@ -126,7 +126,7 @@ def command(
             blind = _blind(tools, baseline, given, tell)
             races = _races(tools, baseline, tell)
             tell("comparing answers with those that are known")
-            compared = compare_answers(subject.target, tools.pool)
+            compared = compare_answers(subject, tools.pool)
             left_out = tools.backend.left_out
         bandwidth = tools.backend.bandwidth()
     for line in left_out:

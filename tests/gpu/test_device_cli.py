@@ -60,6 +60,13 @@ def test_a_search_on_the_cpu_beside_a_gpu_is_warned_of(tmp_path: Path) -> None:
         assert ("add --backend cuda" in done.stdout) is warned
 
 
+@pytest.mark.parametrize("target", sorted(SHIPPED.glob("tuning/*/")), ids=lambda one: one.name)
+def test_targets_for_tuning_are_ready(target: Path, tmp_path: Path) -> None:
+    checked = cli("check", target, "--backend", "cuda", cwd=tmp_path)
+    assert checked.returncode == 0
+    assert "ready to evolve" in checked.stdout
+
+
 @pytest.mark.parametrize(
     "name", ["bwt_exact", "sw_naive", "sw_tuned", "tissue_many", "tissue_spread"]
 )

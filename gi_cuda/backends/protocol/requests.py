@@ -170,7 +170,13 @@ class Inputs:
 @dataclass(frozen=True, slots=True)
 class CompareAnswers:
     """Hold the reference's recorded answers against those that the data module knows of, if it
-    does. The answer is an :class:`AnswersCompared`."""
+    does. The answer is an :class:`AnswersCompared`.
+
+    Attributes:
+        cases: names of those that the reference was recorded on.
+    """
+
+    cases: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

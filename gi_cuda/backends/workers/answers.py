@@ -38,7 +38,7 @@ def compare_answers(runner: CaseRunner, request: CompareAnswers) -> AnswersCompa
         return AnswersCompared({})
     known = load_function(target.data, _FUNCTION, f"{target.file}: target.data")
     found = {}
-    for name in runner.cases:
+    for name in request.cases:
         expected = known(**find_case(target, name).args)
         found[name] = _compared(runner, name, expected)
     return AnswersCompared(found)

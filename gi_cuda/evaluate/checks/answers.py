@@ -8,23 +8,26 @@ from gi_cuda.backends.protocol.requests import AnswersCompared, CompareAnswers, 
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.spec import Target
+from gi_cuda.spec import CaseRole, Target
 from gi_cuda.spec.load import data_file
+from gi_cuda.subject import Subject
 
 
-def compare_answers(target: Target, pool: Pool[int]) -> Mapping[str, Compared]:
+def compare_answers(subject: Subject, pool: Pool[int]) -> Mapping[str, Compared]:
     """How the reference's answers compare with those that are known, by case; none where none are.
 
     Raises:
         UserError: the data module fails.
     """
-    answer = pool.ask(CompareAnswers())
+    answer = pool.ask(
+        CompareAnswers((*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT)))
+    )
     if isinstance(answer, AnswersCompared):
         return answer.compared
     said = answer.message if isinstance(answer, Lost) else "it gave no answer"
     raise UserError(
         f"its answers could not be compared with the reference's: {said}",
-        where=str(data_file(target)),
+        where=str(data_file(subject.target)),
         hint="answers(**args) returns an array for each judged buffer: mend it, or take it out",
     )
 

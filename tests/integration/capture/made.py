@@ -219,6 +219,6 @@ def answered(target: Path) -> list[bool]:
         (binary,) = compile_reference(subject, tools.compiler, [subject.reference], place)
         program = unmodified(subject).program(binary, tools.session.cases)
         record_reference(subject, tools.pool, program, tools.reference)
-        compared = compare_answers(subject.target, tools.pool)
+        compared = compare_answers(subject, tools.pool)
     assert not [one.wrong for one in compared.values() if one.wrong]
     return [one.exact for one in compared.values()]

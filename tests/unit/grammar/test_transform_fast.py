@@ -37,6 +37,7 @@ CASES = {
 }
 
 DECLINED = {
+    "a constant that the compiler computes": "constexpr int n = 3; constexpr float d(2.0f / n);",
     "double": "double d = a; d = exp(d) / d;",
     "a double argument": "b = exp(2.0 * a);",
     "integers": "n = n / 3;",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
+from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, holds
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, opening, replacing
@@ -79,10 +79,16 @@ def _operator(node: Node) -> Node:
 
 
 def _slow(code: Code, function: Function) -> Iterator[tuple[Node, str]]:
-    """The calls with the name of the intrinsic, and the divisions; none with a directive inside."""
+    """The calls with the name of the intrinsic, and the divisions; none with a directive inside,
+    and none in a constant that the compiler computes."""
+    fixed = [
+        one
+        for one in descend(function.body)
+        if one.type == "declaration" and "constexpr" in code.words(one)
+    ]
     for node in descend(function.body):
         name = _intrinsic(code, node, function)
-        if name and "#" not in code.span(node):
+        if name and "#" not in code.span(node) and not any(holds(one, node) for one in fixed):
             yield node, name
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gi_cuda.backends.protocol.agreement import same_bytes
 from gi_cuda.backends.protocol.device import (
     Device,
     LaunchRefused,
@@ -46,6 +47,9 @@ from gi_cuda.spec.numbers import in_memory
 from gi_cuda.spec.oracles import Python
 
 _PREPARED = ".prepared"
+
+_FEW = 1024
+"""Items of arrays that are compared first."""
 
 _OPINIONS = 1000
 """Opinions of the oracle that are remembered."""
@@ -137,6 +141,20 @@ class CaseRunner:
         np.savez(folder / f"{case}.npz", **stacks)  # type: ignore[arg-type]
         with suppress(TypeError):  # then each worker prepares it anew
             save(folder / f"{case}{_PREPARED}", self.target.oracle.reference(runs))
+
+    def store_as(self, case: str, other: str, folder: Path) -> None:
+        """Keep what is stored of a case for another one that holds the same."""
+        for ending in (".npz", _PREPARED):
+            with suppress(FileNotFoundError):
+                (folder / f"{other}{ending}").unlink()
+            with suppress(FileNotFoundError):
+                (folder / f"{other}{ending}").hardlink_to(folder / f"{case}{ending}")
+
+    def twin(self, case: str) -> str:
+        """Return the first case that holds the same as one, which may be the case itself: where an
+        application makes only one launch, train and held-out case do."""
+        mine = self.cases[case]
+        return next(name for name, one in self.cases.items() if one is mine or _alike(one, mine))
 
     def made(self, case: Case) -> CaseData:
         """Return the data of a case, which need not be one of the target's. The data is made once.
@@ -356,3 +374,24 @@ class CaseRunner:
             if len(self._opinions) > _OPINIONS:
                 self._opinions.popitem(last=False)
         return self._opinions[key]
+
+
+def _alike(one: CaseData, other: CaseData) -> bool:
+    """Tell whether two cases hold the same, bit for bit."""
+    if one.extras or other.extras:
+        return False
+    mine, theirs = ({**case.scalars, **case.buffers} for case in (one, other))
+    if mine.keys() != theirs.keys():
+        return False
+    pairs = [
+        (np.array(mine[name], ndmin=1, copy=None), np.array(theirs[name], ndmin=1, copy=None))
+        for name in mine
+    ]
+    kinds = all(
+        first.dtype == second.dtype and first.size == second.size for first, second in pairs
+    )
+    return kinds and all(
+        same_bytes(first[:most], second[:most])
+        for most in (_FEW, None)  # whole arrays where the first few are alike
+        for first, second in pairs
+    )

@@ -56,7 +56,8 @@ def count_loops(runner: CaseRunner, request: CountLoops) -> LoopCounts:
     loaded = runner.device.load(program.binary)
     with runner.device.turn(), runner.device.counting(loaded, request.loops) as counts:
         if request.other is None:
-            for case_plan in runner.plans(program):
+            plans = {runner.twin(one.case): one for one in runner.plans(program)}
+            for case_plan in plans.values():
                 runner.device.prepare(case_plan)
                 runner.device.run(loaded, case_plan, limit)
         else:

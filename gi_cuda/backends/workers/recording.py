@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.agreement import same_bytes
-from gi_cuda.backends.protocol.device import POISON, Device
+from gi_cuda.backends.protocol.device import POISON, Device, Loaded
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs
 from gi_cuda.backends.protocol.requests import Record, Recorded, TrySchedule
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
@@ -21,53 +22,88 @@ from gi_cuda.spec import Target
 from gi_cuda.spec.oracles import Judgement
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the reference does on one case; see :class:`.Recorded`.
+
+    Attributes:
+        alike: all its runs gave the same.
+    """
+
+    alike: bool
+    penalty: float
+    reason: str
+    damaged: tuple[str, ...]
+    unwritten: dict[str, tuple[int, int]]
+    undefined: tuple[str, ...]
+    changed: dict[str, tuple[int, int]]
+    moved: int
+
+
 def record(runner: CaseRunner, request: Record) -> Recorded:
     """Run the reference in several draws, store its outputs, and hold one more run, in the first
-    draw, against its own oracle."""
+    draw, against its own oracle. Where its runs on a case gave the same, what is known of that
+    holds for a case that holds the same."""
     loaded = runner.device.load(request.reference.binary)
     request.folder.mkdir(parents=True, exist_ok=True)
-    penalties: dict[str, float] = {}
-    reasons: dict[str, str] = {}
-    damaged: dict[str, tuple[str, ...]] = {}
-    left: dict[str, dict[str, tuple[int, int]]] = {}
-    undefined: dict[str, tuple[str, ...]] = {}
-    changed: dict[str, dict[str, tuple[int, int]]] = {}
-    moved: dict[str, int] = {}
     plans = runner.plans(request.reference)
+    found: dict[str, _Found] = {}
     for case_plan in plans:
-        runs: list[Outputs] = []
-        with runner.device.turn():
-            for draw in range(request.runs):
-                runner.device.prepare(case_plan)
-                with _in_turn(runner.device, request.schedules, draw):
-                    runner.device.run(loaded, case_plan.drawn(draw), request.limit)
-                outputs = runner.device.outputs(case_plan)
-                if not _is_another(runner, outputs, runs):
-                    continue
-                runs.append({name: np.copy(array) for name, array in outputs.items()})
-            runner.store(case_plan.case, runs, request.folder)
+        case = case_plan.case
+        known = found.get(twin := runner.twin(case))
+        if known is not None and known.alike and not case_plan.redrawn:
+            runner.store_as(twin, case, request.folder)
+            found[case] = known
+        else:
+            found[case] = _on_case(runner, request, loaded, case_plan)
+    return Recorded(
+        penalties={case: one.penalty for case, one in found.items()},
+        reasons={case: one.reason for case, one in found.items()},
+        damaged={case: one.damaged for case, one in found.items()},
+        unwritten={case: one.unwritten for case, one in found.items()},
+        undefined={case: one.undefined for case, one in found.items()},
+        changed={case: one.changed for case, one in found.items()},
+        threads=max(one.threads for one in plans),
+        moved={case: one.moved for case, one in found.items()},
+    )
+
+
+def _on_case(runner: CaseRunner, request: Record, loaded: Loaded, case_plan: CasePlan) -> _Found:
+    runs: list[Outputs] = []
+    with runner.device.turn():
+        for draw in range(request.runs):
             runner.device.prepare(case_plan)
-            runner.device.run(loaded, case_plan, request.limit)
-            names = runner.device.damaged(case_plan)
-            verdict = damage_of(case_plan, names) or _own_verdict(runner, case_plan)
-            outputs = runs[0]
-            left[case_plan.case] = unwritten(runner.target, case_plan, outputs)
-            before = runner.cases[case_plan.case].buffers
-            changed[case_plan.case] = {
-                name: (changes(array, before[name]), array.size)
-                for name, array in outputs.items()
-                if name in before
-            }
-            undefined[case_plan.case] = tuple(
-                name for name, array in outputs.items() if is_undefined(array, before.get(name))
-            )
-            written = {name: size - rest for name, (rest, size) in left[case_plan.case].items()}
-            written |= {name: number for name, (number, _) in changed[case_plan.case].items()}
-            moved[case_plan.case] = least_moved(before, outputs, written)
-        damaged[case_plan.case] = tuple(names)
-        penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
-    threads = max(one.threads for one in plans)
-    return Recorded(penalties, reasons, damaged, left, undefined, changed, threads, moved)
+            with _in_turn(runner.device, request.schedules, draw):
+                runner.device.run(loaded, case_plan.drawn(draw), request.limit)
+            outputs = runner.device.outputs(case_plan)
+            if not _is_another(runner, outputs, runs):
+                continue
+            runs.append({name: np.copy(array) for name, array in outputs.items()})
+        runner.store(case_plan.case, runs, request.folder)
+        runner.device.prepare(case_plan)
+        runner.device.run(loaded, case_plan, request.limit)
+        names = tuple(runner.device.damaged(case_plan))
+        verdict = damage_of(case_plan, names) or _own_verdict(runner, case_plan)
+    outputs, before = runs[0], runner.cases[case_plan.case].buffers
+    left = unwritten(runner.target, case_plan, outputs)
+    changed = {
+        name: (changes(array, before[name]), array.size)
+        for name, array in outputs.items()
+        if name in before
+    }
+    undefined = (n for n, array in outputs.items() if is_undefined(array, before.get(n)))
+    written = {name: size - rest for name, (rest, size) in left.items()}
+    written |= {name: number for name, (number, _) in changed.items()}
+    return _Found(
+        alike=len(runs) == 1,
+        penalty=verdict.penalty,
+        reason=verdict.reason,
+        damaged=names,
+        unwritten=left,
+        undefined=tuple(undefined),
+        changed=changed,
+        moved=least_moved(before, outputs, written),
+    )
 
 
 def least_moved(inputs: Outputs, outputs: Outputs, written: Mapping[str, int]) -> int:

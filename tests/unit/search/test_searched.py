@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from gi_cuda.genome import Genotype
+from gi_cuda.genome import Delete, Genotype
 from gi_cuda.search.recipes import Member
 from gi_cuda.search.strategies.tune import Asked
 from gi_cuda.subject import Subject
 from gi_cuda.tune.grid import Point
+from gi_cuda.tune.searcher import SearcherKind
 from gi_cuda.tune.searchers import SEARCHERS
+from gi_cuda.tune.searchers.random import Random
 
 COHORT = 3
 
@@ -44,3 +47,18 @@ def test_a_run_that_is_resumed_asks_what_it_would_have_asked(name: str, scale: S
     points = [point for some in asked for point in some]
     assert len(set(points)) == len(points) == 2 * COHORT
     assert whole.grid.point(scale.original.configuration) not in points
+
+
+def test_what_individuals_with_edits_cost_is_not_told(scale: Subject) -> None:
+    told: list[Point] = []
+
+    class Recording(Random):
+        def tell(self, point: Point, cost: float | None) -> None:
+            told.append(point)
+
+    asked = Asked(SearcherKind("recording", "", Recording), COHORT, scale.original, seed=5)
+    first, second = members(asked, scale, asked.ask())[:2]
+    edits = (Delete(scale.grammar.rules[0].name),)
+    edited = replace(first, genotype=Genotype(first.genotype.configuration, edits))
+    asked.take([edited, second])
+    assert told[1:] == [asked.grid.point(second.genotype.configuration)]

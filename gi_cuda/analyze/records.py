@@ -11,6 +11,7 @@ from pathlib import Path
 import gi_cuda
 from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.milestones import milestones
+from gi_cuda.analyze.tuned import stored_rest
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.analyze.winner import (
     Winner,
@@ -164,6 +165,9 @@ class RunRecord:
         individuals: the best, best first; the uncertain ones where none is faster.
         winner: None where there is none.
         acceptance: what ``validate`` said last; None where it was not asked.
+        rest: of a run of ``tune``: the speed of the best configuration that was not measured over
+            that of the best that was is at most this, with 95 % confidence; 0 where none is left;
+            None where too few are measured, and for other runs.
         commands: those that reproduce the search and verify its winner, or search further.
     """
 
@@ -190,6 +194,7 @@ class RunRecord:
     individuals: tuple[IndividualRecord, ...]
     winner: WinnerRecord | None
     acceptance: Acceptance | None
+    rest: float | None
     commands: tuple[str, ...]
 
 
@@ -228,6 +233,7 @@ def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -
         tuple(individual_record(*one) for one in members),
         _winner(store, subject),
         store.load("acceptance", Acceptance),
+        stored_rest(store, subject),
         commands(store, store.get("target"), folder, str),
     )
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.measurement import Sample
-from gi_cuda.runs.stored import stored_baseline
+from gi_cuda.runs.stored import stored_baseline, stored_plan
+from gi_cuda.search.strategies.tune import tunes
 from gi_cuda.spec.target import Value
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 from gi_cuda.tune.exports import Measured
+from gi_cuda.tune.grid import Grid, Point
+from gi_cuda.tune.rest import Goal, rest_speedup
 
 _REASONS: Mapping[Outcome, str] = {
     Outcome.NOT_BUILT: "compile",
@@ -34,6 +37,38 @@ def measured(store: Store, subject: Subject) -> Iterator[Measured]:
         if one.ident in found and not genotype.edits:
             row = _measured(dict(genotype.configuration), found[one.ident], seconds)
             yield replace(row, finished=stored_at[one.ident])
+
+
+def stored_rest(store: Store, subject: Subject | None) -> float | None:
+    """Bound how much faster than the best configuration of a run of `tune` the rest may be.
+
+    Args:
+        subject: the run's; None where it cannot be read any more.
+
+    Returns:
+        See :func:`~gi_cuda.tune.rest.rest_speedup`; 0 also where every configuration was compiled;
+        None also for other runs.
+    """
+    if subject is None or not tunes(stored_plan(store).preset):
+        return None
+    if store.get("used_up", False):
+        return 0.0
+    grid = Grid.of_space(subject.space)
+    return rest_speedup(grid, _costs(store, subject, grid))
+
+
+def goal_of(store: Store, subject: Subject) -> Callable[[], bool] | None:
+    """Return a test of whether a run has come as far as ``--until`` asks; None: it asks nothing."""
+    share = store.get("until", None)
+    if share is None:
+        return None
+    grid = Grid.of_space(subject.space)
+    goal = Goal(grid, share)
+    return lambda: goal.reached(_costs(store, subject, grid))
+
+
+def _costs(store: Store, subject: Subject, grid: Grid) -> dict[Point, float | None]:
+    return {grid.point(one.configuration): one.cost for one in measured(store, subject)}
 
 
 def _measured(

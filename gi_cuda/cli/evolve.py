@@ -56,6 +56,8 @@ from gi_cuda.runs.create import create_run, default_folder
 from gi_cuda.runs.run import Run, open_run
 from gi_cuda.runs.stored import Plan, stored_untested
 from gi_cuda.search import DEFAULT, PRESETS, find_preset
+from gi_cuda.search.strategies.tune import BESIDE
+from gi_cuda.tune.searchers import SEARCHERS, find_searcher
 
 _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items())
 
@@ -78,6 +80,16 @@ def command(
             autocompletion=lambda: list(PRESETS),
         ),
     ] = DEFAULT,
+    searcher: Annotated[
+        str | None,
+        typer.Option(
+            "--searcher",
+            metavar="NAME|MODULE:NAME",
+            help="What proposes configurations, beside the preset: any searcher of `tune`.",
+            show_default="the preset varies them itself",
+            autocompletion=lambda: list(SEARCHERS),
+        ),
+    ] = None,
     population: Annotated[
         int | None,
         typer.Option(
@@ -130,6 +142,7 @@ def command(
     others: Annotated[
         list[Path] | None, typer.Option("--baseline-of", metavar="RUN", hidden=True)
     ] = None,
+    until: Annotated[float | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
     cases."""
@@ -137,6 +150,9 @@ def command(
     backend = chosen_backend(backend)
     time = time_for(time, generations, backend)
     allowed = Allowance(time, begun_at)
+    if searcher is not None:
+        find_searcher(searcher, "--searcher")
+        preset = f"{preset}{BESIDE}{searcher}"
     chosen = find_preset(preset, "--preset")
     check_level(level, backend)
     aim = Objective(objective)
@@ -176,7 +192,7 @@ def command(
                 made = open_run(folder, cache)
             with preparing(allowed):
                 opened = stack.enter_context(made)
-            opened.store.put(time=time)
+            opened.store.put(time=time, until=until)
         for line in _beginning(opened, time):
             say(console, line)
         search(opened, allowed, where)

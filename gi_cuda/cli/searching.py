@@ -18,6 +18,7 @@ from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.finals import Finals
 from gi_cuda.analyze.records import winner_record
 from gi_cuda.analyze.shortfall import stored_shortfall
+from gi_cuda.analyze.tuned import goal_of, stored_rest
 from gi_cuda.analyze.winner import Winner, how_to_go_on, keep_winner, stored_refusal, what_it_takes
 from gi_cuda.backends.job_threads import meanwhile
 from gi_cuda.backends.table import backend_named
@@ -35,6 +36,7 @@ from gi_cuda.runs.run import Run, with_new_workers
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.search import DEFAULT
 from gi_cuda.search.loop import End
+from gi_cuda.tune.rest import rest_words
 
 TimeLimit: TypeAlias = Annotated[
     float | None,
@@ -206,9 +208,9 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
             run = stack.enter_context(with_new_workers(run))
         else:
             run = place.run
-            over = end is End.STOPPED
             run.store.put(used_up=end is End.USED_UP)
-            say_whole(console, f"time is up; go on with: {resume}" if over else str(end))
+            ending = f"time is up; go on with: {resume}" if end is End.STOPPED else str(end)
+            say_whole(console, "--until is reached" if stop.reached else ending)
         winner = _validated(run, allowed.for_validation)
     on = device_words(run.subject.backend, run.store.get("device"))
     if others := run.store.get("kinds", ()):
@@ -218,6 +220,8 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
         short, refusal = stored_shortfall(run.store), stored_refusal(run.store)
         print_next_steps(console, faster, refusal, list(next_steps(run)), short)
+    if not run.preset.variation.code:
+        say(console, rest_words(stored_rest(run.store, run.subject)))
     if seconds is not None:
         spent, validated = searched - begun, clock.monotonic() - searched
         rate = (len(run.store.evaluations()) - before) / spent
@@ -237,6 +241,7 @@ def _begun(run: Run) -> bool:
 def _evolve(place: Place, seconds: float | None, stop: _Stop) -> End | None:
     """Search, show how it goes, and say why it ended."""
     run = place.run
+    reached = goal_of(run.store, run.subject)
     with display(console) as shown:
         score = Score(run.plan.settings.generations, seconds, *_so_far(run))
         evolution = run.evolution(stop, place.evaluator)
@@ -245,6 +250,8 @@ def _evolve(place: Place, seconds: float | None, stop: _Stop) -> End | None:
             score.take(progress)
             _prepare_to_validate(run, score, stop)
             shown.show(score)
+            if reached is not None and progress.ident is None:
+                stop.reached = stop.reached or reached()
     return evolution.end
 
 
@@ -328,14 +335,16 @@ class _Stop:
         asked: whether somebody asked for that.
         late: whether its time is up.
         found: whether there is something to be validated.
+        reached: whether it came as far as ``--until`` asks.
     """
 
     asked: bool = False
     late: bool = False
     found: bool = False
+    reached: bool = False
 
     def __call__(self) -> bool:
-        return self.asked or self.late
+        return self.asked or self.late or self.reached
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import open_store
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
+from gi_cuda.tune.rest import rest_words
 
 
 def command(
@@ -88,6 +89,8 @@ def _overview(store: Store, run: Path, best: int) -> RunRecord:
     print_winner(console, record.winner, device_words(record.backend, record.device))
     for name, words in record.near_limit.items():
         say(console, f"{name} on the train cases: {words}")
+    if record.rest is not None:
+        say(console, rest_words(record.rest))
     if subject is None:
         # The numbers are worth as much without it.
         say_whole(console, f"no diff: {why}")

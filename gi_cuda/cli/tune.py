@@ -39,6 +39,7 @@ from gi_cuda.spec.load import load_target
 from gi_cuda.subject import Subject
 from gi_cuda.tune.exports import Measured, kernel_tuner_cache, t4_results, write_json
 from gi_cuda.tune.recorded import read_recorded
+from gi_cuda.tune.rest import rest_words
 from gi_cuda.tune.searchers import DEFAULT, SEARCHERS, find_searcher, profile
 from gi_cuda.tune.simulation import Simulated, simulate
 from gi_cuda.tune.t1_export import t1_description
@@ -88,6 +89,16 @@ def command(
         typer.Option(min=1, max=LARGEST, help="About so many configurations are measured."),
     ] = None,
     time: TimeLimit = None,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="FRACTION",
+            help="End once the best has, with 95 % confidence, this share of the speed of the best"
+            " of the rest, e.g. 0.95; or else when the time is up.",
+        ),
+    ] = None,
     seed: Seed = 1,
     recorded: Annotated[
         Path | None,
@@ -146,7 +157,8 @@ def command(
                 where="--simulate",
                 hint=f"either `gi-cuda tune {target}` or `gi-cuda tune --simulate {recorded}`",
             )
-        _say_simulated(simulate(read_recorded(recorded), kind, seed, evaluations), recorded)
+        found = simulate(read_recorded(recorded), kind, seed, evaluations, until=until)
+        _say_simulated(found, recorded)
         return
     if target is None:
         raise UserError(
@@ -175,6 +187,7 @@ def command(
             jobs=jobs,
             no_cache=no_cache,
             force=force,
+            until=until,
         )
     except typer.Exit as error:  # what was measured is there all the same
         ended = error
@@ -242,3 +255,5 @@ def _say_simulated(found: Simulated, file: Path) -> None:
     print_table(console, rows)
     took = f", which took {found.seconds:,.0f} s as recorded" if found.seconds else ""
     say(console, f"{counted(len(found.points), 'evaluation')} in all{took}")
+    true = f" (it is {found.true_rest:.3g} times as fast)" if found.true_rest else ""
+    say(console, f"{rest_words(found.rest)}{true}")

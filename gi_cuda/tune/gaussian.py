@@ -81,6 +81,9 @@ class Process:
     Args:
         candidates: the rows to predict, of shape (candidates, columns).
         x: the first rows whose values are known, of shape (rows, columns).
+
+    Attributes:
+        variance: the variance of the values that the last prediction was made from.
     """
 
     def __init__(self, kernel: Kernel, candidates: Array, x: Array) -> None:
@@ -88,6 +91,7 @@ class Process:
         self._inverse = np.linalg.inv(kernel.root(x))  # of the Cholesky factor
         self._cross = (self._inverse @ kernel.between(x, candidates)).astype(np.float32)
         self._variance = 1.0 - np.square(self._cross).sum(0, dtype=np.float64)
+        self.variance = 1.0
 
     def add(self, row: Array) -> None:
         """Condition on one more row."""
@@ -112,5 +116,5 @@ class Process:
         """
         white = self._inverse @ y
         mean: Array = (white.astype(np.float32) @ self._cross[: len(y)]).astype(np.float64)
-        variance = max(float(white @ white) / len(y), 1e-12)
-        return mean, np.sqrt(variance * np.maximum(self._variance, 1e-10))
+        self.variance = max(float(white @ white) / len(y), 1e-12)
+        return mean, np.sqrt(self.variance * np.maximum(self._variance, 1e-10))

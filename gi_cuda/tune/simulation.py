@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gi_cuda.tune.grid import Point
 from gi_cuda.tune.recorded import Recorded
+from gi_cuda.tune.rest import Goal, rest_speedup
 from gi_cuda.tune.searcher import SearcherKind, tell
 
 AT_ONCE = 8
@@ -38,6 +40,24 @@ class Simulated:
         spent = (self.recorded.compile_seconds, self.recorded.benchmark_seconds)
         return sum(seconds.get(point, 0.0) for seconds in spent for point in self.points)
 
+    @property
+    def rest(self) -> float | None:
+        """What the search can say of the rest of the space; see :func:`rest_speedup`."""
+        return rest_speedup(self.recorded.grid, dict(zip(self.points, self.costs, strict=True)))
+
+    @property
+    def true_rest(self) -> float:
+        """The speed of the best of the rest over that of the best found; 0: there is no rest, or
+        the rest fails."""
+        best = min((cost for cost in self.costs if cost is not None), default=math.inf)
+        met = set(self.points)
+        rest = [
+            cost
+            for point, cost in self.recorded.costs.items()
+            if cost is not None and point not in met
+        ]
+        return best / min(rest) if rest else 0.0
+
     def improvements(self) -> Iterator[tuple[int, Point, float]]:
         """Iterate over the points that were better than all before them: how many evaluations there
         were, the point, and its milliseconds."""
@@ -55,6 +75,7 @@ def simulate(
     evaluations: int | None = None,
     at_once: int = AT_ONCE,
     enough: float = -1.0,
+    until: float | None = None,
 ) -> Simulated:
     """Search a recorded space.
 
@@ -63,14 +84,19 @@ def simulate(
         evaluations: so many at most; None: all points.
         at_once: points that are asked for at a time.
         enough: milliseconds at which the search ends.
+        until: share of the speed of the best of the rest that the best found has, with confidence,
+            when the search ends; None: that does not end it.
     """
     searcher = kind.make(recorded.grid, random.Random(seed))
     most = recorded.grid.size if evaluations is None else evaluations
     met: list[Point] = []
+    goal = None if until is None else Goal(recorded.grid, until)
     while len(met) < most and (points := searcher.ask(min(at_once, most - len(met)))):
         met += points
         for point in points:
             tell(searcher, point, recorded.costs[point], recorded.counters.get(point, {}))
         if any(cost is not None and cost <= enough for cost in map(recorded.costs.get, points)):
+            break
+        if goal is not None and goal.reached({point: recorded.costs[point] for point in met}):
             break
     return Simulated(recorded, kind.name, tuple(met))

@@ -16,6 +16,7 @@ from gi_cuda.report.tables import counted
 from gi_cuda.report.untested import untested_words
 from gi_cuda.results.evaluation import PROVISIONAL
 from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.tune.rest import rest_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +230,8 @@ def _facts(run: WholeRun) -> Iterator[tuple[str, str]]:
     yield "seed", str(plan.seed)
     last = record.generations[-1] if record.generations else None
     yield "evaluated", counted(last.evaluations if last else 0, "individual")
+    if record.rest is not None:
+        yield "rest of the space", rest_words(record.rest)
     yield "reference", f"{record.reference_seconds * 1e3:.3f} ms on the train cases"
     yield from ((f"memory, {name}", words) for name, words in record.near_limit.items())
     yield "noise floor", f"{record.noise_floor:.2%}"

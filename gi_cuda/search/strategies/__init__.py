@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from gi_cuda.offered import find, of_modules
 from gi_cuda.search.preset import Preset
-from gi_cuda.search.strategies.tune import PREFIX, tuning
+from gi_cuda.search.strategies.tune import BESIDE, PREFIX, beside, tuning
 from gi_cuda.tune.searchers import find_searcher
 
 DEFAULT = "adaptive"
@@ -26,7 +26,8 @@ _GIVEN: dict[str, Preset] = {}
 
 def find_preset(name: str, where: str) -> Preset:
     """Return a preset by its name: one of :data:`PRESETS`, that of a searcher (``tune-local``), one
-    that an installed package offers as an entry point, or ``module:NAME``.
+    that an installed package offers as an entry point, or ``module:NAME``; any of them with a
+    searcher for its configurations (``adaptive+local``).
 
     Args:
         where: who asks for it, for the message.
@@ -34,6 +35,9 @@ def find_preset(name: str, where: str) -> Preset:
     Raises:
         UserError: there is none of that name, or its module cannot be imported.
     """
+    own, plus, searcher = name.partition(BESIDE)
+    if plus:
+        return beside(find_preset(own, where), find_searcher(searcher, where))
     if name.startswith(PREFIX):
         return tuning(find_searcher(name.removeprefix(PREFIX), where))
     return _GIVEN.get(name) or find(name, Preset, "preset", PRESETS, GROUP, where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -13,7 +13,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
 from gi_cuda.genome.variation import mutate_configuration
 from gi_cuda.search.history import History
-from gi_cuda.search.preset import Preset, Settings
+from gi_cuda.search.preset import Preset, Settings, Strategy
 from gi_cuda.search.recipes import Given, Member, Origin, Recipe, Variation
 from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.subject import Subject
@@ -45,8 +45,8 @@ class Asked:
     """
 
     def __init__(self, kind: SearcherKind, number: int, original: Genotype, seed: int) -> None:
-        self._space = original.configuration.space
-        self.grid = Grid.of_space(self._space)
+        self._edits = original.edits
+        self.grid = Grid.of_space(original.configuration.space)
         self._searcher = kind.make(self.grid, random.Random(f"{seed}/{kind.name}"))
         self._searcher.tell(self.grid.point(original.configuration), 1.0)
         self._number = number
@@ -58,11 +58,16 @@ class Asked:
         return self._searcher.ask(self._number)
 
     def take(self, members: Sequence[Member]) -> None:
-        """Tell what a cohort's points cost; of a run that is resumed, they are asked for before."""
+        """Tell what a cohort's points cost; of a run that is resumed, they are asked for before.
+
+        Individuals with edits of their own are left out: their cost is not the configuration's.
+        """
         if self._asked <= self._taken:
             self.ask()
         self._taken += 1
         for one in members:
+            if one.genotype.edits != self._edits:
+                continue
             known = one.right and math.isfinite(one.median)
             point = self.grid.point(one.genotype.configuration)
             tell(self._searcher, point, one.median if known else None, one.resources)
@@ -77,17 +82,46 @@ class Searched:
 
     def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
         """The points that it asks for next."""
-        original = history.variation.original
-        asked = history.lessons(Asked, self.kind, self.settings.cohort, original, history.seed)
-        space = original.configuration.space
-        return [
-            Given(
-                Genotype(space.chosen(asked.grid.configuration(point)), original.edits),
-                Origin.SEARCH,
-                (),
-            )
-            for point in asked.ask()
-        ]
+        return list(_given(self.kind, self.settings.cohort, history))
+
+
+def _given(kind: SearcherKind, number: int, history: History) -> list[Given]:
+    """Return recipes for the points that a searcher asks for next, without edits."""
+    original = history.variation.original
+    asked = history.lessons(Asked, kind, number, original, history.seed)
+    space = original.configuration.space
+    configurations = (space.chosen(asked.grid.configuration(point)) for point in asked.ask())
+    return [Given(Genotype(one, original.edits), Origin.SEARCH, ()) for one in configurations]
+
+
+SHARE = 0.25
+"""Share of a cohort's places that a searcher gets beside a strategy that varies the code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A strategy, some of whose places are for configurations that a searcher asks for.
+
+    These have no edits. The searcher is told what all individuals without edits cost, and the
+    strategy combines edits and configurations as before.
+
+    Attributes:
+        make: makes the strategy from its settings.
+        kind: the searcher's.
+    """
+
+    make: Callable[[Settings], Strategy]
+    kind: SearcherKind
+    settings: Settings
+
+    def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
+        """The strategy's recipes, of which the last ones give way to the searcher's."""
+        found = self.make(self.settings).recipes(history, rng)
+        given = _given(self.kind, math.ceil(SHARE * self.settings.cohort), history)
+        kept = max(0, len(found) - len(given))
+        others = [*found[kept:], *([None] * len(given))]
+        asked = [replace(one, otherwise=other) for one, other in zip(given, others, strict=False)]
+        return [*found[:kept], *asked]
 
 
 def _demand_parameters(kind: SearcherKind, subject: Subject) -> None:
@@ -95,7 +129,7 @@ def _demand_parameters(kind: SearcherKind, subject: Subject) -> None:
         raise UserError(
             "to tune varies parameters, and PTX has none",
             where="--preset",
-            hint="choose another preset, or leave --level out",
+            hint="choose another preset without a searcher, or leave --level out",
         )
     if not subject.target.parameters:
         raise UserError(
@@ -113,6 +147,14 @@ SETTINGS = Settings(
 PREFIX = "tune-"
 """A preset of this beginning is that of the searcher which the rest names."""
 
+BESIDE = "+"
+"""Stands between the names of a preset and of a searcher in the name of a preset with both."""
+
+
+def tunes(name: str) -> bool:
+    """Tell whether a preset of this name varies the configuration alone."""
+    return name.startswith(PREFIX) or name == PRESET.name
+
 
 def tuning(kind: SearcherKind) -> Preset:
     """The preset of a searcher."""
@@ -124,6 +166,26 @@ def tuning(kind: SearcherKind) -> Preset:
         PAPER,
         Tuning,
         partial(_demand_parameters, kind),
+    )
+
+
+def beside(preset: Preset, kind: SearcherKind) -> Preset:
+    """Return a preset whose configurations a searcher chooses, beside its own strategy.
+
+    Raises:
+        UserError: the preset varies the configuration alone.
+    """
+    if not preset.variation.code:
+        raise UserError(
+            f"the preset {preset.name} has a searcher of its own",
+            where="--searcher",
+            hint=f"leave --searcher out, or type --preset {PREFIX}{kind.name}",
+        )
+    return replace(
+        preset,
+        name=f"{preset.name}{BESIDE}{kind.name}",
+        strategy=partial(Beside, preset.strategy, kind),
+        demand=partial(_demand_parameters, kind),
     )
 
 

@@ -103,9 +103,7 @@ class Bayes(Unrepeated):
         """Return a model of all results, and choose the candidates."""
         told = _best_and_latest(self.costs, self.costs, FITTED)
         if len(self.costs) >= self._fit_at:
-            y = self._logs(told)
-            self._kernel = self._kernel.fitted(self._encoded(told), y - y.mean())
-            self._fit_at = math.ceil(len(self.costs) * GROWTH)
+            self._fit(told)
         if self.listing is not None and len(self.listing) <= CANDIDATES:
             self._candidates = self.listing
         else:
@@ -119,16 +117,45 @@ class Bayes(Unrepeated):
         self._stale = False
         return Process(self._kernel, self._encoded(self._candidates), self._encoded(self._rows))
 
+    def _fit(self, told: Sequence[Point]) -> None:
+        """Fit the length scales to the costs of some points."""
+        y = self._logs(told)
+        self._kernel = self._kernel.fitted(self._encoded(told), y - y.mean())
+        self._fit_at = math.ceil(len(self.costs) * GROWTH)
+
+    def forecast(self, fits: int) -> tuple[Array, Array]:
+        """Predict the logarithms of the costs of all candidates that were not asked.
+
+        Args:
+            fits: rounds of fitting the length scales first.
+
+        Returns:
+            Means, relative to the logarithm of the least cost, and standard deviations of what
+            would be measured.
+        """
+        told = _best_and_latest(self.costs, self.costs, FITTED)
+        for _ in range(fits):
+            self._fit(told)
+        process = self._model()
+        best, deviation = self._predicted(process)
+        noise = self._kernel.noise * process.variance
+        return self._mean[self._open] - best, np.sqrt(deviation**2 + noise)[self._open]
+
     def _gain(self, process: Process) -> Array:
         """Return the expected improvement of each candidate; -inf for those that were asked."""
+        best, deviation = self._predicted(process)
+        gain: Array = improvement(best - self._mean, deviation)
+        gain[~self._open] = -np.inf
+        return gain
+
+    def _predicted(self, process: Process) -> tuple[float, Array]:
+        """Update the means of all candidates. Return the least value, and all deviations."""
         told = [at for at, point in enumerate(self._rows) if point in self.costs]
         logs = self._logs([self._rows[at] for at in told])
         y = np.array([self._guesses.get(point, 0.0) for point in self._rows])
         y[told] = logs - logs.mean()
         self._mean, deviation = process.predict(y)
-        gain: Array = improvement(float(y[told].min()) - self._mean, deviation)
-        gain[~self._open] = -np.inf
-        return gain
+        return float(y[told].min()), deviation
 
     def _logs(self, points: Iterable[Point]) -> Array:
         """Return the logarithms of costs, clipped."""

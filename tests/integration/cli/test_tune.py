@@ -24,6 +24,8 @@ def test_all_configurations_of_a_small_target_and_the_files_of_other_tuners(
     assert "preset tune-exhaustive" in done.stdout
     assert "the space is used up" in done.stdout
     assert "gi-cuda resume" not in done.stdout  # there is nothing more to search
+    assert "no configuration is left to be measured" in done.stdout
+    assert "no configuration is left" in gi_cuda("show", "r", cwd=tmp_path).stdout
     measured = [read_recorded(tmp_path / name) for name in ("t4.json", "c.json")]
     # BLOCK is no macro of the code on its own: some configurations are the same code.
     assert 1 < len(measured[0].costs) <= grid.size

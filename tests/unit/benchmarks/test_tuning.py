@@ -8,7 +8,9 @@ import statistics
 import pytest
 
 from benchmarks.tuning import Landscape, Summary
+from benchmarks.tuning_rest import claims, is_true
 from gi_cuda.tune.recorded import Recorded
+from gi_cuda.tune.simulation import Simulated
 
 COSTS = (4.0, 1.0, None, 2.0, 8.0, None)
 SPACE = Landscape(
@@ -36,3 +38,15 @@ def test_runs_are_summarised_by_their_median() -> None:
     assert summary.evaluations == {1.1: 3, 1.05: 3}
     assert Summary.of_runs(SPACE, [[1.0]], 25).score == pytest.approx(1.0)
     assert Summary.of_runs(SPACE, [[None, 2.0]], 25).evaluations == {1.1: None, 1.05: None}
+
+
+def test_statements_of_the_rest_are_held_against_what_was_recorded() -> None:
+    places = tuple(range(60))
+    slope = Recorded(("a",), (places,), {(at,): 2.0 + at / 60 for at in places})
+    slowest_first = Simulated(slope, "own", tuple((at,) for at in reversed(places)))
+    ((said, true),) = claims([slowest_first], 30)
+    assert true == pytest.approx((2 + 30 / 60) / 2)
+    assert claims([slowest_first], 10) == []
+    assert is_true(said, true) == (said >= true)
+    assert is_true(0.7, 0.9), "below 1 it says that nothing is faster"
+    assert not is_true(1.2, 1.3)

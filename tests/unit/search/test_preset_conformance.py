@@ -12,7 +12,7 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
-from gi_cuda.search import PRESETS, Preset, Settings
+from gi_cuda.search import PRESETS, Preset, Settings, find_preset
 from gi_cuda.search.conformance import PresetConformance
 from gi_cuda.search.history import History
 from gi_cuda.search.recipes import Fresh, Member, Mutation, Recipe, Variation
@@ -21,6 +21,10 @@ from tests.sweeps import broad
 
 class TestAdaptive(PresetConformance):
     preset = PRESETS["adaptive"]
+
+
+class TestAdaptiveWithSearcher(PresetConformance):
+    preset = find_preset("adaptive+local", "--preset")
 
 
 @broad

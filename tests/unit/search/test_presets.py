@@ -108,6 +108,21 @@ def test_what_tuning_demands(scale: Subject) -> None:
         demand(replace(scale, compiled=Compiled(scale, scale.original, "")))
 
 
+def test_a_searcher_beside_a_preset_gets_a_quarter_of_the_places(scale: Subject) -> None:
+    preset = find_preset("random+exhaustive", "--preset")
+    settings = preset.settings.having(8, None)
+    history = History(preset.vary(scale), 1, set(), lambda _: ())
+    recipes = preset.strategy(settings).recipes(history, random.Random(1))
+    assert [recipe.origin for recipe in recipes] == ["random"] * 6 + ["search"] * 2
+    asked = [recipe.make(history.variation, set(), random.Random(1)) for recipe in recipes[6:]]
+    assert all(one and one.configuration.changed and not one.edits for one in asked)
+    assert recipes[7].fallback(), "a configuration that was tried leaves its place to the preset"
+    with pytest.raises(UserError, match="nothing to tune"):
+        preset.demand(replace(scale, target=replace(scale.target, parameters=())))
+    with pytest.raises(UserError, match="has a searcher of its own"):
+        find_preset("tune+local", "--preset")
+
+
 def test_a_name_that_no_preset_has() -> None:
     assert find_preset("random", "--preset") is PRESETS["random"]
     with pytest.raises(UserError, match="no preset 'barracudda'") as caught:

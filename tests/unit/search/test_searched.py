@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gi_cuda.genome import Genotype
+from gi_cuda.genome import Delete, Genotype
 from gi_cuda.search.recipes import Member
 from gi_cuda.search.strategies.tune import Asked
 from gi_cuda.subject import Subject
@@ -16,6 +16,7 @@ from gi_cuda.tune.counters import Counters
 from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.searcher import SearcherKind
 from gi_cuda.tune.searchers import SEARCHERS
+from gi_cuda.tune.searchers.random import Random
 
 COHORT = 3
 
@@ -78,3 +79,18 @@ def test_a_searcher_that_uses_counters_is_told_those_of_the_compiler(scale: Subj
     (one,) = members(asked, scale, [here])
     asked.take([one, replace(one, resources={"local": 16})])
     assert made[0].noted == [(here, {"local": 16})]
+
+
+def test_what_individuals_with_edits_cost_is_not_told(scale: Subject) -> None:
+    told: list[Point] = []
+
+    class Recording(Random):
+        def tell(self, point: Point, cost: float | None) -> None:
+            told.append(point)
+
+    asked = Asked(SearcherKind("recording", "", Recording), COHORT, scale.original, seed=5)
+    first, second = members(asked, scale, asked.ask())[:2]
+    edits = (Delete(scale.grammar.rules[0].name),)
+    edited = replace(first, genotype=Genotype(first.genotype.configuration, edits))
+    asked.take([edited, second])
+    assert told[1:] == [asked.grid.point(second.genotype.configuration)]

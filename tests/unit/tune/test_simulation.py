@@ -28,3 +28,14 @@ def test_a_search_ends_after_so_many_evaluations_or_once_it_is_good_enough() -> 
     assert len(simulate(SPACE, SEARCHERS["random"], 1, evaluations=4, at_once=3).points) == 4
     short = simulate(SPACE, SEARCHERS["exhaustive"], 1, at_once=1, enough=SPACE.optimum)
     assert short.costs == [4.0, None, 1.0]
+
+
+def test_a_search_ends_once_the_rest_holds_little_more() -> None:
+    places = tuple(range(200))
+    slope = Recorded(("a",), (places,), {(at,): 1.0 + at / 100 for at in places})
+    found = simulate(slope, SEARCHERS["bayes"], 1, at_once=4, until=0.9)
+    assert 24 <= len(found.points) < 200
+    assert found.rest is not None
+    assert found.rest <= 1 / 0.9
+    assert found.true_rest <= 1.0
+    assert simulate(slope, SEARCHERS["random"], 1).true_rest == 0.0

@@ -39,7 +39,7 @@ from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.genome import Genotype
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import open_run
-from gi_cuda.runs.stored import Plan
+from gi_cuda.runs.stored import DATABASE, Plan
 from gi_cuda.search import find_preset
 from gi_cuda.spec import CaseRole, buffer_sizes, find_case, load_case, load_target, plan
 from gi_cuda.spec.target import Value
@@ -175,7 +175,8 @@ def theirs(job: Mapping[str, Any]) -> None:
     kinds = {one.name: one for one in target.buffers}
     with np.load(job["run"] / "reference" / f"{job['case']}.npz") as stored:
         answers = {name: stored[name][0] for name in stored.files}
-    arguments, expected = [], []
+    arguments: list[Any] = []
+    expected = []
     for one in launch.args:
         if isinstance(one, str):
             held = case.buffers.get(one)
@@ -289,9 +290,10 @@ def beside(t1: Path, strategy: str, out: Path, options: argparse.Namespace) -> s
         print(f"{t1.stem}: {tool} status {status}, {time.time() - begun:.1f} s", flush=True)
         found[tool] = tried(cache, begun) if cache.is_file() else []
     bests = {tool: one for tool, some in found.items() if (one := best(some)) is not None}
-    again = dict(
-        zip(bests, timed_again(run, [b.configuration for b in bests.values()]), strict=True)
-    )
+    again = {tool: one.milliseconds for tool, one in bests.items()}
+    if (run / DATABASE).is_file():
+        configurations = [one.configuration for one in bests.values()]
+        again = dict(zip(bests, timed_again(run, configurations), strict=True))
     known = min((took for took in again.values() if took), default=0.0)
     for tool, some in found.items():
         right = sum(one.milliseconds is not None for one in some)

@@ -58,7 +58,7 @@ def counters_of(
     tools: Tools, ncu: Path, configurations: Sequence[Configuration], tell: Callable[[str], None]
 ) -> Iterator[tuple[Configuration, Counters]]:
     """Iterate over the configurations that compile and are right, with their counters on the first
-    train case.
+    train case that is timed.
 
     Args:
         ncu: the path of ``ncu``.
@@ -85,7 +85,8 @@ def counters_of(
         return [*words, *program], {"LC_ALL": "C"}
 
     profiler = Sanitizer("ncu", tools.compiler, LogForm.FROM_OUTSIDE, command)
-    session = replace(tools.session, cases=tools.train()[:1])
+    timed = {one.name for one in subject.target.cases if one.timed}
+    session = replace(tools.session, cases=tuple(n for n in tools.train() if n in timed)[:1])
     found, said = False, ""
     for number, (one, made) in enumerate(zip(candidates, built, strict=True), 1):
         tell(f"profiling configuration {number} of {len(candidates)}")

@@ -104,6 +104,7 @@ def test_a_patch_is_what_was_measured(
     [
         ("const int TIMES = 4;", "const int TIMES = 8;"),
         ("static constexpr unsigned TIMES{0x4u}; // so often", "TIMES{0x8u}; // so often"),
+        ("int TIMES = 4;", "int TIMES = 8;"),
     ],
 )
 def test_a_patch_of_a_constant_is_what_was_measured(

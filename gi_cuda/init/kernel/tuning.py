@@ -107,7 +107,7 @@ def tunables(
         else:
             one = _tunable(code, name, define, name in shared)
         if one is not None:
-            one = _of_block(one) if name in blocks else one
+            one = _of_block(one, name in local) if name in blocks else one
             if name in elsewhere:
                 why = f"{elsewhere[name]} launches the kernel and defines it as well"
                 one = replace(one, active=False, why=why)
@@ -187,11 +187,12 @@ def _numbered(name: str, kind: str, value: int, shared: bool) -> Tunable | None:
     return Tunable(name, kind, values, value, why or _UNSURE, active=why is not None)
 
 
-def _of_block(one: Tunable) -> Tunable:
+def _of_block(one: Tunable, local: bool) -> Tunable:
     """Make a parameter of a macro or constant that is the size of a launch's blocks."""
     if one.why != _UNSURE:
         return one
-    values = tuple(sorted({*one.values, *_thread_counts(one.default)}))
+    more = _thread_counts(one.default) if local else set[int]()
+    values = tuple(sorted({*one.values, *more}))
     return replace(one, values=values, active=True, why="size of a block")
 
 

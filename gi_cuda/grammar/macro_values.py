@@ -17,9 +17,10 @@ _LINE = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _CONSTANT = re.compile(
-    r"\b(?:const|constexpr)\b[\w\s:]*?\b(?P<name>\w+)\s*[={]\s*(?P<value>\d\w*)(?=\s*[;,}])"
+    r"\b(?:(?P<const>const|constexpr)\b[\w\s:]*?|(?:int|unsigned|long|size_t|uint|u?int\d+_t)\s+)"
+    r"\b(?P<name>\w+)\s*[={]\s*(?P<value>\d\w*)(?=\s*[;,}])"
 )
-"""A constant that is declared to be a number."""
+"""A constant or integer variable that is declared to be a number."""
 _CONTINUED = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"//.*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
@@ -43,34 +44,43 @@ def in_force(text: str, known: Mapping[str, str]) -> Iterator[Macro]:
 
 
 class Constant(NamedTuple):
-    """A constant that a text declares to be a number.
+    """A constant that a text declares to be a number, or an integer variable that begins as one.
 
     Attributes:
         value: the number as it is written.
         start: offset of the name.
+        const: whether its declaration says ``const`` or ``constexpr``.
     """
 
     name: str
     value: str
     start: int
+    const: bool
 
 
 def constants_said(text: str) -> Iterator[Constant]:
-    """All constants that a text declares to be numbers, in comments too."""
-    for one in _CONSTANT.finditer(text):
-        yield Constant(one["name"], one["value"], one.start("name"))
+    """Yield the constants that a text declares to be numbers, in comments too; of a name that no
+    constant has, the integer variables."""
+    every = [*_CONSTANT.finditer(text)]
+    fixed = {one["name"] for one in every if one["const"]}
+    for one in every:
+        if one["const"] or one["name"] not in fixed:
+            yield Constant(one["name"], one["value"], one.start("name"), bool(one["const"]))
 
 
-def with_constants(text: str, values: Mapping[str, str | None]) -> str:
-    """A text whose constants have other numbers.
+def with_constants(text: str, values: Mapping[str, str | None], whole: str | None = None) -> str:
+    """A text whose constants have other numbers; see :func:`constants_said`.
 
     Args:
         values: by name; what the text does not declare to be a number is left alone.
+        whole: the source that the text is a part of.
     """
+    said = constants_said(text if whole is None else whole) if values else ()
+    fixed = {one.name for one in said if one.const}
 
     def changed(match: re.Match[str]) -> str:
         value = values.get(match["name"])
-        if value is None:
+        if value is None or (not match["const"] and match["name"] in fixed):
             return match[0]
         return match[0][: match.start("value") - match.start()] + value
 
@@ -103,7 +113,8 @@ def with_values(
     """
     found = {one.name for one in constants_said(source.text)} & values.keys()
     texts = [source.text[part.start : part.end] for part in source.stretches]
-    source = source.with_texts([with_constants(text, values) for text in texts])
+    changed = [with_constants(text, values, source.text) for text in texts]
+    source = source.with_texts(changed)
     at = 0
     while True:
         for macro in in_force(source.text, known):

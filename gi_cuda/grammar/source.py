@@ -49,6 +49,8 @@ class Source:
         beside: the texts of headers that stay includes, as far as they were found, each behind
             those that it includes: they tell what the source's names are.
         usual: the integers that kernels usually get, see :mod:`gi_cuda.spec.usual`.
+        varied: names of constants that are parameters of a target: no rewrite of a launch may rely
+            on their numbers.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Source:
     marked: frozenset[str] = frozenset()
     beside: tuple[str, ...] = field(default=(), repr=False)
     usual: Usual = ()
+    varied: frozenset[str] = frozenset()
 
     @property
     def stretches(self) -> tuple[FileSpan, ...]:

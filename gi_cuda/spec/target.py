@@ -38,7 +38,8 @@ class ParameterKind(StrEnum):
     OPTION = "option"
     """An option on the compiler's command line."""
     CONSTANT = "constant"
-    """A constant that the source declares, ``const int BLOCK = 256;``: its number is replaced."""
+    """A constant that the source declares, ``const int BLOCK = 256;``: its number is replaced. It
+    may be one of a host function, or an integer variable."""
 
     @property
     def preprocessed(self) -> bool:

@@ -347,7 +347,8 @@ def subject_of(
     language = front_end("source", target.source.suffix)
     assert language.load is not None, "no compiler makes a target's source"
     source = language.load(target.source, target.headers, target.build.include)
-    source = replace(source, usual=usual_arguments(target))
+    constants = (one.name for one in target.parameters if one.kind is ParameterKind.CONSTANT)
+    source = replace(source, usual=usual_arguments(target), varied=frozenset(constants))
     if (bnf is None) != (scope is None):
         raise UserError(
             "a grammar is two files, and only one was given",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gi_cuda.init import Proposal
+from gi_cuda.init import Proposal, Step
 from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.contents import alive, in_their_roles, measured, nearer, telling, varied
 from gi_cuda.trial.growing import larger
@@ -61,12 +61,21 @@ def _finer(proposal: Proposal, sizes: Mapping[str, float]) -> Mend:
 
 
 def without(proposal: Proposal, parameters: frozenset[str]) -> Proposal:
-    """With some parameters as fixed numbers, offered as comments."""
+    """Return a proposal with some parameters as fixed numbers, offered as comments. A launch that
+    names them says in a comment how it does."""
     values = {p.name: str(p.default) for p in proposal.parameters if p.name in parameters}
 
     def fixed(text: str) -> str:
         return re.sub(r"[A-Za-z_]\w*", lambda m: values.get(m[0], m[0]), text)
 
+    def numbered(step: Step) -> Step:
+        own, kernel = step.launching.rewritten(fixed), fixed(step.kernel)
+        if (kernel, own) == (step.kernel, step.launching):
+            return step
+        named = f'kernel = "{step.kernel}", {step.launching.shown}'
+        return replace(step, kernel=kernel, launching=replace(own, named=named))
+
+    first, *further = map(numbered, proposal.steps)
     return replace(
         proposal,
         parameters=tuple(
@@ -76,8 +85,8 @@ def without(proposal: Proposal, parameters: frozenset[str]) -> Proposal:
             replace(s, computed=None if s.computed is None else fixed(s.computed))
             for s in proposal.scalars
         ),
-        launching=proposal.launching.rewritten(fixed),
-        further=tuple(
-            replace(step, launching=step.launching.rewritten(fixed)) for step in proposal.further
-        ),
+        kernel=first.kernel,
+        instances=tuple(map(fixed, proposal.instances)),
+        launching=first.launching,
+        further=tuple(further),
     )

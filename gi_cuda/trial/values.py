@@ -12,6 +12,7 @@ from dataclasses import replace
 from gi_cuda.evaluate.checks.values import EXCLUDED, REFUSED, RIGHT, TriedValue
 from gi_cuda.init import Proposal
 from gi_cuda.init.kernel.tuning import Tunable
+from gi_cuda.init.proposing.geometry import Launching
 from gi_cuda.spec import Value
 from gi_cuda.trial.mends import without
 from gi_cuda.trial.search import Outcome
@@ -33,10 +34,28 @@ def with_right_values(outcome: Outcome, values: TryValues) -> Outcome:
     active = any(one.active and one.kind != "flag" for one in proposal.parameters)
     if not outcome.passes or not active:
         return outcome
+    right, lone = _tried(proposal, values)
+    if lone and proposal.launching.guessed:
+        # The number of blocks may be one that the size of a block has no part in.
+        other = replace(proposal, launching=_with_fixed_grid(proposal, lone))
+        found, still = _tried(other, values) if other != proposal else (right, lone)
+        if still < lone:
+            proposal, right, lone = other, found, still
+    return replace(outcome, proposal=without(replace(proposal, parameters=right), lone))
+
+
+def _tried(proposal: Proposal, values: TryValues) -> tuple[tuple[Tunable, ...], frozenset[str]]:
+    """Return the parameters with their right values, and the names of those with the default
+    alone."""
     wrong = {(v.parameter, v.value) for v in values(proposal) if v.outcome not in _HARMLESS}
     right = tuple(_right(one, wrong) for one in proposal.parameters)
-    lone = frozenset(one.name for one in right if one.why == _WHY)
-    return replace(outcome, proposal=without(replace(proposal, parameters=right), lone))
+    return right, frozenset(one.name for one in right if one.why == _WHY)
+
+
+def _with_fixed_grid(proposal: Proposal, names: frozenset[str]) -> Launching:
+    """Return a launch whose grid is that of the defaults of some parameters."""
+    grid = without(proposal, names).launching.grid
+    return replace(proposal.launching, grid=grid)
 
 
 def _right(one: Tunable, wrong: Collection[tuple[str, Value]]) -> Tunable:

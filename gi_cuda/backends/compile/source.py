@@ -32,6 +32,7 @@ from gi_cuda.backends.compile.shards import (
 )
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
+from gi_cuda.grammar.macro_values import constants_said
 from gi_cuda.spec.kernel_names import overload
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ _LEAST = 64
 """Fewest variants that are worth a preprocessor process of their own, which reads all headers."""
 
 _CONTINUED = re.compile(r"\\\r?\n")
+
+_UNSCOPED = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
 
 _EXPORTS = "kernels of target.toml"
 """What messages call the lines, behind a variant's text, that name a target's kernels."""
@@ -173,8 +176,9 @@ class SourceCompiler(ABC):
         if exports := self._exports():
             # Within the variant, so that a kernel's name may use its macros and types.
             variants = [
-                replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{_EXPORTS}"\n{exports}')
+                replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{_EXPORTS}"\n{named}')
                 for v in variants
+                for named in (self._valued(exports, v),)
             ]
         front, preprocess = self._preprocessor()
         number = max(1, min(self.jobs, len(variants) // _LEAST))
@@ -194,6 +198,16 @@ class SourceCompiler(ABC):
         """Of each phenotype what it does not leave to the reference, by kernels."""
         found = lender(reference, self.kernels, self.symbols)
         return [found.parts(one) if found else () for one in phenotypes]
+
+    def _valued(self, exports: str, variant: Variant) -> str:
+        """What makes a variant's kernels known, with the numbers of its constants: those of host
+        functions have no name there."""
+        names = {name for name, _ in self.in_place} & identifiers(exports)
+        if not names:
+            return exports
+        said = {one.name: one.value for one in constants_said(variant.text)}
+        values = {n: variant.macros.get(n, v) for n, v in said.items() if n in names}
+        return _UNSCOPED.sub(lambda match: values.get(match[0], match[0]), exports)
 
     def _phenotypes(
         self, variants: Sequence[Variant], front: str, preprocess: Callable[[str], Finished]

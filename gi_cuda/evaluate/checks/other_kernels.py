@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gi_cuda.evaluate.checks.finding import Finding, listed
-from gi_cuda.grammar.frontends.cuda.file import of_source
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, of_source
+from gi_cuda.grammar.frontends.cuda.reading import bare_text
 from gi_cuda.spec import ParameterKind
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.subject import Subject
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_LAUNCH = re.compile(r"\b(?P<kernel>\w+)\s*(?P<says>(?:<(?!<)[^;{}]*?>)?\s*<<<[^;{}]*?>>>)")
+_SET = re.compile(r"\b(?P<name>\w+)\s*[-+*/%]?[=({](?!=)(?P<says>[^;{}]*)[};]")
 
 
 def used_elsewhere(subject: Subject) -> dict[str, list[str]]:
@@ -22,14 +25,32 @@ def used_elsewhere(subject: Subject) -> dict[str, list[str]]:
     code = of_source(target.source, subject.grammar.source)
     macros = {one.name for one in target.parameters if one.kind is not ParameterKind.OPTION}
     found: dict[str, list[str]] = {}
+    launches = _said_by_launches(code)
     for kernel in code.definitions:
         if not kernel.kernel or kernel.name in launched:
             continue
-        words = set(_WORD.findall(code.of(kernel.node)))
+        words = {*_WORD.findall(code.of(kernel.node)), *launches.get(kernel.name, ())}
         words.update(*(code.names.get(word, ()) for word in words))
         for name in sorted(macros & words):
             several = found.setdefault(name, [])
             several += [kernel.qualified] if kernel.qualified not in several else []
+    return found
+
+
+def _said_by_launches(code: CudaFile) -> dict[str, set[str]]:
+    """Return the names that launches of each kernel use, also by the variables of host code."""
+    found: dict[str, set[str]] = {}
+    for function in code.definitions:
+        text = "" if function.device else bare_text(code.of(function.node))
+        values: dict[str, set[str]] = {}
+        for one in _SET.finditer(text):
+            values.setdefault(one["name"], set()).update(_WORD.findall(one["says"]))
+        for one in _LAUNCH.finditer(text):
+            words, new = set[str](), {*_WORD.findall(one["says"])}
+            while new:
+                words |= new
+                new = set[str]().union(*(values.get(word, ()) for word in new)) - words
+            found.setdefault(one["kernel"], set()).update(words)
     return found
 
 

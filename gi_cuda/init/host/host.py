@@ -216,7 +216,7 @@ class Locals:
 
     def _note(self, node: Node) -> None:
         if node.type in ("declaration", "parameter_declaration", "optional_parameter_declaration"):
-            if not _is_value(node):
+            if not is_value(node):
                 self._note_declaration(node)
         elif node.type == "call_expression":
             self._note_call(node)
@@ -291,7 +291,7 @@ class Locals:
                 self.values.setdefault(self._code.of(name), []).append(None)
 
 
-def _is_value(node: Node) -> bool:
+def is_value(node: Node) -> bool:
     """Whether what looks like a parameter is one of the values of ``dim3 grid(a, b * c);``."""
     listed = node.parent if node.type == "parameter_declaration" else None
     head = None if listed is None else listed.parent

@@ -85,6 +85,7 @@ def tunables(
     launched: frozenset[str],
     blocks: frozenset[str] = frozenset(),
     elsewhere: Mapping[str, str] = MappingProxyType({}),
+    local: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[Tunable, ...]:
     """Return the macros and constants that the functions to be evolved use, in order.
 
@@ -95,17 +96,18 @@ def tunables(
         blocks: those of them that say how large a block is.
         elsewhere: macros that other files with launches define by themselves, with the file: they
             go on to launch as before when a patch changes the source.
+        local: constants of host functions that the kernel's launches use.
     """
     shared = frozenset(word for header in code.around for word in _WORD.findall(header.text))
-    constants = _constants(code)
+    constants = {**_constants(code), **local}
     found = []
     for name in _used(code, functions, launched, constants):
         if name in constants and name not in code.macros:
-            one = _numbered(name, "constant", constants[name], name in shared)
+            one = _numbered(name, "constant", constants[name], name in shared - local.keys())
         else:
             one = _tunable(code, name, define, name in shared)
         if one is not None:
-            one = _of_block(one) if name in blocks else one
+            one = _of_block(one, name in local) if name in blocks else one
             if name in elsewhere:
                 why = f"{elsewhere[name]} launches the kernel and defines it as well"
                 one = replace(one, active=False, why=why)
@@ -115,7 +117,8 @@ def tunables(
 
 def _constants(code: CudaFile) -> dict[str, int]:
     """Whole numbers that a source declares as constants, each name once and outside functions."""
-    outside, said = source_constants(code), [one.name for one in constants_said(code.text)]
+    said = [one.name for one in constants_said(code.text) if one.const]
+    outside = source_constants(code)
     values = {name: whole_number(text) for name, text in outside.items() if said.count(name) == 1}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -184,9 +187,19 @@ def _numbered(name: str, kind: str, value: int, shared: bool) -> Tunable | None:
     return Tunable(name, kind, values, value, why or _UNSURE, active=why is not None)
 
 
-def _of_block(one: Tunable) -> Tunable:
+def _of_block(one: Tunable, local: bool) -> Tunable:
     """Make a parameter of a macro or constant that is the size of a launch's blocks."""
-    return replace(one, active=True, why="size of a block") if one.why == _UNSURE else one
+    if one.why != _UNSURE:
+        return one
+    more = _thread_counts(one.default) if local else set[int]()
+    values = tuple(sorted({*one.values, *more}))
+    return replace(one, values=values, active=True, why="size of a block")
+
+
+def _thread_counts(value: int) -> set[int]:
+    """Return sizes of blocks around one; none around less than a warp."""
+    counts = {v for v in (32, 64, 128, 256, 512, 1024) if value // 4 <= v <= value * 4}
+    return counts if value >= 32 else set()
 
 
 def within_blocks(found: Sequence[Tunable], blocks: Sequence[Sequence[str]]) -> tuple[Tunable, ...]:
@@ -249,8 +262,7 @@ def _values(name: str, value: int) -> tuple[tuple[int, ...], str | None]:
         speed = _SPEED.fullmatch(name) and not _NOT_SPEED.fullmatch(name)
         return (0, 1), "switches code" if speed else None
     if _THREADS.fullmatch(name) and value >= 32:
-        around = {v for v in (32, 64, 128, 256, 512, 1024) if value // 4 <= v <= value * 4}
-        return tuple(sorted({*around, value})), "threads per block"
+        return tuple(sorted({*_thread_counts(value), value})), "threads per block"
     near = {value // 2, value, value * 2} if power else {value - 1, value, value + 1}
     values = tuple(sorted(v for v in near if v > 0))
     if _TILE.fullmatch(name):

@@ -68,6 +68,11 @@ class Launching:
     cooperative: bool = False
     times: int = 1
 
+    @property
+    def shown(self) -> str:
+        """The grid and block, for comments."""
+        return f"grid = {_list(self.grid)}, block = {_list(self.block)}"
+
     def rewritten(self, change: Callable[[str], str]) -> Launching:
         """With each of its expressions changed."""
         return replace(

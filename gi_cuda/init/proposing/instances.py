@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.constants import constant
+from gi_cuda.grammar.frontends.cuda.constants import evaluated, named
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import KernelSource, TemplateParameter
 from gi_cuda.grammar.frontends.cuda.reading import bare_text
@@ -76,8 +76,8 @@ def instance_of(
 def _follows(source: Chosen, text: str, value: str, active: frozenset[str]) -> bool:
     """Tell whether a template argument of a launch names parameters, and is a value that was seen
     because of theirs."""
-    names = set(_NAME.findall(text))
-    return bool(names) and names <= active and str(constant(source.code, text)) == value
+    names, known = set(_NAME.findall(text)), {**named(source.code), **source.local_constants}
+    return bool(names) and names <= active and str(evaluated(text, known)) == value
 
 
 def _is_known(types: ElementTypes, text: str) -> bool:

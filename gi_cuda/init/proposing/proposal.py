@@ -14,7 +14,7 @@ from gi_cuda.grammar.frontends.cuda.syntax import parts
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.kernel.sizes import Extent
-from gi_cuda.init.kernel.tuning import Tunable, tunables, within_blocks
+from gi_cuda.init.kernel.tuning import Tunable, tunables, whole_number, within_blocks
 from gi_cuda.init.proposing.arguments import read_arguments
 from gi_cuda.init.proposing.buffers import ProposedBuffer, judged
 from gi_cuda.init.proposing.cases import Second, second_of
@@ -119,7 +119,8 @@ def propose(
     launches = Launches(source.launches(active), named)
     bound, instance = instance_of(source, launches.use, active, templates)
     instances = [instance_of(source, one, active)[1] for one in launches.found]
-    layouts, of_instance = Layouts(source, instance, compilation), replace(source, types=bound)
+    numbered = _WORD.sub(lambda m: source.local_constants.get(m[0], m[0]), instance)
+    layouts, of_instance = Layouts(source, numbered, compilation), replace(source, types=bound)
     given = read_arguments(of_instance, launches.use, layouts)
     symbols = variables(source, bound)
     data = data_of(source, given, [one.name for one in symbols], launches, defaults)
@@ -184,6 +185,9 @@ def _parameters(
     """
     texts = [text for one in named for text in one.block or ()]
     blocks = frozenset(word for text in texts for word in _WORD.findall(text))
+    used = blocks.union(*(_WORD.findall(text) for one in named for text in one.templates))
+    numbers = {name: whole_number(source.local_constants.get(name, "")) for name in sorted(used)}
+    local = {name: number for name, number in numbers.items() if number is not None}
     files = {source.code.path.resolve(), *(one.resolve() for one in source.evolving)}
     elsewhere = {
         name: host.code.path.name
@@ -192,8 +196,16 @@ def _parameters(
         for name in host.code.macros
     }
     found = tunables(
-        source.code, source.functions, compilation.define, words_of(named), blocks, elsewhere
+        source.code,
+        source.functions,
+        compilation.define,
+        words_of(named) | local.keys(),
+        blocks,
+        elsewhere,
+        local,
     )
+    # A constant of host code is nothing to the kernel if no template argument or block names it.
+    found = tuple(one for one in found if one.active or one.name not in local)
     return within_blocks(found, [one.block for one in named if one.block])
 
 

@@ -42,6 +42,7 @@ from gi_cuda.init.build.repository import repository_of
 from gi_cuda.init.host.host import HostCode, KnownNames
 from gi_cuda.init.host.host_files import find_hosts
 from gi_cuda.init.host.launching import LaunchSite, launch_sites
+from gi_cuda.init.host.local_constants import local_constants
 from gi_cuda.init.kernel.sizes import constants
 from gi_cuda.init.kernel.tuning import is_division, whole_number
 from gi_cuda.init.source.conditions import without_dead_code
@@ -75,6 +76,7 @@ class Chosen:
         kept: headers that hold what the kernel reaches and have to stay includes.
         headers: what else is included.
         hosts: the files with host code that may launch the kernel.
+        local_constants: see :func:`~gi_cuda.init.host.local_constants.local_constants`.
     """
 
     code: CudaFile
@@ -85,6 +87,7 @@ class Chosen:
     kept: tuple[KeptInclude, ...]
     headers: Headers
     hosts: tuple[HostCode, ...]
+    local_constants: Mapping[str, str]
 
     @property
     def body(self) -> str:
@@ -99,7 +102,7 @@ class Chosen:
     @property
     def fixed(self) -> frozenset[str]:
         """Names of macros and constants."""
-        return frozenset(self.code.macros) | source_constants(self.code).keys()
+        return frozenset({*self.code.macros, *source_constants(self.code), *self.local_constants})
 
     def constants(self) -> dict[str, int]:
         """Constants that say how much data there is."""
@@ -153,7 +156,8 @@ def choose(
         replace(host, constants={**compilation.define, **host.constants})
         for host in find_hosts(code, [kernel], hosts)
     )
-    return Chosen(code, kernel, functions, types, evolving, kept, headers, launching)
+    local = local_constants(launching)
+    return Chosen(code, kernel, functions, types, evolving, kept, headers, launching, local)
 
 
 def read_whole(path: Path, compilation: Compilation) -> CudaFile:
@@ -251,7 +255,7 @@ def _of_numbers(grammar: Grammar, places: LineIndex) -> Iterator[str]:
     through = study(macros).names
     used = used.union(*(through.get(word, ()) for word in used))
     starts = [(one.name, one.body, one.directive.start) for one in macros]
-    starts += [(one.name, one.value, one.start) for one in constants_said(text)]
+    starts += [(one.name, one.value, one.start) for one in constants_said(text) if one.const]
     for name, body, start in starts:
         if name in used and is_division(name) and whole_number(body) is not None:
             yield places.at(start).file

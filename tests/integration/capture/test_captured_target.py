@@ -188,12 +188,17 @@ def test_null_pointers_variables_and_templates(tmp_path: Path) -> None:
     assert answered(tmp_path / "t") == [True] * 4
 
 
-def test_template_arguments_follow_the_parameters_that_the_launch_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("outside", "inside"), [("constexpr int WIDE = 64;", ""), ("", "const int WIDE = 64;")]
+)
+def test_template_arguments_follow_the_parameters_that_the_launch_names(
+    tmp_path: Path, outside: str, inside: str
+) -> None:
     source = tmp_path / "app" / "mixed.cu"
     source.parent.mkdir()
     text = MIXED.read_text().replace("weigh<float, 64><<<(n + 63) / 64, 64>>>", _NAMED)
     assert _NAMED in text
-    source.write_text(f"constexpr int WIDE = 64;\n{text}")
+    source.write_text(f"{outside}\n{text}".replace("int n = 500;", f"int n = 500; {inside}"))
     took(tmp_path, "weigh", wish(source, tmp_path / "t"), [weigh(500, 1), weigh(200, 3)])
     target = load_target(tmp_path / "t")
     assert target.kernels == ("weigh<float, WIDE>",)

@@ -104,6 +104,7 @@ def test_a_patch_is_what_was_measured(
     [
         ("const int TIMES = 4;", "const int TIMES = 8;"),
         ("static constexpr unsigned TIMES{0x4u}; // so often", "TIMES{0x8u}; // so often"),
+        ("int TIMES = 4;", "int TIMES = 8;"),
     ],
 )
 def test_a_patch_of_a_constant_is_what_was_measured(
@@ -206,6 +207,27 @@ def test_kernels_that_a_patch_changes_and_nobody_runs_are_named(make: Make) -> N
     (finding,) = unseen_kernels(subject)
     assert "TIMES is used by kernels that the target does not launch: image::other" in str(finding)
     assert list(unseen_kernels(make("#define TIMES 4", TIMES))) == []
+
+
+@pytest.mark.parametrize(
+    ("launches", "used"),
+    [
+        ("other<<<1, TIMES>>>(a);", True),
+        ("other<TIMES><<<1, 32>>>(a);", True),
+        ("int wide = TIMES * 8; dim3 block(wide); other<<<1, block>>>(a);", True),
+        ("fill<<<1, TIMES>>>(a, a, n); other<<<n, 32>>>(a);", False),
+        ("// other<<<1, TIMES>>>(a);", False),
+    ],
+)
+def test_a_parameter_is_that_of_all_kernels_that_are_launched_with_it(
+    make: Make, launches: str, used: bool
+) -> None:
+    more = (
+        "__global__ void other(float *out) { out[0] = 1; }\n"
+        f"void run(float *a, int n) {{ const int TIMES = 4; {launches}\n}}\n"
+    )
+    subject = make("", parameter("TIMES", "[2, 4, 8]", 4, "constant"), body=BODY + more)
+    assert ("other" in used_elsewhere(subject).get("TIMES", [])) == used
 
 
 @pytest.mark.usefixtures("toolkit")

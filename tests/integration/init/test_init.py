@@ -60,8 +60,8 @@ def test_texture_objects_are_inputs_of_the_type_that_is_fetched(tmp_path: Path) 
 
 def test_templates_shared_memory_and_headers(tmp_path: Path) -> None:
     target = init("sum_blocks.cu", tmp_path / "t", *HEADERS)
-    assert target.kernels == ("sum_blocks<float, 256>",)
-    assert target.launches[0].steps[0].shared.text == "256 * 4"
+    assert target.kernels == ("sum_blocks<float, threads>",)
+    assert target.launches[0].steps[0].shared.text == "threads * 4"
     assert target.build.include == (SOURCES / "include",)
 
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from gi_cuda.cli import app
 from gi_cuda.init import from_options, propose
 from gi_cuda.spec import load_target
+from gi_cuda.subject import load_subject
 from tests.integration.init.proposing import init, passes, refused, roles, said, sizes, tree
 from tests.integration.init.test_init import of_the_source
 from tests.sweeps import broad
@@ -193,6 +194,39 @@ def test_launches_that_are_hard_to_read_pass_check(text: str, tmp_path: Path) ->
     source.write_text(text)
     said(source, tmp_path / "target")
     passes(tmp_path / "target", tmp_path / "scratch")
+
+
+TEMPLATE = """
+template <typename T, int THREADS> __global__ void bump(T *a, int n) {
+  __shared__ T part[THREADS];
+  int i = blockIdx.x * THREADS + threadIdx.x;
+  part[threadIdx.x] = i < n ? a[i] : 0;
+  __syncthreads();
+  if (i < n) a[i] = part[threadIdx.x] + 1;
+}
+int main() {
+  const int threads = 64, n = 10000;
+  float *a;
+  cudaMalloc(&a, n * sizeof *a);
+  bump<float, threads><<<(n + threads - 1) / threads, threads>>>(a, n);
+}
+"""
+
+
+def test_a_constant_of_host_code_varies_the_block_and_the_instance(tmp_path: Path) -> None:
+    source = tmp_path / "bump.cu"
+    source.write_text(TEMPLATE)
+    done = CliRunner().invoke(app, ["init", str(source), "-o", str(tmp_path / "t")])
+    assert done.exit_code == 0, done.output
+    target = load_target(tmp_path / "t")
+    assert target.kernels == ("bump<float, threads>",)
+    # Values with which the kernel was wrong would be gone.
+    found = {p.name: (p.kind, p.values) for p in of_the_source(target)}
+    assert found == {"threads": ("constant", (32, 64, 128, 256))}
+    passes(tmp_path / "t", tmp_path / "scratch")
+    subject = load_subject(tmp_path / "t", "host")
+    diff = subject.diff(subject.read("threads=128"))
+    assert "+  const int threads = 128, n = 10000;" in diff
 
 
 SORT = """const unsigned WIDE = 512;

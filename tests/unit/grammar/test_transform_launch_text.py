@@ -14,9 +14,11 @@ from tests.unit.grammar.launch_spellings import BOTH, KERNELS, Spelling
 from tests.unit.grammar.launch_variables import SPELLINGS
 
 
-def rewritten(text: str, shape: dict[str, int]) -> tuple[str, tuple[str, ...]]:
+def rewritten(
+    text: str, shape: dict[str, int], varied: frozenset[str] = frozenset()
+) -> tuple[str, tuple[str, ...]]:
     """Return a text with other launches, and the kernels of which none is changed."""
-    source = Source("k.cu", text)
+    source = Source("k.cu", text, varied=varied)
     found = launch_splices(read_code(source), shape)
     return spliced(source, found.splices).text, found.unknown
 
@@ -25,6 +27,24 @@ def rewritten(text: str, shape: dict[str, int]) -> tuple[str, tuple[str, ...]]:
 def test_a_launch_is_rewritten_as_it_is_spelled(spelling: Spelling) -> None:
     text, unknown = rewritten(spelling.kernels + spelling.before, dict(spelling.shape))
     assert text.removeprefix(spelling.kernels) == spelling.after
+    assert unknown == ()
+
+
+@pytest.mark.parametrize("declared", ["const int", "int"])
+def test_a_constant_that_is_a_parameter_keeps_its_number(declared: str) -> None:
+    """A patch writes the parameter's value there."""
+    kernel = "__global__ void k(float *a, int n) {}\n"
+    text = (
+        f"void f(float *a, int n) {{\n    {declared} t = 256;\n"
+        "    int b = (n + t - 1) / t;\n    k<<<b, t>>>(a, n);\n}\n"
+    )
+    after, unknown = rewritten(kernel + text, {"k.items.x": 4}, frozenset({"t"}))
+    assert after == kernel + text.replace("(n + t - 1) / t", "(n + t * 4 - 1) / (t * 4)")
+    assert unknown == ()
+    after, unknown = rewritten(kernel + text, {"k.threads.x": 128}, frozenset({"t"}))
+    assert f"{declared} t = 256;" in after
+    assert "k<<<b, 128>>>(a, n);" in after
+    assert "(n + 127) / 128" in after
     assert unknown == ()
 
 

@@ -46,6 +46,7 @@ MENDS = {
                     "grid": ("(n + 128 - 1) / 128",),
                     "block": ("128",),
                     "shared": "128 * 4",
+                    "named": 'kernel = "k", grid = ["(n + BLOCK - 1) / BLOCK"], block = ["BLOCK"]',
                 },
             )
         ],

@@ -53,6 +53,39 @@ def test_a_parameter_whose_default_alone_is_right_is_a_comment(proposal: Proposa
     assert found.launching.grid == ("n / 128",)
 
 
+def test_the_kernel_is_named_without_a_parameter_that_is_a_comment(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        SOURCE.replace("__global__", "template <int B> __global__").replace(
+            "k<<<", "k<BLOCK_SIZE><<<"
+        )
+    )
+    proposal = propose(source, None, from_options((), ()))
+    assert proposal.kernel == "k<BLOCK_SIZE>"
+    tried = became(_32=WRONG, _64=WRONG, _256=WRONG, _512=WRONG)
+    found = with_right_values(Outcome(proposal, None), lambda _: tried).proposal
+    assert (found.kernel, found.launching.block) == ("k<128>", ("128",))
+    assert found.launching.named == (
+        'kernel = "k<BLOCK_SIZE>", grid = ["n / BLOCK_SIZE"], block = ["BLOCK_SIZE"]'
+    )
+
+
+def test_a_guessed_number_of_blocks_need_not_follow_their_size(proposal: Proposal) -> None:
+    guessed = replace(proposal, launching=replace(proposal.launching, guessed=True))
+
+    def tried(one: Proposal) -> Sequence[TriedValue]:
+        right = one.launching.grid == ("n / 128",)
+        return became(_32=WRONG, _64=RIGHT if right else WRONG, _256=WRONG, _512=WRONG)
+
+    found = with_right_values(Outcome(guessed, None), tried).proposal
+    assert found.parameters[0].active
+    assert found.parameters[0].values == (64, 128)
+    assert found.launching.grid == ("n / 128",)
+    assert found.launching.block == ("BLOCK_SIZE",)
+    certain = with_right_values(Outcome(proposal, None), tried).proposal
+    assert not certain.parameters[0].active
+
+
 def test_what_does_not_pass_is_not_tried(proposal: Proposal) -> None:
     def asked(_: Proposal) -> Sequence[TriedValue]:
         raise AssertionError("it was tried")

@@ -216,7 +216,7 @@ class HostFunction:
         if places.count((variable.name, variable.scope)) > 1:
             return None
         changes = [at for at in self._mentions(variable) if self._is_change(variable, at)]
-        if variable.fixed:
+        if variable.fixed or variable.name in self._code.source.varied:
             return None
         if not changes and variable.written is not None:
             return Settled(variable.written, variable.at)

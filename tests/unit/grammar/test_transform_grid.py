@@ -50,21 +50,6 @@ def test_choices_are_those_of_the_axes_with_loops(name: str) -> None:
     assert site.choices == tuple(f"grid_K{n}{axis}" for axis in axes for n in numbers)
 
 
-@pytest.mark.parametrize(
-    ("body", "offered"),
-    [
-        ("for (int i = atomicAdd(next, 1); i < n; i = atomicAdd(next, 1)) b[i] = 0;", True),
-        ("__shared__ int i; if (threadIdx.x == 0) i = atomicInc(next, n); __syncthreads();", True),
-        ("atomicAdd(next, 1);", False),
-        ("b[threadIdx.x] = 0;", False),
-        ("for (int i = atomicAdd(next, 1); i < n; i = blockIdx.x) b[i] = 0;", False),
-    ],
-)
-def test_a_kernel_that_takes_its_items_from_a_counter(body: str, *, offered: bool) -> None:
-    text = f"__global__ void k(float *b, unsigned *next, unsigned n) {{\n    {body}\n}}\n"
-    assert len(list(Grid().sites(read_code(Source("k.cu", text))))) == offered
-
-
 @pytest.mark.parametrize("name", DECLINED)
 def test_where_it_is_not_offered(name: str) -> None:
     code = read_code(Source("k.cu", f"{BEFORE_DECLINED}{HEAD}    {DECLINED[name]}\n}}\n"))

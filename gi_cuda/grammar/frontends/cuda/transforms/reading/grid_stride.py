@@ -33,8 +33,6 @@ _ALL_BLOCKS = re.compile(
 )
 """Code that waits for all blocks, or that gets the number of a block by another name."""
 
-_COUNTERS = frozenset({"atomicAdd", "atomicInc"})
-
 _STEPS = frozenset({"for_statement", "expression_statement", "comma_expression"})
 """Where a loop makes its step; in a condition, a step may be left out."""
 
@@ -49,34 +47,16 @@ def takes_any_grid(code: Code, kernel: Function, axis: str) -> bool:
     step::
 
         for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
-
-    Or they are not used, and threads take the next item from a counter (along x)::
-
-        for (int i = atomicAdd(next, 1); i < n; i = atomicAdd(next, 1))
     """
     body = kernel.body
-    if code.hidden(kernel):
+    if f"gridDim.{axis}" not in code.bare(body) or code.hidden(kernel):
         return False
     called = [one.body for one in code.called(kernel)]
     if _OF_GRID & code.macro_words(body).union(*map(code.words, called)):
         return False
     if any(_ALL_BLOCKS.search(code.span(one)) for one in (body, *called)):
         return False
-    if not _OF_GRID & code.words(body):
-        return axis == "x" and any(_takes_item(code, one) for one in descend(body))
-    return f"gridDim.{axis}" in code.bare(body) and _Loops(code, kernel, axis).take_any_grid()
-
-
-def _takes_item(code: Code, node: Node) -> bool:
-    """Tell whether a node is an addition to a counter whose old value is used."""
-    name = node.child_by_field_name("function") if node.type == "call_expression" else None
-    above = node.parent
-    return (
-        name is not None
-        and code.span(name) in _COUNTERS
-        and above is not None
-        and above.type != "expression_statement"
-    )
+    return _Loops(code, kernel, axis).take_any_grid()
 
 
 class _Loops:

@@ -151,6 +151,9 @@ class PretendedBackend:
     def versions(self) -> dict[str, str]:
         return {}
 
+    def bandwidth(self) -> float | None:
+        return None
+
 
 def evolve(run: Run) -> None:
     for _ in run.evolution().run():

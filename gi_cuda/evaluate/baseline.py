@@ -230,7 +230,7 @@ def establish(
         changed=recorded.changed,
         on_each=on_each if len(on_each) > 1 else (),
         recorded=orders,
-        moved=sum(recorded.moved[case] for case in train if case in timed_cases),
+        moved=sum(recorded.moved.get(case, 0) for case in train if case in timed_cases),
     )
 
 

@@ -1,4 +1,4 @@
-"""A processor that runs a sample of a large launch's blocks, and rewrites that have more of them."""
+"""A processor runs a sample of a large launch's blocks, and rewrites that have more of them."""
 
 from __future__ import annotations
 

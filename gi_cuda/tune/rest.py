@@ -17,7 +17,8 @@ CONFIDENCE = 0.95
 
 WIDER = 1.4
 """Factor of the standard deviations of the model: the smallest, in tenths, with which 95 % of the
-claims are true on each of the recorded spaces that it was chosen on (``docs/results/tuning-rest.md``).
+claims are true on each of the recorded spaces that it was chosen on: see
+``docs/results/tuning-rest.md``.
 """
 
 LEAST = 24

@@ -85,8 +85,7 @@ def counters_of(
         return [*words, *program], {"LC_ALL": "C"}
 
     profiler = Sanitizer("ncu", tools.compiler, LogForm.FROM_OUTSIDE, command)
-    timed = {one.name for one in subject.target.cases if one.timed}
-    session = replace(tools.session, cases=tuple(n for n in tools.train() if n in timed)[:1])
+    session = replace(tools.session, cases=subject.timed_cases[:1])
     found, said = False, ""
     for number, (one, made) in enumerate(zip(candidates, built, strict=True), 1):
         tell(f"profiling configuration {number} of {len(candidates)}")

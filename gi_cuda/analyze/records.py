@@ -27,7 +27,7 @@ from gi_cuda.grammar import Untested
 from gi_cuda.results.evaluation import Evaluation, Outcome, Validation
 from gi_cuda.results.generation import Generation, Individual, Phases
 from gi_cuda.results.kinds import Objective
-from gi_cuda.results.near_limit import near_limit
+from gi_cuda.results.near_limit import NearLimit, near_limit
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import (
     Plan,
@@ -158,7 +158,7 @@ class RunRecord:
         reference_seconds: median time of the reference on the train cases.
         noise_floor: as a fraction.
         near_limit: how near the memory's limit the reference is on the train cases, and the
-            individual that won, in words, by name; none where that is not known.
+            individual that won, by name; none where that is not known.
         untested: what no case tests; None in runs of before that was looked for.
         generations: in order.
         phases: where the time of all went, seconds.
@@ -187,7 +187,7 @@ class RunRecord:
     grammar_hash: str
     reference_seconds: float
     noise_floor: float
-    near_limit: Mapping[str, str]
+    near_limit: Mapping[str, NearLimit]
     untested: Untested | None
     generations: tuple[GenerationRecord, ...]
     phases: Phases
@@ -238,8 +238,8 @@ def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -
     )
 
 
-def _near_limit(store: Store, baseline: Baseline) -> dict[str, str]:
-    """Return how near the memory's limit the reference and the winner are, in words."""
+def _near_limit(store: Store, baseline: Baseline) -> dict[str, NearLimit]:
+    """Return how near the memory's limit the reference and the winner are."""
     bandwidth, seconds = store.get("bandwidth", None), {"reference": baseline.seconds}
     won = stored_winner(store)
     one = None if won is None else store.individual(won.ident)
@@ -247,8 +247,8 @@ def _near_limit(store: Store, baseline: Baseline) -> dict[str, str]:
         found = store.evaluations(one.generation).get(one.ident)
         if found is not None and found.ratio is not None:
             seconds[f"individual {one.ident}"] = found.ratio * baseline.seconds
-    told = {name: near_limit(baseline.moved, took, bandwidth) for name, took in seconds.items()}
-    return {name: words for name, words in told.items() if words}
+    limits = {name: near_limit(baseline.moved, took, bandwidth) for name, took in seconds.items()}
+    return {name: limit for name, limit in limits.items() if limit is not None}
 
 
 def readable_subject(store: Store, folder: Path) -> tuple[Subject | None, str]:

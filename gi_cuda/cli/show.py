@@ -87,8 +87,8 @@ def _overview(store: Store, run: Path, best: int) -> RunRecord:
         _print_best(store, best, subject)
         console.print()
     print_winner(console, record.winner, device_words(record.backend, record.device))
-    for name, words in record.near_limit.items():
-        say(console, f"{name} on the train cases: {words}")
+    for name, limit in record.near_limit.items():
+        say(console, f"{name} on the train cases: {limit}")
     if record.rest is not None:
         say(console, rest_words(record.rest))
     if subject is None:

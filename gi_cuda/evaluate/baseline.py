@@ -83,8 +83,7 @@ class Baseline:
             natural one, to see how much they differ.
         siblings: cases besides those of the target on which its answers are recorded, for what is
             faster in a search.
-        moved: bytes that the launches of all timed train cases move at least: inputs read once,
-            outputs written once.
+        moved: bytes of the inputs of all timed train cases, and of what is written to outputs.
     """
 
     seconds: float
@@ -211,7 +210,6 @@ def establish(
     on_each = tuple(one.seconds for one in timed)
     seconds = max(on_each)
     limit = max(LEAST_LIMIT, SLACK * seconds)
-    timed_cases = {case.name for case in subject.target.cases if case.timed}
     tell("running the reference in other orders of threads")
     schedules = standing(pool, whole, limit, subject.target.kernels)
     tell("counting the iterations of loops")
@@ -230,7 +228,7 @@ def establish(
         changed=recorded.changed,
         on_each=on_each if len(on_each) > 1 else (),
         recorded=orders,
-        moved=sum(recorded.moved.get(case, 0) for case in train if case in timed_cases),
+        moved=sum(recorded.moved.get(case, 0) for case in subject.timed_cases),
     )
 
 

@@ -39,7 +39,7 @@ def baseline_table(
     times = ", ".join(f"{one * 1e3:.3f} ms" for one in baseline.on_each or (baseline.seconds,))
     rows.add_row("reference time", times + (" (a device each)" if baseline.on_each else ""))
     if memory := near_limit(baseline.moved, baseline.seconds, bandwidth):
-        rows.add_row("memory", memory)
+        rows.add_row("memory", str(memory))
     rows.add_row("copies of it", ", ".join(f"{1 / ratio:.4f}" for ratio in baseline.copies))
     rows.add_row("noise floor", f"{baseline.floor:.2%}")
     rows.add_row("empty patch (A/A)", str(baseline.verdict))

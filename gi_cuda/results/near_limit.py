@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 
-def near_limit(moved: int, seconds: float, bandwidth: float | None) -> str:
-    """Return in words how near the memory's limit a time is; "" where that is not known.
 
-    Args:
+@dataclass(frozen=True, slots=True)
+class NearLimit:
+    """A time of a kernel beside the limit that memory sets; ``str`` says it in words.
+
+    Attributes:
         moved: bytes of the inputs, and of what is written.
         seconds: that the launches take.
         bandwidth: bytes a second that the device reads and writes while it copies memory.
     """
-    if not moved or not bandwidth or seconds <= 0:
-        return ""
-    rate = moved / seconds
-    words = (
-        f"{amount(moved)}B if each input and output is moved once, {amount(rate)}B/s:"
-        f" {rate / bandwidth:.0%} of what a copy reaches ({amount(bandwidth)}B/s)"
-    )
-    if rate > bandwidth:
-        return f"{words}; it does not read all of its inputs, or reads them from caches"
-    return words
+
+    moved: int
+    seconds: float
+    bandwidth: float
+
+    def __str__(self) -> str:
+        rate = self.moved / self.seconds
+        words = (
+            f"{amount(self.moved)}B if each input and output is moved once, {amount(rate)}B/s:"
+            f" {rate / self.bandwidth:.0%} of what a copy reaches ({amount(self.bandwidth)}B/s)"
+        )
+        if rate > self.bandwidth:
+            return f"{words}; it does not read all of its inputs, or reads them from caches"
+        return words
+
+
+def near_limit(moved: int, seconds: float, bandwidth: float | None) -> NearLimit | None:
+    """Return how near the memory's limit a time is; None where that is not known."""
+    known = moved and bandwidth and seconds > 0
+    return NearLimit(moved, seconds, bandwidth) if known and bandwidth else None
 
 
 def amount(number: float) -> str:

@@ -161,7 +161,7 @@ def open_tools(
         UserError: the subject's back end cannot be used here.
     """
     backend = open_backend(subject.backend, devices)
-    names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
+    names = subject.all_cases
     first, *_ = backend.devices
     place = folder / "reference"
     # On a GPU nothing has to be isolated, and a process for each request takes half a second.

@@ -264,6 +264,17 @@ class Subject:
         """Names of the cases of one role on this back end."""
         return tuple(case.name for case in cases_for(self.target, self.backend, role))
 
+    @property
+    def all_cases(self) -> tuple[str, ...]:
+        """Names of the train and held-out cases on this back end."""
+        return (*self.cases(CaseRole.TRAIN), *self.cases(CaseRole.HELD_OUT))
+
+    @property
+    def timed_cases(self) -> tuple[str, ...]:
+        """Names of the train cases on this back end that are timed."""
+        timed = {case.name for case in self.target.cases if case.timed}
+        return tuple(name for name in self.cases(CaseRole.TRAIN) if name in timed)
+
     @cached_property
     def _launch_names(self) -> list[str]:
         expressions = [buffer.size for buffer in self.target.buffers]

@@ -42,7 +42,7 @@ class Simulated:
 
     @property
     def rest(self) -> float | None:
-        """What the search can say of the rest of the space; see :func:`rest_speedup`."""
+        """The bound on how much faster the rest of the space is; see :func:`rest_speedup`."""
         return rest_speedup(self.recorded.grid, dict(zip(self.points, self.costs, strict=True)))
 
     @property

@@ -200,8 +200,8 @@ class SourceCompiler(ABC):
         return [found.parts(one) if found else () for one in phenotypes]
 
     def _valued(self, exports: str, variant: Variant) -> str:
-        """What makes a variant's kernels known, with the numbers of its constants: those of host
-        functions have no name there."""
+        """Return the lines that make a variant's kernels known, with the numbers of its constants
+        in place of their names: those of host functions are not known there."""
         names = {name for name, _ in self.in_place} & identifiers(exports)
         if not names:
             return exports

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
@@ -47,6 +48,7 @@ from gi_cuda.spec.numbers import in_memory
 from gi_cuda.spec.oracles import Python
 
 _PREPARED = ".prepared"
+_STORED = (".npz", _PREPARED)
 
 _FEW = 1024
 """Items of arrays that are compared first."""
@@ -134,6 +136,7 @@ class CaseRunner:
     def store(self, case: str, runs: Sequence[Outputs], folder: Path) -> None:
         """Keep what the reference's runs gave, and what the oracle makes of it, for all workers."""
         first, *others = runs
+        _forget(case, folder)
         stacks = {
             name: np.stack([run[name] for run in runs]) if others else array[np.newaxis]
             for name, array in first.items()
@@ -144,11 +147,15 @@ class CaseRunner:
 
     def store_as(self, case: str, other: str, folder: Path) -> None:
         """Keep what is stored of a case for another one that holds the same."""
-        for ending in (".npz", _PREPARED):
-            with suppress(FileNotFoundError):
-                (folder / f"{other}{ending}").unlink()
-            with suppress(FileNotFoundError):
-                (folder / f"{other}{ending}").hardlink_to(folder / f"{case}{ending}")
+        _forget(other, folder)
+        for ending in _STORED:
+            made, there = folder / f"{other}{ending}", folder / f"{case}{ending}"
+            try:
+                made.hardlink_to(there)
+            except FileNotFoundError:  # it was not prepared
+                continue
+            except OSError:  # the file system has no links
+                shutil.copyfile(there, made)
 
     def twin(self, case: str) -> str:
         """Return the first case that holds the same as one, which may be the case itself: where an
@@ -374,6 +381,12 @@ class CaseRunner:
             if len(self._opinions) > _OPINIONS:
                 self._opinions.popitem(last=False)
         return self._opinions[key]
+
+
+def _forget(case: str, folder: Path) -> None:
+    """Remove what is stored of a case; the files may be those of another one as well."""
+    for ending in _STORED:
+        (folder / f"{case}{ending}").unlink(missing_ok=True)
 
 
 def _alike(one: CaseData, other: CaseData) -> bool:

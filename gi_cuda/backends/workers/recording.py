@@ -24,7 +24,7 @@ from gi_cuda.spec.oracles import Judgement
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What the reference does on one case; see :class:`.Recorded`.
+    """The facts about the reference on one case; see :class:`.Recorded`.
 
     Attributes:
         alike: all its runs gave the same.
@@ -102,11 +102,11 @@ def _on_case(runner: CaseRunner, request: Record, loaded: Loaded, case_plan: Cas
         unwritten=left,
         undefined=tuple(undefined),
         changed=changed,
-        moved=least_moved(before, outputs, written),
+        moved=moved_once(before, outputs, written),
     )
 
 
-def least_moved(inputs: Outputs, outputs: Outputs, written: Mapping[str, int]) -> int:
+def moved_once(inputs: Outputs, outputs: Outputs, written: Mapping[str, int]) -> int:
     """Return the bytes that launches move if they read each input once, and write once what they
     write.
 

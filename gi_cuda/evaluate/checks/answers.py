@@ -8,7 +8,7 @@ from gi_cuda.backends.protocol.requests import AnswersCompared, CompareAnswers, 
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.spec import CaseRole, Target
+from gi_cuda.spec import Target
 from gi_cuda.spec.load import data_file
 from gi_cuda.subject import Subject
 
@@ -19,9 +19,7 @@ def compare_answers(subject: Subject, pool: Pool[int]) -> Mapping[str, Compared]
     Raises:
         UserError: the data module fails.
     """
-    answer = pool.ask(
-        CompareAnswers((*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT)))
-    )
+    answer = pool.ask(CompareAnswers(subject.all_cases))
     if isinstance(answer, AnswersCompared):
         return answer.compared
     said = answer.message if isinstance(answer, Lost) else "it gave no answer"

@@ -13,7 +13,7 @@ from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.scrutiny.other_inputs import real_inputs
-from gi_cuda.spec import BufferRole, CaseRole, Target
+from gi_cuda.spec import BufferRole, Target
 from gi_cuda.subject import Subject
 
 
@@ -56,7 +56,7 @@ def look_for_blindness(
     tell("leaving out each kernel and input, spoiling each output")
     target = subject.target
     (binary,) = compile_reference(subject, compiler, [subject.reference], folder)
-    cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
+    cases = subject.all_cases
     program = unmodified(subject).program(binary, cases)
     # What ends otherwise than by an answer was seen.
     kernels = [

@@ -14,7 +14,6 @@ from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.grammar import Loop, Rule
 from gi_cuda.grammar.interface import CountedText, Outcome, Place
-from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
 
 MOST_PLACES = 65_000
@@ -145,7 +144,7 @@ def look_for_reached(
     if isinstance(binary, BuildFailure):
         reason = f"with counts in it the reference does not compile: {binary.message}"
         return Reached(counted, reason=reason)
-    cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
+    cases = subject.all_cases
     answer = pool.ask(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
     if not isinstance(answer, LoopCounts):
         return Reached(counted, reason=f"with counts in it the reference fails: {answer.message}")

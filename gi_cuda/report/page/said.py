@@ -233,7 +233,7 @@ def _facts(run: WholeRun) -> Iterator[tuple[str, str]]:
     if record.rest is not None:
         yield "rest of the space", rest_words(record.rest)
     yield "reference", f"{record.reference_seconds * 1e3:.3f} ms on the train cases"
-    yield from ((f"memory, {name}", words) for name, words in record.near_limit.items())
+    yield from ((f"memory, {name}", str(one)) for name, one in record.near_limit.items())
     yield "noise floor", f"{record.noise_floor:.2%}"
     yield "hash of the target", record.target_hash
     yield "hash of the grammar", record.grammar_hash

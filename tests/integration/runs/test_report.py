@@ -21,6 +21,7 @@ from gi_cuda.report.page import payload
 from gi_cuda.report.page.payload import DETAILS, contents
 from gi_cuda.report.page.said import said
 from gi_cuda.results.generation import Individual, Tally
+from gi_cuda.results.near_limit import NearLimit
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import DATABASE, open_store, stored_baseline, stored_subject
 from gi_cuda.store import Store, Tabued
@@ -245,7 +246,7 @@ def test_how_near_the_limit_it_is_where_the_bandwidth_is_known(
     told = printed("show", run)
     winner = f"individual {told['winner']['individual']}"
     assert set(told["near_limit"]) == {"reference", winner}
-    said = told["near_limit"]["reference"]
+    said = str(NearLimit(**told["near_limit"]["reference"]))
     assert re.fullmatch(
         r"\S+ k?M?B if each input and output is moved once, .* \d+% of what a copy reaches"
         r" \(1 TB/s\)",

@@ -1,4 +1,4 @@
-"""What is said of the rest of a space: the bound, its words, and the goal of ``--until``."""
+"""The rest of a space: the bound on its speed, in words too, and the goal of ``--until``."""
 
 from __future__ import annotations
 

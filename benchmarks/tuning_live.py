@@ -41,7 +41,7 @@ from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import DATABASE, Plan
 from gi_cuda.search import find_preset
-from gi_cuda.spec import CaseRole, buffer_sizes, find_case, load_case, load_target, plan
+from gi_cuda.spec import CaseRole
 from gi_cuda.spec.target import Value
 from gi_cuda.subject import load_subject
 from gi_cuda.tune.exports import kernel_tuner_cache, write_json
@@ -157,75 +157,6 @@ def told(command: Sequence[str], log: Path, limit: float, given: bytes | None = 
     return done.returncode
 
 
-# -- beside Kernel Tuner --------------------------------------------------------------------------
-
-
-def theirs(job: Mapping[str, Any]) -> None:
-    """Tune a T1 file by Kernel Tuner; called in a process of its own."""
-    import kernel_tuner.core
-    import kernel_tuner.interface
-    import kernel_tuner.util
-
-    os.chdir(job["run"].parent)  # Kernel Tuner keeps sources that fail in the working folder
-    target = load_target(job["target"])
-    case = load_case(target, find_case(target, job["case"]))
-    default = {one.name: one.default for one in target.parameters}
-    (launch,) = plan(target, default, case.scalars)
-    sizes = buffer_sizes(target, default, case)
-    kinds = {one.name: one for one in target.buffers}
-    with np.load(job["run"] / "reference" / f"{job['case']}.npz") as stored:
-        answers = {name: stored[name][0] for name in stored.files}
-    arguments: list[Any] = []
-    expected = []
-    for one in launch.args:
-        if isinstance(one, str):
-            held = case.buffers.get(one)
-            room = np.zeros(sizes[one], kinds[one].dtype) if held is None else held
-            arguments.append(np.ascontiguousarray(room))
-        else:
-            arguments.append(one)
-        expected.append(answers.get(one) if isinstance(one, str) else None)
-    constant = {one.symbol: case.buffers[one.name] for one in target.buffers if one.symbol}
-    ours = {"lang": "PYCUDA", "cmem_args": constant, "answer": expected if job["verify"] else None}
-    tune, measure = (
-        kernel_tuner.interface.tune_kernel,
-        kernel_tuner.core.DeviceInterface.compile_and_benchmark,
-    )
-
-    read = kernel_tuner.interface.get_input_file
-
-    def get_input_file(path: Path) -> Any:
-        """Leave out the arguments, of which Kernel Tuner reads floats alone: it gets ours."""
-        inputs = read(path)
-        inputs["KernelSpecification"]["Arguments"] = []
-        return inputs
-
-    def tune_kernel(
-        name: str, source: Path, size: object, _: object, space: object, **options: object
-    ) -> object:
-        return tune(name, source, size, arguments, space, **{**options, **ours})
-
-    def compile_and_benchmark(*given: Any, **named: Any) -> Any:
-        try:
-            return measure(*given, **named)
-        except Exception as error:
-            print("failed:", str(error)[:300], flush=True)
-            spent = dict.fromkeys(("compile_time", "verification_time", "benchmark_time"), 0)
-            return {"__error__": kernel_tuner.util.RuntimeFailedConfig(), **spent}
-
-    kernel_tuner.interface.get_input_file = get_input_file
-    kernel_tuner.interface.tune_kernel = tune_kernel
-    kernel_tuner.core.DeviceInterface.compile_and_benchmark = compile_and_benchmark
-    kernel_tuner.interface.tune_kernel_T1(
-        job["t1"],
-        cache_filepath=job["cache"],
-        device=0,
-        strategy=job["strategy"],
-        strategy_options={"time_limit": job["seconds"]},
-        output_T4=False,
-    )
-
-
 def timed_again(run: Path, configurations: Sequence[Mapping[str, Value]]) -> list[float | None]:
     """Return the milliseconds of configurations, each the median of three evaluations in turn;
     None: not right. Parameters that the run's target leaves at one value keep it."""
@@ -285,7 +216,7 @@ def beside(t1: Path, strategy: str, out: Path, options: argparse.Namespace) -> s
                 "seconds": seconds,
                 "verify": not options.unverified,
             }
-            command = [sys.executable, "-m", "benchmarks.tuning_live", "theirs"]
+            command = [sys.executable, "-m", "benchmarks.tuning_live_theirs"]
             status = told(command, log, seconds + GRACE, pickle.dumps(job))
         print(f"{t1.stem}: {tool} status {status}, {time.time() - begun:.1f} s", flush=True)
         found[tool] = tried(cache, begun) if cache.is_file() else []
@@ -387,9 +318,6 @@ def sweep_all(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    if sys.argv[1:] == ["theirs"]:
-        theirs(pickle.load(sys.stdin.buffer))
-        return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

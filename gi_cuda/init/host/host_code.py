@@ -33,7 +33,6 @@ from gi_cuda.spec.expression import parse as parse_expression
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 _REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
 _OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
-_ITEM = re.compile(r"(\w+)\s*\[\s*(\d+)\s*\]")
 _UNSCOPED = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
 
 _CALLERS = 3
@@ -226,8 +225,6 @@ class Resolver:
         if kind == "number_literal":
             match = _INTEGER.fullmatch(own)
             return match[1] if match else None
-        if _ITEM.fullmatch(own):
-            return self._item(own, depth)
         if kind == "parameter_declaration":
             return self._like_a_parameter(node, depth)
         if kind in ("identifier", "qualified_identifier"):
@@ -338,19 +335,6 @@ class Resolver:
         if extent is None:
             return None
         return bracketed(extent[index]) if index < len(extent) else "1"
-
-    def _item(self, own: str, depth: int) -> str | None:
-        """Return what ``sizes[1]`` of an array is set to, or listed as where it is declared."""
-        values, found = self.locals.values, _ITEM.fullmatch(own)
-        whole = "" if found is None else found[1]
-        every = [name for name in values if name.startswith(f"{whole}[")]
-        if found is None or not all(map(_ITEM.fullmatch, every)):
-            return None
-        value = self.value(own)
-        listed = values.get(whole, ()) if own not in values else ()
-        if len(listed) == 1 and listed[0] is not None and listed[0].type == "initializer_list":
-            value = dict(enumerate(listed[0].named_children)).get(int(found[2]))
-        return None if value is None else self.expression(value, depth + 1)
 
     def _like_a_parameter(self, node: Node, depth: int) -> str | None:
         """A value that is read like a parameter: ``dim3 grid(a, b * c);`` reads like a prototype,

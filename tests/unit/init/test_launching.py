@@ -73,25 +73,6 @@ def test_three_dimensions_of_locals_and_constructors(read: Callable[[str], CudaF
     assert use.shared == "2 * 4"
 
 
-@pytest.mark.parametrize(
-    ("declared", "block"),
-    [
-        ("size_t x[2] = {16, 2 * BLOCK};", ("16", "2 * 64")),
-        ("size_t x[2] = {16}; x[1] = 8;", ("16", "8")),
-        ("size_t x[2] = {16, 8}; x[1] = 4;", ("16", "4")),
-        ("size_t x[2] = {16, 8}; x[1] = 4; x[1] = 2;", ("16", "2")),
-        ("size_t x[2] = {16, 8}; if (N > 9) x[1] = 4; else x[1] = 2;", None),
-        ("size_t x[2] = {16, 8}; for (int i = 0; i < N; i++) x[i] = 4;", None),
-        ("size_t x[2] = {16};", None),
-    ],
-)
-def test_items_of_arrays_are_what_they_are_set_to(
-    read: Callable[[str], CudaFile], declared: str, block: tuple[str, ...] | None
-) -> None:
-    host = f"void run(float *a, int N) {{ {declared} dim3 b(x[0], x[1]); k<<<1, b>>>(a, N, 0); }}"
-    assert launch(read, host).block == block
-
-
 def test_what_is_set_twice_is_not_known(read: Callable[[str], CudaFile]) -> None:
     host = "void run(float *a, int N) { int b = 32; if (N > 9) b = 64; k<<<1, b>>>(a, N, 0); }"
     assert launch(read, host).block is None

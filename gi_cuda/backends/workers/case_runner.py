@@ -100,6 +100,7 @@ class CaseRunner:
         self._kept: OrderedDict[tuple[str, bytes], Outputs] = OrderedDict()
         self._histories: dict[str, _CaseHistory] = {}
         self.expected: dict[object, Any] = {}  # see :func:`.substituting.agrees_with`
+        self.given: dict[object, Any] = {}  # the same, of one case as it is
         self.contents: dict[object, NDArray[Any]] = {}  # see :func:`.other_cases.substituted`
 
     def stored(self, case: str, draw: int = 0) -> Reference:

@@ -20,6 +20,9 @@ from gi_cuda.backends.workers.other_cases import (
 )
 from gi_cuda.backends.workers.substituting import why_wrong
 
+_MOST, _FEWEST = 2**30, 3
+"""Bytes that the answers of all launches may take, and launches that are made in any case."""
+
 
 def keeps_nothing(runner: CaseRunner, request: KeepsNothing) -> str | None:
     """Why a program is wrong in one of several launches beside the reference, which is launched in
@@ -55,14 +58,29 @@ def _runs(runner: CaseRunner, request: KeepsNothing, cases: Sequence[Changed]) -
 def _cases(
     runner: CaseRunner, program: Program, request: KeepsNothing, given: CasePlan
 ) -> list[Changed]:
-    """Yield the cases to launch a program on: the case as it is, and in every second launch one
-    with other inputs."""
+    """Return the cases to launch a program on: the case as it is, and in every second launch one
+    with other inputs. Of large answers there are fewer launches."""
     plain = Changed(given, given, {}, runner.cases[given.case])
     others = [one for pair in request.others if (one := changed(runner, program, pair, given))]
+    size = sum(
+        given.sizes[one.name] * one.dtype.itemsize
+        for one in runner.target.buffers
+        if one.role.judged
+    )
     return [
         others[number // 2 % len(others)] if number % 2 and others else plain
-        for number in range(request.launches)
+        for number in range(launch_count(request.launches, size))
     ]
+
+
+def launch_count(wanted: int, size: int) -> int:
+    """Return the number of launches whose answers are kept at a time.
+
+    Args:
+        wanted: at most so many.
+        size: bytes of the answers of a launch.
+    """
+    return min(wanted, max(_FEWEST, _MOST // max(1, size)))
 
 
 def _answers(

@@ -119,7 +119,11 @@ class Dependence:
             for found in [self._found(some, thorough)]
         ]
         near = [[self._objection(told, False) for told in self._near(one)] for one in some]
-        every = zip(*looks, near, strict=True)
+        hardly = [
+            [self._objection(told, True) for told in self._held_against(one).hardly_varying]
+            for one in some
+        ]
+        every = zip(*looks, hardly, near, strict=True)
         return [[found for some in each for found in some] for each in every]
 
     def _near(self, one: Candidate) -> list[Told]:

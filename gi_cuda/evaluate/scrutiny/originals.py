@@ -122,7 +122,7 @@ class Original:
         found = self.wrong(program, pairs, time.monotonic() + 2 * self.patience.seconds)
         if part in (Only.ALL, Only.STATE):
             found += self._keeping(program, [told.shown for told in found])
-        return [*found, *self._hardly_varying] if part is Only.ALL else found
+        return found
 
     def _left_out(self, program: Program, part: Part) -> list[Told]:
         """Return the inputs that a program's answers do not depend on, although the original's
@@ -205,7 +205,7 @@ class Original:
         return [Told(said, None, "state-between-launches")]
 
     @cached_property
-    def _hardly_varying(self) -> list[Told]:
+    def hardly_varying(self) -> list[Told]:
         """The finding that outputs hardly change with any other input, if they do not."""
         every = {**self.fit(False), **self.fit(True)}
         others = tuple(one for one, fit in every.items() if fit and ordinary(one[1]))

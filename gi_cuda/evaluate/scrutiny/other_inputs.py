@@ -70,7 +70,7 @@ _TELLING: Final = (
     Substitute.TWO,
     Substitute.MINUS_ONE,
 )
-"""The substitutes to try first where there is time for only two of each input.
+"""The substitutes to try first, as there may be time for only two of each input.
 
 With these two, 38 of 61 edits that are right on a target's cases and wrong with other inputs are
 found, and 28 of 36 such rewrites of ``benchmarks/referee``; with the first two of each list, 13 and
@@ -117,13 +117,10 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
     return {**buffers, **scalars}
 
 
-def telling(some: Sequence[Substitute], count: int | None) -> list[Substitute]:
-    """Return so many substitutes for an input that tell most of what is wrong; None: all, in their
-    order."""
-    if count is None:
-        return list(some)
+def telling(some: Sequence[Substitute]) -> list[Substitute]:
+    """Return substitutes for an input, those first that tell most of what is wrong."""
     first = [one for one in _TELLING if one in some]
-    return [*first, *(one for one in some if one not in first)][:count]
+    return [*first, *(one for one in some if one not in first)]
 
 
 def _contents(kind: str) -> tuple[Substitute, ...]:

@@ -28,6 +28,9 @@ from gi_cuda.spec.other_sizes import OtherCase, other_seeds
 QUICK_SIZES: Final = 3
 """Cases of other sizes in a quick look."""
 
+ALWAYS: Final = 2
+"""Things that are tried in the place of each input, however long that takes."""
+
 
 def all_unsettled(some: Sequence[Substituted]) -> frozenset[str]:
     """All inputs of some substitutions, where nobody finds out which are settled."""
@@ -96,8 +99,9 @@ class TriedInputs:
     @cached_property
     def _fit_quickly(self) -> Fits:
         quick = {name: [one for one in some if one.quick] for name, some in self._inputs.items()}
-        asked = {name: telling(some, self.each) for name, some in quick.items()}
-        return self._tried({**asked, **{one.words: [one] for one in self._quick_cases}})
+        asked = {name: telling(some)[: self.each] for name, some in quick.items()}
+        cases = {one.words: [one] for one in self._quick_cases}
+        return self._tried({**asked, **cases}, time.monotonic() + self.patience.seconds, ALWAYS)
 
     @cached_property
     def _fit_thoroughly(self) -> Fits:
@@ -112,31 +116,30 @@ class TriedInputs:
         asked: dict[str, Sequence[Other]] = {**sizes, **rest, **several}
         return self._tried(asked, time.monotonic() + self.patience.seconds)
 
-    def _tried(self, asked: Mapping[str, Sequence[Other]], until: float = math.inf) -> Fits:
+    def _tried(self, asked: Mapping[str, Sequence[Other]], until: float, always: int = 0) -> Fits:
         """Try substitutes for inputs on the reference.
 
         Args:
             until: on the monotonic clock, when nothing more is begun.
+            always: so many for each input are tried even after that.
         """
         program = self.reference()
         if program is None:
             return {}
         jobs: list[Callable[[], Any]] = [
-            partial(self._compared, program, asked, until),
+            partial(self._compared, program, asked, until, always),
             partial(self._unsettled, asked),
         ]
         tried, unsettled = at_once(jobs)
-        order = list(asked)
-        return {
-            pair: tried[pair] and pair[0] not in unsettled
-            for pair in sorted(tried, key=lambda pair: order.index(pair[0]))
-        }
+        order = [(name, one) for name in asked for one in self._inputs.get(name, asked[name])]
+        return {pair: tried[pair] and pair[0] not in unsettled for pair in order if pair in tried}
 
     def _compared(
         self,
         program: Program,
         asked: Mapping[str, Sequence[Other]],
         until: float,
+        always: int,
     ) -> dict[Substituted, bool | None]:
         """Return for each substitute whether the reference answers the same where it rounds
         otherwise, at another pace where that can be had. Of an input no more is tried once a launch
@@ -146,8 +149,11 @@ class TriedInputs:
         left = dict(asked)
         for turn in range(max(map(len, left.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
+            last = math.inf if turn < always else until
             requests = agreeing(otherwise, program, pairs, self.patience)
-            answers = answers_of(self.workers(), requests, until=until)
+            answers: Sequence[object] = [NOT_ASKED] * len(pairs)
+            if time.monotonic() < last:
+                answers = answers_of(self.workers(), requests, until=last)
             for pair, answer in zip(pairs, answers, strict=True):
                 lost = isinstance(answer, Lost)
                 if lost:

@@ -18,6 +18,7 @@ from gi_cuda.errors import MachineError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
 from gi_cuda.evaluate.scrutiny.objections import Ruling
+from gi_cuda.evaluate.scrutiny.originals import Patience
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS
@@ -58,6 +59,19 @@ def test_workers_of_its_own_answer_while_a_search_needs_the_others(tools: Tools)
         alone = replace(shared, alone=lambda: opened.enter_context(own), _opened=[], _originals={})
         at_once([alone.ask_reference_meanwhile, alone.ask_reference_meanwhile])
         assert "a quarter more in place of the input lean" in alone.objection(variant)
+
+
+def test_without_time_two_things_are_tried_for_each_input_and_the_rest_is_said(
+    tools: Tools,
+) -> None:
+    """So what is right for numbers of one sign alone is told; what the rest would tell is not."""
+    shared = tools.certification.dependence
+    hasty = replace(shared, patience=Patience(seconds=0.0), _originals={})
+    assert "numbers of both signs" in hasty.objection(edited(tools, 7))
+    (found,) = hasty.findings([unmodified(tools.subject)])
+    assert {one.code for one in found} == {"not-tried"}
+    (all_tried,) = shared.findings([unmodified(tools.subject)])
+    assert "not-tried" not in {one.code for one in all_tried}
 
 
 def test_without_room_for_workers_of_its_own_the_others_answer(tools: Tools) -> None:

@@ -15,7 +15,7 @@ import typer
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.application import judged_by_application
-from gi_cuda.cli.console import console
+from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_new, say_written, write_new
 from gi_cuda.cli.next_steps import command_line, say_next, say_next_aside, search_further
 from gi_cuda.cli.options import (
@@ -31,6 +31,7 @@ from gi_cuda.cli.options import (
     follow,
 )
 from gi_cuda.errors import UserError
+from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say
 from gi_cuda.results.application import ApplicationResult
 from gi_cuda.results.evaluation import Validation
@@ -116,7 +117,7 @@ def command(  # typer makes an option of each parameter
         wanted = read_numbers(chosen, len(changed.changes)) if chosen else changed.all
         if format == "ptx":
             files = [] if output is None else [output]
-            with console.status("validating the PTX"):
+            with working("validating the PTX"):
                 module = ptx_module(opened, winner, changed.having(wanted))
             texts, said = [module.text], list(module.said)
         else:
@@ -127,8 +128,8 @@ def command(  # typer makes an option of each parameter
             files = _files(output, len(parts), format)
             for file in files:
                 check_new(file, force=force)
-            with console.status("building and validating the patched file"):
-                submission = submit(opened, winner, parts, check=check)
+            with Steps(console) as tell:
+                submission = submit(opened, winner, parts, check=check, tell=tell)
             ready = _Ready(opened.source, submission, draft(opened, submission, sender), check)
         worth = module.validation if format == "ptx" else submission.parts[-1].validation
     if not worth.faster and not force:
@@ -142,8 +143,8 @@ def command(  # typer makes an option of each parameter
         _print_patches(texts, said)
     else:
         _write_patches(files, texts, said, force=force)
-    tell = say_next_aside if output is None else say_next
-    tell(*_next(run, subject, worth, format, files))
+    say_then = say_next_aside if output is None else say_next
+    say_then(*_next(run, subject, worth, format, files))
 
 
 def _give_up(worth: Validation, subject: Subject, run: Path) -> NoReturn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -105,13 +105,23 @@ class Submission:
         _check_applied(subject, texts, steps, mailed=True)
 
 
+def _say_nothing(_: str) -> None:
+    """What is told where nobody waits."""
+
+
 def submit(
-    run: Run, winner: ChosenIndividual, steps: Sequence[PatchStep], *, check: bool
+    run: Run,
+    winner: ChosenIndividual,
+    steps: Sequence[PatchStep],
+    *,
+    check: bool,
+    tell: Callable[[str], None] = _say_nothing,
 ) -> Submission:
     """Build and validate what each step leaves of the file.
 
     Args:
         check: let git apply the steps, and see that it makes of the files what was meant.
+        tell: is told what is being done.
 
     Raises:
         UserError: there is nothing to patch, a configuration breaks a constraint, a patched file
@@ -139,8 +149,9 @@ def submit(
     if check and steps[0].changes_source:
         for number in range(1, len(steps) + 1):
             _check_applied(subject, diffs[:number], steps[:number], mailed=False)
+    tell("building the patched file")
     standing = check_defaults(subject, run.tools.compiler)
-    noise, *validations = validate_steps(run, steps, standing.own)
+    noise, *validations = validate_steps(run, steps, standing.own, tell)
     for step, validation in zip(steps, validations, strict=True):
         if not validation.correct:
             raise UserError(
@@ -150,6 +161,7 @@ def submit(
             )
     if noise.overall is None:
         raise RuntimeError(f"a copy of the reference fails: {noise.message}")
+    tell("comparing its answers with the original's")
     changes = winner.changes(run.subject).changes
     fixed = {*subject.target.build.define} - standing.given
     last = _patched(subject, steps[-1], standing.own)
@@ -167,12 +179,18 @@ def submit(
     )
 
 
-def validate_steps(run: Run, steps: Sequence[PatchStep], own: frozenset[str]) -> list[Validation]:
+def validate_steps(
+    run: Run,
+    steps: Sequence[PatchStep],
+    own: frozenset[str],
+    tell: Callable[[str], None] = _say_nothing,
+) -> list[Validation]:
     """Measure a copy of the file as it is, and what each step leaves of it, on the held-out cases;
     what lets threads race is not right.
 
     Args:
         own: macros that the source defines itself.
+        tell: is told what is being done.
     """
     subject, compiler = run.source, run.tools.compiler
     reference = _as_it_is(unmodified(subject), own)
@@ -181,7 +199,9 @@ def validate_steps(run: Run, steps: Sequence[PatchStep], own: frozenset[str]) ->
         with_own_headers(subject, compiler, step.after, _patched(subject, step, own))
         for step in steps
     ]
+    tell("timing the patched file on the held-out cases")
     noise, *measured = run.validate([before, *candidates], before)
+    tell("trying the patched file with other inputs, and watching it for races")
     return [noise, *map(run.tools.certification.certified, candidates, measured)]
 
 

@@ -92,7 +92,7 @@ def _answers(
     with runner.device.turn():
         loaded = runner.device.load(program.binary)
         found = [
-            launched(runner, loaded, one.plan, limit, one.contents, keeping=number > 0)
+            launched(runner, loaded, one.plan, limit, one.contents, keeping=number > 0).kept()
             for number, one in enumerate(cases)
         ]
         runner.device.unload(loaded)

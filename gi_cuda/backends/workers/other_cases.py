@@ -169,6 +169,10 @@ class Answers:
     outputs: Outputs
     damaged: tuple[str, ...]
 
+    def kept(self) -> Answers:
+        """Return the same in memory of its own, which stays as it is."""
+        return replace(self, outputs={name: np.copy(one) for name, one in self.outputs.items()})
+
 
 @dataclass(frozen=True, slots=True)
 class Expected:
@@ -210,7 +214,7 @@ def answers_of(
         loaded = runner.device.load(program.binary)
         found = launched(runner, loaded, case_plan, limit, contents, right)
         runner.device.unload(loaded)
-    return found
+    return found.kept()  # others have the device meanwhile
 
 
 def launched(
@@ -223,13 +227,13 @@ def launched(
     *,
     keeping: bool = False,
 ) -> Answers:
-    """Answers of a program that is loaded: see :func:`answers_of` and :meth:`.Device.run`."""
+    """Answers of a program that is loaded, valid until the device is asked for outputs again: see
+    :func:`answers_of` and :meth:`.Device.run`."""
     runner.device.prepare(case_plan)
     for name, array in contents.items():
         runner.device.put(case_plan, name, array)
     seconds = runner.device.run(loaded, case_plan, limit, keeping=keeping)
     known = right and runner.device.agrees(case_plan, right.outputs, right.rules)
     outputs = {} if known else runner.device.outputs(case_plan)
-    found = {name: np.copy(array) for name, array in outputs.items()}
     damaged = runner.device.damaged(case_plan)  # mends the inputs as well
-    return Answers(seconds, found, tuple(one for one in damaged if one not in contents))
+    return Answers(seconds, outputs, tuple(one for one in damaged if one not in contents))

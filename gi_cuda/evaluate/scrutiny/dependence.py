@@ -58,7 +58,9 @@ class Dependence:
 
     Parameters are alternatives that the target offers, and may read the same from another buffer,
     in another layout: candidates are held against the source in their configuration. Where that
-    leaves out an input and takes none in its place, against the source as it is.
+    leaves out an input and takes none in its place, against the source as it is. A variable such
+    as ``__constant__ float weights[9]`` may be in the place of any input; no other contents are
+    tried in it.
 
     Attributes:
         compiler: the back end's.
@@ -227,7 +229,9 @@ class Dependence:
     def _held_against(self, one: Candidate) -> Original:
         """What a candidate is held against."""
         own, whole = self._originals[self._own(one)], self._originals[self.subject.standard]
-        return whole if own.decisive.keys() < whole.decisive.keys() else own
+        variables = any(each.symbol and each.role.given for each in self.subject.target.buffers)
+        left_out = own.decisive.keys() < whole.decisive.keys() and not variables
+        return whole if left_out else own
 
     def _own(self, one: Candidate) -> Configuration:
         """A candidate's configuration, without the launches of its transformations: these fit its

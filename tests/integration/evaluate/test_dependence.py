@@ -23,6 +23,8 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS
 
+TUNING = Path(__file__).parents[3] / "targets" / "tuning"
+
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
@@ -95,6 +97,19 @@ def edited(tools: Tools, number: int) -> Candidate:
 def test_a_parameter_may_read_the_same_from_elsewhere(tools: Tools) -> None:
     variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=8"))
     assert tools.certification.dependence.objection(variant) == ""
+
+
+def test_a_parameter_may_read_the_same_from_constant_memory(tmp_path: Path) -> None:
+    subject = load_subject(TUNING / "convolution_2d", "host")
+    with open_tools(subject, tmp_path, workers=1, jobs=1) as opened:
+        look = opened.certification.dependence
+        assert look.objection(candidate(subject, subject.read("WEIGHTS=2"))) == ""
+        # An edit is held against that configuration.
+        variant = candidate(subject, subject.read("WEIGHTS=2"))
+        pixel = "LOAD(image + y * columns + x)"
+        assert pixel in variant.text
+        positive = replace(variant, text=variant.text.replace(pixel, f"fabsf({pixel})"))
+        assert "of both signs in place of the input image it is wrong" in look.objection(positive)
 
 
 def test_one_of_two_equal_numbers_that_is_taken_for_the_other_is_told(tools: Tools) -> None:

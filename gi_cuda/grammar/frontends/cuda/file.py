@@ -86,7 +86,7 @@ class KernelSource:
         definition: the kernel's definition.
         templates: the template parameters.
         arguments: the parameters.
-        overloaded: True if another kernel or a host function has the same name.
+        overloaded: True if another kernel or function has the same name.
     """
 
     name: str

@@ -86,7 +86,7 @@ class Coarsen(Family):
 
 
 def _read(choice: str) -> tuple[int, str]:
-    """How many items, and the axis."""
+    """Return the number of items and the axis of a choice."""
     match = _CHOICE.fullmatch(choice)
     assert match is not None, "it is a donor of this type"
     return int(match[1]), match[2] or "x"

@@ -68,7 +68,7 @@ class Fast(Family):
 
 
 def _at(node: Node, name: str) -> int:
-    """Where a call begins, or the sign of a division stands."""
+    """Return the offset of a call, or of a division's operator."""
     return _operator(node).start_byte if name == _DIVISION else node.start_byte
 
 

@@ -37,12 +37,12 @@ class Index:
 
 @dataclass(frozen=True)
 class Indices:
-    """How a kernel uses the geometry of its launch.
+    """The uses of the launch geometry in a kernel.
 
     Attributes:
         found: the global indices, in source order.
         strides: the products ``blockDim.x * gridDim.x``, with their axes.
-        others: the uses of geometry that are part of neither.
+        others: all other uses of the launch geometry.
     """
 
     found: tuple[Index, ...]
@@ -51,8 +51,10 @@ class Indices:
 
     @property
     def plain(self) -> bool:
-        """Tell whether any block size will do: the kernel knows its geometry by global indices and
-        strides alone."""
+        """Tell whether the kernel works with any block size.
+
+        It does if it uses the launch geometry only in global indices and strides.
+        """
         return bool(self.found) and not self.others
 
     def axes(self) -> tuple[str, ...]:

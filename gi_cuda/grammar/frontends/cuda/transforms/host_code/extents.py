@@ -30,13 +30,13 @@ _Role = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the extent of a grid or block along an axis is said.
+    """The place in host code that sets the extent of a grid or block along an axis.
 
     Attributes:
         text: an expression for the extent.
-        span: where it stands and may be edited; None where it may not.
-        variable: the variable that has it as its value.
-        missing: whether nothing is said, so that the extent is 1.
+        span: span of the expression; None if it must not be edited.
+        variable: the variable whose value is the extent; None if there is none.
+        missing: True if the code does not set the extent, so that it is 1.
     """
 
     text: str
@@ -68,7 +68,7 @@ class Values:
     # -- places -----------------------------------------------------------------------------------
 
     def place(self, extents: Extents, axis: int) -> Place:
-        """Return where an extent is said."""
+        """Return the place that sets an extent."""
         variable, values = extents.variable, extents.values
         if values is None and variable in self.own:
             values = self._values(variable)

@@ -48,7 +48,7 @@ _TERMS = _FACTORS | {"+", "-"}
 
 
 class Rounding(Enum):
-    """How a formula rounds the quotient of the work and the threads of a block."""
+    """The rounding of the quotient of the work and the threads of a block, in a formula."""
 
     UP = "up"
     DOWN = "down"

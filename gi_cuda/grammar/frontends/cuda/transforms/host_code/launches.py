@@ -1,4 +1,4 @@
-"""Where a source launches its kernels: ``k<<<grid, block>>>(...)``."""
+"""Finder of kernel launches in a source: ``k<<<grid, block>>>(...)``."""
 
 from __future__ import annotations
 

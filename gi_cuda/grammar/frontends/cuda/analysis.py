@@ -114,7 +114,7 @@ def _bodies(chosen: Sequence[Definition]) -> list[tuple[int, Node]]:
 
 
 def _read_operands(chosen: Sequence[Definition], findings: Findings, book: TypeBook) -> None:
-    """The rules within statements and conditions of the functions that evolve."""
+    """Make the rules within statements and conditions of the functions that evolve."""
     reader = OperandReader(findings, Inference(findings, Scope.of(findings.declarations), book))
     for number, body in _bodies(chosen):
         reader.read(body, number)

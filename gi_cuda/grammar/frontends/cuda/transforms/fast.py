@@ -93,7 +93,7 @@ def _slow(code: Code, function: Function) -> Iterator[tuple[Node, str]]:
 
 
 def _intrinsic(code: Code, node: Node, function: Function) -> str:
-    """The name of the intrinsic that a call has, or the sign of a division; "" for neither."""
+    """Return the intrinsic for a call, or the operator of a division; "" for other nodes."""
     if node.type == "call_expression":
         called = node.child_by_field_name("function")
         name = "" if called is None else code.span(called)

@@ -239,7 +239,7 @@ def _varies(facts: Facts, division: _Division) -> bool:
 
 
 def _text(code: Code, division: _Division) -> str:
-    """The divisor on one line."""
+    """Return the text of the divisor on one line."""
     return " ".join(code.span(division.divisor).split())
 
 

@@ -100,7 +100,7 @@ class Vector(Family):
     type = RuleType.VECTOR
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """Each elementwise kernel with an array of elements that a vector can hold."""
+        """Return a site for each elementwise kernel with an array that vectors can access."""
         for kernel in code.kernels:
             choices = [one for one in self.type.kind.specials if _read(code, kernel, one)]
             if choices:

@@ -1,4 +1,4 @@
-"""The places of host code that say the extents of a launch, and which of them may be edited.
+"""Finder of the places in host code that set the extents of a launch, and may be edited.
 
 ``k<<<grid, block>>>(a)`` takes the extents of its grid from ``dim3 grid((n + 255) / 256)``. That
 place may be edited if nothing but launches of the kernel uses ``grid``.

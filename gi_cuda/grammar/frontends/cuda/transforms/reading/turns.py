@@ -1,4 +1,4 @@
-"""Loops in which the threads of a block take turns, however many they are."""
+"""Loops in which the threads of a block take turns, for any number of threads."""
 
 from __future__ import annotations
 

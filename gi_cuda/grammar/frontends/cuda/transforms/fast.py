@@ -79,8 +79,10 @@ def _operator(node: Node) -> Node:
 
 
 def _slow(code: Code, function: Function) -> Iterator[tuple[Node, str]]:
-    """The calls with the name of the intrinsic, and the divisions; none with a directive inside,
-    and none in a constant that the compiler computes."""
+    """Yield the calls that have an intrinsic, with its name, and the divisions.
+
+    Expressions with a directive inside, and those in ``constexpr`` declarations, are left out.
+    """
     fixed = [
         one
         for one in descend(function.body)

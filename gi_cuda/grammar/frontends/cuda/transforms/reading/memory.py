@@ -239,7 +239,7 @@ class Changes:
 
     @property
     def all(self) -> frozenset[str]:
-        """The variables of either kind."""
+        """All changed variables, ``whole`` and ``inner``."""
         return self.whole | self.inner
 
 

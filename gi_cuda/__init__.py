@@ -16,11 +16,11 @@ module ``backend``, and is the key of ``[build]`` in a target.toml for the optio
 compiler."""
 
 AUTO = "auto"
-"""The default: the back end of a GPU where one can be used, else that of the processor."""
+"""The default back end: ``cuda`` if a GPU can be used, else ``host``."""
 
 
 def __getattr__(name: str) -> Any:
-    """The interface for Python, which is loaded where it is used: all rooms import this module."""
+    """Load the Python interface on first use; every package of gi-cuda imports this module."""
     if name in __all__:
         return getattr(import_module("gi_cuda.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -40,13 +40,14 @@ T = TypeVar("T", bound=Any)
 
 
 class Records(tuple[T, ...], Generic[T]):
-    """Records of one kind, which are frozen dataclasses."""
+    """A tuple of records of one kind; each record is a frozen dataclass."""
 
     __slots__ = ()
 
     def frame(self) -> DataFrame:
-        """A row for each, a column for each field; a mapping's keys have columns of their own,
-        such as ``outcomes.faster``.
+        """Return a data frame with one row per record and one column per field.
+
+        Each key of a mapping has a column of its own, for example ``outcomes.faster``.
 
         Raises:
             UserError: pandas is not installed.
@@ -59,49 +60,52 @@ class Records(tuple[T, ...], Generic[T]):
 
 
 class StoredRun:
-    """A run that is looked at; see :func:`open_run`.
+    """A stored run, opened for reading; see :func:`open_run`.
 
-    All is read when it is asked for, so a search may be at work on the run.
+    Each method reads the run's database when it is called, so a search may still be writing to it.
 
     Args:
-        folder: the run's.
+        folder: the run's folder.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         with open_store(folder):
-            pass  # it is there, and of a version that can be read
+            pass  # raises if there is no run, or if this version cannot read it
 
     def record(self, best: int = 5) -> RunRecord:
-        """What ``gi-cuda show --json`` prints: device, plan, generations, winner with its diff.
+        """Return the run as ``gi-cuda show --json`` prints it.
+
+        The record holds the device, the plan, the generations, and the winner with its diff.
 
         Args:
-            best: so many of the best individuals are in it.
+            best: number of the best individuals to include.
         """
         with open_store(self.folder) as store:
             subject, _ = readable_subject(store, self.folder)
             return run_record(store, self.folder, best, subject)
 
     def generations(self) -> Records[GenerationRecord]:
-        """The generations, in order."""
+        """Return the records of all generations, in order."""
         with open_store(self.folder) as store:
             return Records(generation_records(store, store.generations()))
 
     def individuals(self, generation: int | None = None) -> Records[IndividualRecord]:
-        """The individuals of one generation, or of all, in order."""
+        """Return the individuals of one generation, in order; None: of all generations."""
         with open_store(self.folder) as store:
             return Records(individual_records(store, generation))
 
     def measurements(self) -> Records[MeasurementRecord]:
-        """Every pair of timed runs of every individual, seconds."""
+        """Return every pair of timed runs of every individual, in seconds."""
         with open_store(self.folder) as store:
             return Records(measurement_records(store))
 
     def diff(self, individual: int) -> str:
-        """What an individual changes, as a unified diff.
+        """Return the changes of an individual as a unified diff.
 
         Raises:
-            UserError: there is no such individual, or the target is not there as it was.
+            UserError: there is no individual of this number, or the target is missing or has
+                changed since the run.
         """
         with open_store(self.folder) as store:
             found = find_individual(store, self.folder, individual)
@@ -112,18 +116,18 @@ class StoredRun:
 
 
 def open_run(path: str | Path) -> StoredRun:
-    """Look at a stored run.
+    """Open a stored run for reading.
 
     Args:
         path: the run's folder.
 
     Raises:
-        UserError: there is none.
+        UserError: no run is stored there.
     """
     return StoredRun(Path(path))
 
 
-# Each parameter is an option of the command line; ``seconds`` alone differs from its own.
+# Each parameter is an option of the command line; only ``seconds`` differs from its option, --time.
 def evolve(
     target: str | Path,
     run: str | Path | None = None,
@@ -142,26 +146,27 @@ def evolve(
     """Search, and validate the best on the held-out cases, as ``gi-cuda evolve`` does.
 
     Args:
-        target: its folder, or its ``target.toml``.
-        backend: ``host``, ``cuda``, or ``auto``: ``cuda`` where a GPU can be used.
+        target: folder of the target, or its ``target.toml``.
+        backend: ``host``, ``cuda``, or ``auto`` (``cuda`` if a GPU can be used, else ``host``).
         run: folder for the run; by default ``runs/<target>-<number>``.
-        level: what evolves: ``source`` or ``ptx``.
-        start: a run on the same source whose winner to start from, as ``--from`` names it; by
-            default the reference.
-        preset: its name as ``--preset`` takes it, or an object of your own.
+        level: the text that evolves: ``source`` or ``ptx``.
+        start: an earlier run on the same source, as ``--from`` names it. The search starts from
+            its winner; by default from the reference.
+        preset: name of a preset, as ``--preset`` takes it, or a :class:`Preset` of your own.
         settings: the numbers of the search; by default the preset's own.
-        edits: what may change, as ``--edits`` names it; by default what the preset changes.
-        seconds: to search; then it stops cleanly, and validates what it has. Baseline and
-            validation come on top, unlike with ``--time``.
-        untested: make changes that no case tests, too.
-        progress: called after every evaluation and every generation. What it raises ends the
-            search, and ``gi-cuda resume`` goes on with it.
+        seed: seed of the random number generator.
+        edits: the set of edits, as ``--edits`` names it; by default the preset's own.
+        seconds: time limit of the search. The search then stops cleanly and validates its best
+            individuals. The time for baseline and validation comes on top, unlike with ``--time``.
+        untested: also make changes that no test case covers.
+        progress: called after every evaluation and every generation. An exception that it raises
+            ends the search; ``gi-cuda resume`` continues the search.
 
     Raises:
-        UserError: something about the target, the start, the preset or the back end has to be
-            mended first.
+        UserError: the target, the start, the preset or the back end has an error that the user
+            must correct first.
     """
-    set_one_thread()  # for the processes that it starts
+    set_one_thread()  # for the processes that the search starts
     preset = named_preset(preset)
     chosen = find_preset(preset, "preset")
     begun = None if start is None else predecessor(Path(start), Path(target))

@@ -1,4 +1,4 @@
-"""What a user can get wrong, said once and clearly, and what ends a command otherwise."""
+"""Exceptions: errors that a user can correct, and failures of the machine, device or workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class UserError(Exception):
-    """A mistake the user can mend: what is wrong, where, and what to do.
+    """An error that the user can correct: what is wrong, where, and what to do about it.
 
     The command line prints it without a traceback and exits with status 2.
 
@@ -30,38 +30,38 @@ class UserError(Exception):
 
 
 class MachineError(UserError):
-    """The machine has not what is needed, as room on a disk; once it has, all goes on."""
+    """A lack of a machine resource, such as disk space; the command can go on once it is there."""
 
 
 class NoRoom(UserError):
-    """A device has no memory left for who opens it, beside what others hold there now."""
+    """A device whose free memory is too small to open it; other processes hold the rest now."""
 
 
 RUN_FILE = "run.db"
-"""The file that makes a folder a run."""
+"""Name of the file that every run's folder contains."""
 
 TARGET_FILE = "target.toml"
-"""The file that makes a folder a target."""
+"""Name of the file that every target's folder contains."""
 
 SOURCES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl")
 """Suffixes of files that may define a kernel."""
 
 _NAMED = 6
-"""Folders that a hint names at most."""
+"""Largest number of folders that a hint names."""
 
 
 def folders_with(file: str, *roots: Path) -> list[str]:
-    """Return the folders that hold a file: the roots, and those directly in them."""
+    """Return each root, and each folder directly in a root, that contains a file of this name."""
     found = [one for root in roots for one in (root / file, *sorted(root.glob(f"*/{file}")))]
     return list(dict.fromkeys(str(one.parent) for one in found if one.is_file()))
 
 
 def offered(what: str, folders: Sequence[str], else_: str) -> str:
-    """Return a hint that names what there is, or says how to make one.
+    """Return a hint that lists folders, or that says what to do if the list is empty.
 
     Args:
-        what: the plural noun.
-        else_: what to do where there is none.
+        what: plural noun for the folders, for example "targets".
+        else_: the hint if there are no folders.
     """
     more = f" and {len(folders) - _NAMED} more" if len(folders) > _NAMED else ""
     return f"the {what} here: {', '.join(folders[:_NAMED])}{more}" if folders else else_
@@ -80,7 +80,10 @@ def runs_here(root: Path = Path()) -> str:
 
 
 def no_run(path: Path) -> UserError:
-    """Return what to say of a path that is no run: what it is, or which runs there are."""
+    """Return the error for a path that is not a run.
+
+    The error says what the path is (a target or a source), or lists the runs nearby.
+    """
     what, hint = "no run is stored here", runs_here()
     if (path / TARGET_FILE).is_file() or path.name == TARGET_FILE:
         what, hint = f"{what}: it is a target", f"to make a run of it: gi-cuda evolve {path}"
@@ -92,8 +95,10 @@ def no_run(path: Path) -> UserError:
 
 
 def no_target(file: Path) -> UserError:
-    """Return what to say of a ``target.toml`` that is not there: what the path is, or which targets
-    there are."""
+    """Return the error for a ``target.toml`` that does not exist.
+
+    The error says what the path is (a run or a source), or lists the targets nearby.
+    """
     folder = file.parent if file.name == TARGET_FILE else file
     what, hint = "there is no target here", targets_here()
     if (folder / RUN_FILE).is_file():
@@ -107,7 +112,7 @@ def no_target(file: Path) -> UserError:
 
 
 def no_source(path: Path) -> UserError:
-    """Return what to say of a path that is no source: what it is, or which sources are there."""
+    """Return the error for a path that is not a source file; it lists the sources in the folder."""
     folder = path if path.is_dir() else path.parent
     what = "this is a folder, and a CUDA source is needed" if path.is_dir() else "there is no file"
     found = [str(one) for one in sorted(folder.glob("*.cu*")) if one.suffix in SOURCES]
@@ -133,12 +138,12 @@ _WORDS = {
 
 
 def is_memory(error: OSError | MemoryError) -> bool:
-    """Whether it is memory that is lacking."""
+    """Tell whether an error means that the machine is out of memory."""
     return isinstance(error, MemoryError) or error.errno == errno.ENOMEM
 
 
 def machine_error(error: OSError | MemoryError) -> MachineError:
-    """What the system said, for people."""
+    """Return an error of the operating system as a message for users, with a hint."""
     number = errno.ENOMEM if isinstance(error, MemoryError) else error.errno
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     what, hint = _WORDS.get(number or 0, (reason, "run again with --debug to see more"))
@@ -147,14 +152,14 @@ def machine_error(error: OSError | MemoryError) -> MachineError:
 
 
 class WorkerFault(Exception):
-    """The workers cannot be started at all: what the process they come from said."""
+    """A failure to start any worker; its text is the message of the process that starts them."""
 
 
 class DeviceLost(Exception):
-    """A device that worked does so no longer.
+    """A device that worked before and now fails.
 
     Args:
-        said: how that shows.
+        said: the symptom, for example the driver's message.
     """
 
     def __init__(self, said: str) -> None:

@@ -1,4 +1,4 @@
-"""Objects that a user names: the package's own, an installed package's, or a module's."""
+"""Look up plugins by name: gi-cuda's own, entry points of installed packages, or MODULE:NAME."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ T = TypeVar("T", bound=Named)
 
 
 def of_modules(package: str, path: Iterable[str], attribute: str, kind: type[T]) -> dict[str, T]:
-    """Return the objects in the modules of a package, by name.
+    """Return the object of each module of a package, keyed by the object's name.
 
     Args:
         path: the package's ``__path__``.
-        attribute: the name that each module gives its object.
-        kind: their type.
+        attribute: the variable that holds the object in each module.
+        kind: the type of the objects.
 
     Raises:
-        ImportError: a module has none, or two have one of the same name.
+        ImportError: a module has no object of this type, or two objects have the same name.
     """
     found: dict[str, T] = {}
     for module in pkgutil.iter_modules(path, f"{package}."):
@@ -50,14 +50,16 @@ def find(name: str, kind: type[T], word: str, known: Mapping[str, T], group: str
     """Return an object by its name.
 
     Args:
-        name: one of those that are known, the name of an entry point, or ``module:NAME``; the
-            module may be in the current folder.
-        word: for what it is, in messages.
-        group: of entry points.
-        where: the option or key that holds the name, for the message.
+        name: a key of ``known``, the name of an entry point, or ``module:NAME``; the module may be
+            in the current folder.
+        kind: type of the object.
+        word: noun for the object, in messages.
+        known: gi-cuda's own objects, by name.
+        group: name of the group of entry points.
+        where: the option or key that holds the name, for messages.
 
     Raises:
-        UserError: there is none of that name, or its module cannot be imported.
+        UserError: there is no object of that name, or its module cannot be imported.
     """
     if (own := known.get(name)) is not None:
         return own
@@ -73,7 +75,11 @@ def find(name: str, kind: type[T], word: str, known: Mapping[str, T], group: str
 
 
 def _imported(place: str, kind: type[T], word: str, where: str) -> T:
-    """Return ``module:NAME``."""
+    """Import ``module:NAME`` and return the object.
+
+    Raises:
+        UserError: the module cannot be imported, or has no object of that name and type.
+    """
     module, _, attribute = place.partition(":")
     owner = f"{kind.__module__}.{kind.__name__}"
     hint = f"MODULE:NAME names a {owner} of a module that can be imported from here"

@@ -1,4 +1,4 @@
-"""The genotype: configuration values and an ordered list of edits, and what it changes."""
+"""The genotype: configuration values and an ordered list of edits; its canonical form and parts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gi_cuda.grammar.rule import Rule
 
 @dataclass(frozen=True, slots=True)
 class Genotype:
-    """One individual's genes; ``str`` gives them in notation, settings first.
+    """One individual's genes; ``str`` writes them in notation, settings first.
 
     Attributes:
         configuration: a value for every parameter of the space.
-        edits: in the order in which they were made.
+        edits: the edits, in the order in which they were made.
     """
 
     configuration: Configuration
@@ -31,19 +31,19 @@ class Genotype:
 
 
 def rule_order(rules: Iterable[Rule]) -> dict[str, int]:
-    """Position of each rule in its grammar, for :func:`canonical` and :func:`key`."""
+    """Return the position of each rule in its grammar, for :func:`canonical` and :func:`key`."""
     return {rule.name: position for position, rule in enumerate(rules)}
 
 
 def canonical(genotype: Genotype, order: Mapping[str, int]) -> Genotype:
-    """The one genotype that stands for all that differ only in edits that others overrule, and in
-    the order of edits where that does not matter.
+    """Return the canonical form of a genotype; genotypes with equal effect on all rules share it.
 
-    Edits stand in the order of the rules that they are made at; on one rule, what removes its text
-    comes first. Edits that depend on each other stay as they were made.
+    The canonical form leaves out edits that later edits overrule. The remaining edits are sorted
+    by the positions of their rules; on one rule, a delete or replace comes before inserts. Edits
+    that depend on each other keep their order.
 
     Args:
-        order: position of each rule in the grammar; every rule that edits are made at is in it.
+        order: position of each rule in the grammar; contains the rule of every edit.
     """
     if len(genotype.edits) < 2:
         return genotype
@@ -53,7 +53,7 @@ def canonical(genotype: Genotype, order: Mapping[str, int]) -> Genotype:
     first = [some[0] for some in steps]
     left = sorted(range(len(first)), key=lambda at: (order[first[at].place], not first[at].removes))
     touched = [step.place for some in steps for step in some]
-    if len(set(touched)) == len(touched):  # as with most: none depends on another one
+    if len(set(touched)) == len(touched):  # the common case: no edit depends on another edit
         return Genotype(genotype.configuration, tuple([edits[at] for at in left]))
     earlier = _earlier(steps)
     result = []
@@ -67,7 +67,11 @@ def canonical(genotype: Genotype, order: Mapping[str, int]) -> Genotype:
 
 
 def _counting(edits: Sequence[Sequence[Step]]) -> list[int]:
-    """Which edits, given by what they do, later ones do not overrule."""
+    """Return the positions of the edits that no later edits overrule.
+
+    Args:
+        edits: the steps of each edit.
+    """
     decided: set[str] = set()
     found = []
     for at in range(len(edits) - 1, -1, -1):
@@ -78,8 +82,14 @@ def _counting(edits: Sequence[Sequence[Step]]) -> list[int]:
 
 
 def _earlier(edits: Sequence[Sequence[Step]]) -> list[set[int]]:
-    """For each edit, which ones before it do to some rule what it does: remove its text, or insert
-    before it."""
+    """Return, for each edit, the positions of the earlier edits that it has to stay behind.
+
+    These are the last earlier edits that do the same to the same rule: remove its text, or insert
+    before it.
+
+    Args:
+        edits: the steps of each edit.
+    """
     last: dict[tuple[str, bool], int] = {}
     found = []
     for at, steps in enumerate(edits):
@@ -90,7 +100,7 @@ def _earlier(edits: Sequence[Sequence[Step]]) -> list[set[int]]:
 
 
 def key(genotype: Genotype, order: Mapping[str, int]) -> bytes:
-    """The genotypic tabu key: 16 bytes, the xxh3 hash of the canonical genotype's text."""
+    """Return the genotypic tabu key: 16 bytes, the xxh3 hash of the canonical genotype's text."""
     # Rules are named after files, whose names need not be UTF-8.
     return xxh3_128_digest(str(canonical(genotype, order)).encode("utf-8", "surrogateescape"))
 
@@ -99,12 +109,12 @@ Change: TypeAlias = Setting | Edit
 
 
 def changes_of(genotype: Genotype) -> tuple[Change, ...]:
-    """All that a genotype changes, each once: values, then edits in the order they were made."""
+    """Return each change of a genotype once: changed values, then edits in their order."""
     return tuple(dict.fromkeys((*genotype.configuration.settings, *genotype.edits)))
 
 
 def with_changes(genotype: Genotype, changes: Iterable[Change]) -> Genotype | None:
-    """The genotype with further changes, in this order; None where that breaks a constraint."""
+    """Return the genotype with further changes, in this order; None if that breaks a constraint."""
     some = list(changes)
     settings = {one.name: one.value for one in some if isinstance(one, Setting)}
     configuration = genotype.configuration.having(settings)
@@ -117,12 +127,12 @@ def with_changes(genotype: Genotype, changes: Iterable[Change]) -> Genotype | No
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A genotype cut into its changes, and put together again without some of them.
+    """A genotype as a list of changes, from which genotypes with some of the changes can be built.
 
     Attributes:
-        original: what nothing is changed in.
-        changes: settings in the space's order, then the edits in canonical order. Two may be equal
-            (the same donor inserted twice), so they are named by their positions.
+        original: the genotype without changes.
+        changes: the settings in the space's order, then the edits in canonical order. Two changes
+            may be equal (the same donor inserted twice), so positions identify changes.
     """
 
     original: Genotype
@@ -130,10 +140,10 @@ class Changed:
 
     @classmethod
     def of(cls, genotype: Genotype, original: Genotype, order: Mapping[str, int]) -> Changed:
-        """The changes of a genotype.
+        """Cut a genotype into its changes.
 
         Args:
-            genotype: what is cut.
+            genotype: the genotype to cut.
             original: the genotype without changes, of the same space.
             order: position of each rule in the grammar.
         """
@@ -147,11 +157,11 @@ class Changed:
 
     @property
     def whole(self) -> Genotype:
-        """The genotype with all of them."""
+        """The genotype with all changes."""
         return self.having(self.all)
 
     def having(self, positions: Iterable[int]) -> Genotype:
-        """The genotype with only some of the changes; whether constraints hold is not looked at."""
+        """Return the genotype with only the changes at some positions; constraints may break."""
         chosen = [self.changes[at] for at in sorted(set(positions))]
         settings = {one.name: one.value for one in chosen if isinstance(one, Setting)}
         edits = tuple(one for one in chosen if not isinstance(one, Setting))

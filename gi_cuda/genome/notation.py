@@ -1,8 +1,8 @@
-"""Reading a genotype's notation, the one that ``str(genotype)`` writes.
+"""Reader of the genotype notation that ``str(genotype)`` writes.
 
 ``BLOCK_W=128 <_k.cu_126> <_k.cu_948><_k.cu_927> <_k.cu_852>+<_k.cu_922>``: values that differ from
-their defaults, then edits. The syntax is in ``genotype.lark``; what stands between the two rules
-of an edit tells its kind.
+their defaults, then edits. The syntax is in ``genotype.lark``. The operator between the two rules
+of an edit tells the edit's kind.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from gi_cuda.spec.target import Value
 
 
 def read_genotype(text: str, space: Space, grammar: Rules) -> Genotype:
-    """The genotype that the text stands for; edits keep their order.
+    """Parse a genotype; edits keep their order.
 
-    An edit is taken if some configuration allows it, since crossover and changes of configuration
-    leave edits of code that the present configuration hides.
+    An edit is valid if some configuration allows it, because crossover and changes of the
+    configuration can leave edits in code that the present configuration does not compile.
 
     Raises:
-        UserError: naming the word and its column, for text that is no genotype, a parameter, value
-            or rule that does not exist, an operation that the rule does not offer, a donor that may
-            not go there, or a configuration that breaks a constraint.
+        UserError: the text is not a genotype; a parameter, value or rule does not exist; a rule
+            does not offer the operation; a donor may not go to the place; or the configuration
+            breaks a constraint. The message names the word and its column.
     """
     return _Reader(text, space, grammar).read()
 
@@ -179,7 +179,7 @@ def _suggest(name: str, names: Iterable[str]) -> str | None:
 
 
 def _rules_like(name: str, rules: Iterable[str]) -> str:
-    """Return where rules are listed, with those of the same line, which may be meant."""
+    """Return a hint for an unknown rule: the rules of the same line, and how to list all rules."""
     _, _, line = name.rpartition("_")
     same = [f"<{one}>" for one in rules if one.rpartition("_")[2] == line]
     here = f"in line {line} there are {listed(same)}; " if line.isdigit() and same else ""
@@ -187,5 +187,5 @@ def _rules_like(name: str, rules: Iterable[str]) -> str:
 
 
 def _forms(offered: Collection[Operation]) -> str:
-    """How edits are written, of those whose operation is offered."""
+    """Return the notation of each kind of edit whose operation is offered, with its purpose."""
     return ", ".join(kind.usage() for kind in EDIT_KINDS if kind.operation in offered)

@@ -21,9 +21,9 @@ class Space:
     """All configurations that a target allows.
 
     Attributes:
-        parameters: the genes of a configuration, in the target's order.
-        constraints: what must hold between them.
-        defines: macros that every configuration defines, beside its own.
+        parameters: the parameters, in the target's order; each is a gene.
+        constraints: conditions on the values of the parameters.
+        defines: macros that every configuration defines, besides its own.
     """
 
     parameters: tuple[Parameter, ...] = ()
@@ -32,9 +32,11 @@ class Space:
 
     @classmethod
     def from_target(cls, target: Target, backend: str | None = None) -> Space:
-        """The space of a target, on one backend if given.
+        """Return the space of a target.
 
-        Parameters that the backend does not know keep their default there.
+        Args:
+            backend: a parameter that does not apply to this back end keeps its default; None: all
+                parameters vary.
         """
         parameters = tuple(
             parameter
@@ -50,11 +52,11 @@ class Space:
         return Configuration(self, tuple(parameter.default for parameter in self.parameters))
 
     def chosen(self, values: Mapping[str, Value]) -> Configuration:
-        """The configuration that has the parameters' values of a mapping, and nothing else."""
+        """Return the configuration with the values of a mapping; other keys are ignored."""
         return Configuration(self, tuple(values[name] for name in self.index))
 
     def allows(self, configuration: Configuration) -> bool:
-        """Whether the configuration keeps every constraint."""
+        """Tell whether a configuration satisfies every constraint."""
         return all(constraint.allows(configuration) for constraint in self.constraints)
 
     @cached_property
@@ -64,20 +66,20 @@ class Space:
 
     @cached_property
     def free(self) -> tuple[int, ...]:
-        """Positions of the parameters that can change at all."""
+        """Positions of the parameters that have more than one value."""
         return tuple(i for i, parameter in enumerate(self.parameters) if len(parameter.values) > 1)
 
     @cached_property
     def neighbours(self) -> tuple[Mapping[Value, tuple[Value, ...]], ...]:
-        """For each parameter and value, the values next to it by size: two, or one at an end.
+        """For each parameter and value, the next smaller and next larger value, if they exist.
 
-        Values that are not all numbers have no order and so no neighbours.
+        A parameter with a value that is not a number has no order, so no neighbours.
         """
         return tuple(_neighbours(parameter.values) for parameter in self.parameters)
 
     @cached_property
     def spellings(self) -> Mapping[str, Mapping[str, Value]]:
-        """The values of each parameter, by how the notation writes them."""
+        """The values of each parameter, keyed by their text in the notation."""
         return {
             parameter.name: {spell(value): value for value in parameter.values}
             for parameter in self.parameters
@@ -86,7 +88,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A parameter that does not have its default; ``str`` is its notation, as ``BLOCK_W=128``."""
+    """A parameter with a value other than its default; ``str`` writes it as ``BLOCK_W=128``."""
 
     name: str
     value: Value
@@ -100,10 +102,10 @@ class Configuration(Mapping[str, Value]):
     """A value for every parameter of a space, read by name.
 
     Attributes:
-        space: where it lies.
+        space: the space of the configuration.
         chosen: the values, in the order of the space's parameters.
-        shape: how transformations change launches, by the keys of
-            :class:`gi_cuda.spec.shape.Shape`; read by name like a parameter, but none.
+        shape: changes of the launches by transformations, keyed as in
+            :class:`gi_cuda.spec.shape.Shape`. They can be read by name as parameters can.
     """
 
     space: Space = field(repr=False)
@@ -124,15 +126,15 @@ class Configuration(Mapping[str, Value]):
         return hash((self.chosen, self.shape))
 
     def shaped(self, shape: Mapping[str, int]) -> Configuration:
-        """This configuration, with launches as transformations change them."""
+        """Return this configuration with the changes of launches that transformations make."""
         return replace(self, shape=tuple(sorted(shape.items()))) if shape else self
 
     def having(self, changes: Mapping[str, Value]) -> Configuration:
-        """This configuration with some values changed, whether or not constraints hold.
+        """Return this configuration with some values changed; constraints may break.
 
         Raises:
-            KeyError: a name that is no parameter.
-            ValueError: a value that the parameter does not take.
+            KeyError: a name is not a parameter's.
+            ValueError: a parameter does not take the value.
         """
         chosen = list(self.chosen)
         for name, value in changes.items():
@@ -156,12 +158,15 @@ class Configuration(Mapping[str, Value]):
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """The changed values."""
+        """The values that differ from their defaults, in the space's order."""
         return tuple(Setting(name, value) for name, value in self.changed.items())
 
     @property
     def macros(self) -> dict[str, str]:
-        """The macros that are defined: those of the space, those with values, flags that are on."""
+        """The macros that the configuration defines, and the space's own.
+
+        A parameter defines a macro with its value; a flag is defined only if it is on.
+        """
         return macros_of(self.space.defines, self.space.parameters, self)
 
 
@@ -169,7 +174,7 @@ _BARE = re.compile(r'[^\s<>"]+')
 
 
 def spell(value: Value) -> str:
-    """The value in notation: text is quoted where a bare word would be read as something else."""
+    """Return a value in notation; text is quoted if a bare word would be misread."""
     if not isinstance(value, str):
         return repr(value)
     return value if _BARE.fullmatch(value) and not _is_number(value) else json.dumps(value)

@@ -1,7 +1,7 @@
-"""New genotypes from old ones: mutation and crossover (Langdon et al., GECCO 2015, 2.5 and 2.6).
+"""Mutation and crossover of genotypes (Langdon et al., GECCO 2015, sections 2.5 and 2.6).
 
-All chance comes from the generator that the caller passes, so one seed gives one line of children
-on every machine. Whether a child was seen before is for the caller's tabu list to say.
+The caller passes the random number generator, so one seed gives the same children on every
+machine. The caller's tabu list decides whether a child was seen before.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from gi_cuda.grammar import Rules, RuleType, Selection
 from gi_cuda.spec.target import Value
 
 ATTEMPTS = 32
-"""How often a draw that came to nothing is made again before there is no child."""
+"""Largest number of random draws before a function gives up and returns None."""
 
 HOISTS = 1 / 3
-"""The share of hoists among moves and swaps, where there are places before loops."""
+"""Share of hoists among moves and swaps, if the grammar has rules for places before loops."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The chances of mutation.
+    """The probabilities of mutation.
 
     Attributes:
-        configuration: that a mutation changes the configuration, not the code.
-        default: that a changed parameter goes back to its default.
-        neighbour: that any other numeric parameter takes a neighbouring value, not a random one.
-        hidden: that a code mutation may also touch rules that the configuration leaves out.
-        pairs: that a code mutation is a move or a swap of two rules, which is two edits; None: as
-            often as what is varied asks for (see :class:`~gi_cuda.grammar.FrontEnd`).
+        configuration: a mutation changes the configuration, not the code.
+        default: a changed parameter goes back to its default.
+        neighbour: any other numeric parameter takes a neighbouring value, not a random one.
+        hidden: a code mutation may also touch rules that the configuration does not compile.
+        pairs: a code mutation is a move or a swap of two rules, which is two edits; None: the
+            default of the front end (``pairs`` of :class:`~gi_cuda.grammar.FrontEnd`).
     """
 
     configuration: float
@@ -47,11 +47,10 @@ class Rates:
 
 
 def mutate(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates) -> Genotype | None:
-    """A child that differs from the genotype by one value, one edit, or the two of a move or swap.
+    """Return a child that differs by one value, one edit, or the two edits of a move or swap.
 
-    Constraints are kept.
-
-    Where configuration or code offers no change, the other one changes; None if neither does.
+    The child keeps all constraints. If the configuration offers no change, the code changes, and
+    vice versa. Return None if neither offers a change.
     """
     configuration_first = rng.random() < rates.configuration
     for of_configuration in (configuration_first, not configuration_first):
@@ -74,13 +73,13 @@ def _draw_edits(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates) -
 
 
 def draw_pair(genotype: Genotype, grammar: Rules, rng: Random) -> tuple[Edit, Edit] | None:
-    """A random move or swap, each with equal chance, or None.
+    """Draw a random move or swap, each with equal chance; None if no draw is valid.
 
-    A move inserts a donor before a rule and deletes it in its own place; a swap puts each of two
-    rules in the place of the other (Liou et al., "GEVO", TACO 2020).
+    A move inserts a donor before a rule and deletes the donor in its own place. A swap puts each of
+    two rules in the place of the other (Liou et al., "GEVO", TACO 2020).
 
-    Where the places before loops are rules, some of the moves are hoists: they take a statement out
-    of a loop to the place before it.
+    If the places before loops are rules, some moves are hoists: a hoist moves a statement out of a
+    loop to the place before the loop.
     """
     view = grammar.under(genotype.configuration.macros)
     if not view.mutable:
@@ -104,7 +103,7 @@ def draw_pair(genotype: Genotype, grammar: Rules, rng: Random) -> tuple[Edit, Ed
 
 
 def _of_loop(place: str, grammar: Rules, view: Selection) -> list[str]:
-    """The donors of the place before a loop that are statements in the loop."""
+    """Return the donors of the place before a loop that are statements of the loop."""
     start = grammar.rule(place).start
     end = next((loop.end for loop in grammar.loops if loop.start == start), start)
     donors = (donor for donor in view.donors(place) if donor in grammar)
@@ -114,11 +113,12 @@ def _of_loop(place: str, grammar: Rules, view: Selection) -> list[str]:
 def mutate_configuration(
     configuration: Configuration, rng: Random, rates: Rates
 ) -> Configuration | None:
-    """The configuration with one value changed and every constraint kept, or None.
+    """Return the configuration with one value changed and every constraint kept, or None.
 
-    The paper's rule: back to the default with one chance (where it is not there already);
-    otherwise a binary parameter is flipped, and a numeric one takes a neighbouring value with
-    another chance, else any other value. Values without an order are always drawn at random.
+    The rule is the paper's. The value goes back to its default with probability
+    ``rates.default``, if it differs from it. Otherwise a binary parameter is flipped. A numeric
+    parameter takes a neighbouring value with probability ``rates.neighbour``, else any other
+    value. Values without an order are drawn at random.
     """
     space = configuration.space
     if not space.free:
@@ -145,14 +145,16 @@ def _other_value(configuration: Configuration, at: int, rng: Random, rates: Rate
 
 
 def draw_edit(genotype: Genotype, grammar: Rules, rng: Random, hidden: float = 0.0) -> Edit | None:
-    """A random edit that says something new when appended to the genotype's own, or None.
+    """Draw a random edit that has an effect when appended to the genotype's edits, or None.
 
-    A rule that the configuration compiles, then one of the kinds of edits that it offers, then one
-    of the donors in scope there, each with equal chance. A donor that spells what it would replace
-    is not drawn, nor an edit that repeats the one which decides the rule's body already.
+    Draws a rule that the configuration compiles, then a kind of edit that the rule offers, then a
+    donor in scope at the rule, each with equal chance. Donors with the same text as the rule that
+    they would replace are not drawn, nor edits that repeat the edit that already decides the
+    rule's text.
 
     Args:
-        hidden: the chance that it is any rule, also one that the configuration leaves out.
+        hidden: probability that any rule is drawn, even one that the configuration does not
+            compile.
     """
     view = grammar.under(genotype.configuration.macros)
     offers: Selection = view
@@ -179,9 +181,10 @@ def _edit_of(place: str, offers: Selection, grammar: Rules, rng: Random) -> Edit
 
 
 def crossover(mother: Genotype, father: Genotype, rng: Random) -> Genotype | None:
-    """A child of both: uniform crossover of the values, two-point crossover of the edits.
+    """Return a child of both: uniform crossover of the values, two-point crossover of the edits.
 
-    It differs from both parents and keeps the constraints; None if a few tries gave no such child.
+    The child differs from both parents and keeps the constraints. Return None if ``ATTEMPTS`` draws
+    gave no valid child.
     """
     for _ in range(ATTEMPTS):
         configuration = cross_values(mother.configuration, father.configuration, rng)
@@ -192,7 +195,7 @@ def crossover(mother: Genotype, father: Genotype, rng: Random) -> Genotype | Non
 
 
 def cross_values(mother: Configuration, father: Configuration, rng: Random) -> Configuration:
-    """Uniform crossover: each value from either parent with equal chance."""
+    """Take each value from either parent with equal chance (uniform crossover)."""
     return Configuration(
         mother.space,
         tuple(
@@ -203,9 +206,9 @@ def cross_values(mother: Configuration, father: Configuration, rng: Random) -> C
 
 
 def cross_edits(mother: Sequence[T], father: Sequence[T], rng: Random) -> tuple[T, ...]:
-    """Two-point crossover: a stretch of the mother's list gives way to a stretch of the father's.
+    """Replace a slice of the mother's list by a slice of the father's (two-point crossover).
 
-    The points are drawn anew for each parent, so that children grow and shrink.
+    The two points are drawn separately for each parent, so a child may be longer or shorter.
     """
     start, end = _two_points(mother, rng)
     first, last = _two_points(father, rng)

@@ -1,4 +1,4 @@
-"""A text with counts of the ways that its code takes, and what counts say of it."""
+"""A text with counters at its branches, and the branches that the counters show as not taken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VARIANT = re.compile(r"\Av\d+/")
 
 
 class Places:
-    """Files and lines of a preprocessed text, by its line markers."""
+    """An index that maps offsets in a preprocessed text to files and lines, by its line markers."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -21,7 +21,7 @@ class Places:
         self._starts = [one.start() for one in self._markers]
 
     def at(self, offset: int) -> tuple[str, int]:
-        """File and line of a character; no file in front of the first marker."""
+        """Return the file and line of an offset; the file is "" before the first marker."""
         number = bisect_right(self._starts, offset)
         if not number:
             return "", self._text.count("\n", 0, offset) + 1
@@ -31,7 +31,7 @@ class Places:
 
 
 def lines_of(text: str) -> dict[tuple[str, int], str]:
-    """The lines of a preprocessed text that say something, by file and number."""
+    """Return the non-empty lines of a preprocessed text, by file and line number."""
     places, found = Places(text), dict[tuple[str, int], str]()
     for row in re.finditer(r"^[ \t]*(?!#)\S[^\n]*", text, re.M):
         found.setdefault(places.at(row.start()), " ".join(row[0].split()))
@@ -39,18 +39,18 @@ def lines_of(text: str) -> dict[tuple[str, int], str]:
 
 
 def without_markers(text: str) -> str:
-    """A part of a preprocessed text with white space made one, and no line markers."""
+    """Return a part of a preprocessed text without line markers, with white space collapsed."""
     return " ".join(_MARKER.sub(" ", text).split())
 
 
 class Gap(NamedTuple):
-    """A way that no case takes.
+    """A branch that no test case takes.
 
     Attributes:
-        words: how it is said, with a place for what it is of.
-        text: of the condition, label or function's head, white space made one.
-        file, line: where that begins.
-        behind: the code that does not run therefore, white space made one.
+        words: message with a ``{}`` for the place, for example "no case makes {} true".
+        text: text of the condition or label, or name of the function, with white space collapsed.
+        file, line: start of that condition, label or function.
+        behind: the code that does not run for that reason, with white space collapsed.
     """
 
     words: str
@@ -61,7 +61,7 @@ class Gap(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The same for the same gap in another text, wherever it is."""
+        """A key that is equal for the same gap in another text, at any line."""
         return self.words, self.text, self.behind
 
     def __str__(self) -> str:
@@ -70,17 +70,18 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """A place from which code goes on in one of two ways.
+    """A condition, label or function with counters for its one or two branches.
 
     Attributes:
-        text, file, line: as of :class:`Gap`.
-        first: number of the count of a condition that is true, or of a label or function that is
-            reached.
-        second: number of the count of the other way; None of a function.
-        known: number of the count of a condition whose value the compiler knew; None of a label
-            and of a function.
-        both: whether the second way has to be taken as well.
-        behind: the code that runs on the first way alone, and that on the second way alone.
+        text, file, line: as in :class:`Gap`.
+        first: number of the counter of the first branch: a condition is true, or a label or
+            function is reached.
+        second: number of the counter of the second branch: a condition is false, or the ``switch``
+            of a label is reached. None for a function.
+        known: number of the counter of a condition whose value the compiler knows; None for a label
+            or function.
+        both: True if test cases have to take the second branch as well.
+        behind: the code that runs only on the first branch, and only on the second branch.
     """
 
     text: str
@@ -93,10 +94,10 @@ class Fork:
     behind: tuple[str, str] = ("", "")
 
     def gap(self, most: Sequence[int]) -> Gap | None:
-        """The way that was not taken; None where each was, or the place was not reached.
+        """Return the branch that was not taken; None if all were, or the fork was not reached.
 
         Args:
-            most: the counts by their numbers.
+            most: value of each counter, by number.
         """
         if self.known is not None and most[self.known]:
             return None
@@ -113,10 +114,10 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class BranchText:
-    """A text in which each fork counts.
+    """A text with counters at each fork.
 
     Attributes:
-        counts: how many counts there are.
+        counts: number of counters.
     """
 
     text: str
@@ -124,5 +125,9 @@ class BranchText:
     counts: int
 
     def gaps(self, most: Sequence[int]) -> Iterator[Gap]:
-        """The ways that were not taken, outer before inner."""
+        """Yield the branches that were not taken, outer before inner.
+
+        Args:
+            most: value of each counter, by number.
+        """
         yield from filter(None, (fork.gap(most) for fork in self.forks))

@@ -1,4 +1,4 @@
-"""A source as a grammar: its rules, and which may go where under which configuration."""
+"""The grammar of a CUDA source: its rules, and the donors of each place by configuration."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Grammar(Rules):
 
     Attributes:
         functions: the functions that evolve.
-        facts: by name of a rule or of a donor supplied by hand, what its text uses.
+        facts: facts about the text of each rule, and of each donor supplied by hand, by name.
         scope: all declarations.
         presence: the conditional structure of the source.
         includes: spans of the ``#include`` lines.
         macros: names of the macros that the source defines.
-        changes: what a hand-edited ``.scope`` grants and forbids.
-        hunks: the changes of patches, by the special donors that stand for them.
+        changes: pairs of donor and place that a hand-edited ``.scope`` grants or forbids.
+        hunks: the changes of patches, by name of their special donor.
     """
 
     functions: tuple[Function, ...]
@@ -45,7 +45,7 @@ class Grammar(Rules):
         return {}
 
     def donors(self, place: str) -> tuple[str, ...]:
-        """The donors that may go to a place under some configuration, never the place itself."""
+        """Return the donors that may go to a place under some configuration, without the place."""
         rule = self.rule(place)
         if rule.type.special:
             return special_donors(self, rule)
@@ -59,18 +59,18 @@ class Grammar(Rules):
         )
 
     def operations(self, place: str) -> tuple[Operation, ...]:
-        """Which edits apply to a rule under some configuration."""
+        """Return the operations that a rule offers under some configuration."""
         return _operations(self, self, place)
 
     def count(self, place: str) -> int:
-        """How many donors may go to a place under some configuration."""
+        """Return the number of donors that may go to a place under some configuration."""
         rule = self.rule(place)
         if rule.type.special or self.changes != Changes():
             return len(self.donors(place))
         return len(self.offers.table(rule)) - (place in self.offers.names(rule))
 
     def under(self, macros: Mapping[str, str]) -> View:
-        """The grammar as a configuration sees it; ``macros`` are those that it defines."""
+        """Return the view of the grammar for a configuration that defines some macros."""
         key = frozenset(macros.items())
         view = self._views.get(key)
         if view is None:
@@ -82,33 +82,33 @@ class Grammar(Rules):
         return view
 
     def under_any(self, macros: Mapping[str, str]) -> Selection:
-        """What configurations make of the grammar that differ in the macros that are ``ANY``."""
+        """Return the rules that some configuration compiles; ``ANY`` macros have any value."""
         return _Part(self, self.presence.active(macros, self._in_place))
 
     @cached_property
     def _in_place(self) -> frozenset[str]:
-        """Macros that give way to the values of a configuration where they are defined."""
+        """Macros whose definitions in the source are replaced by a configuration's values."""
         return self.presence.unguarded()
 
     @cached_property
     def offers(self) -> Offers:
-        """What each place may be offered under some configuration."""
+        """The donors of each place under some configuration."""
         return Offers(self)
 
     @cached_property
     def runs(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """The rules in source order, those of one region that stand together in one run."""
+        """The names of the rules in source order, grouped into runs of one presence region."""
         regions = groupby(self.rules, key=lambda rule: self.facts[rule.name].region)
         return tuple((region, tuple(rule.name for rule in run)) for region, run in regions)
 
     @cached_property
     def holders(self) -> Mapping[str, frozenset[str]]:
-        """By rule, the names of the rules that it is a part of."""
+        """For each rule, by name, the names of the rules that contain it."""
         found = {}
         begun: list[Rule] = []
         for rule in self.rules:  # outer before inner
             begun = [outer for outer in begun if outer.end >= rule.start]
-            # What has no text and stands where another one begins is before that one.
+            # A rule without text at the start of another rule is before that rule, not in it.
             found[rule.name] = frozenset(
                 outer.name for outer in begun if outer.start < rule.end <= outer.end
             )
@@ -118,7 +118,7 @@ class Grammar(Rules):
 
     @cached_property
     def loop_holders(self) -> Mapping[int, frozenset[str]]:
-        """By ident of a loop, the names of the rules that its beginning is a part of."""
+        """For each loop, by ident, the names of the rules that contain the loop's start."""
         return {
             loop.ident: frozenset(
                 rule.name
@@ -130,7 +130,7 @@ class Grammar(Rules):
 
     @cached_property
     def loops_around(self) -> Mapping[str, tuple[Loop, ...]]:
-        """By rule, the loops that it stands in or belongs to."""
+        """For each rule, by name, the loops that contain it."""
         return {
             rule.name: tuple(loop for loop in self.loops if loop.start <= rule.start <= loop.end)
             for rule in self.rules
@@ -138,7 +138,7 @@ class Grammar(Rules):
 
     @cached_property
     def granted(self) -> Mapping[str, tuple[Donor, ...]]:
-        """By place, the donors that only a hand-edited ``.scope`` allows there."""
+        """For each place, the donors that only a hand-edited ``.scope`` allows there."""
         found: dict[str, list[Donor]] = {}
         for donor, place in self.changes.granted:
             region = self.facts[donor].region
@@ -147,8 +147,10 @@ class Grammar(Rules):
 
     @cached_property
     def copied(self) -> Mapping[str, RuleType]:
-        """All that goes where its names mean the same: rules in source order, then donors that were
-        supplied by hand, by name."""
+        """The type of each donor that is copied text, by name.
+
+        Rules come first, in source order, then donors that were supplied by hand.
+        """
         rules = {rule.name: rule.type for rule in self.rules}
         supplied = (name for name in self.specials if name in self.facts)
         return rules | {name: kind for name in supplied if (kind := type_of(name)) is not None}
@@ -158,12 +160,12 @@ class Grammar(Rules):
         return {name: rank for rank, name in enumerate(self.copied)}
 
     def in_order(self, *groups: Iterable[Donor]) -> list[Donor]:
-        """Several candidates in source order."""
+        """Merge groups of donors in source order."""
         return sorted(chain(*groups), key=lambda candidate: self._rank[candidate.donor])
 
 
 class _Part:
-    """The rules of some presence regions, and those donors of them that are there as well."""
+    """A selection of the rules of some presence regions, with the donors in these regions."""
 
     def __init__(self, grammar: Grammar, active: tuple[bool, ...]) -> None:
         self.grammar = grammar
@@ -183,7 +185,7 @@ class _Part:
 
 
 class View:
-    """What a configuration leaves of a grammar: active rules, and donors in scope."""
+    """A grammar under one configuration: its active rules, and the donors in scope."""
 
     def __init__(self, grammar: Grammar, active: tuple[bool, ...]) -> None:
         self.grammar = grammar
@@ -200,10 +202,10 @@ class View:
         self._operations: dict[str, tuple[Operation, ...]] = {}
 
     def donors(self, place: str) -> tuple[str, ...]:
-        """Donors that are active and mean the same at the place; never the place itself.
+        """Return the active donors whose names mean the same at a place, without the place itself.
 
-        Of donors that spell the same a place of a finer type than the paper's is offered the
-        first only, and none that spells its own text.
+        A place of a type beyond the paper's is offered only the first of several donors with equal
+        texts, and no donor with its own text.
         """
         found = self._donors.get(place)
         if found is None:
@@ -211,7 +213,7 @@ class View:
         return found
 
     def count(self, place: str) -> int:
-        """How many donors :meth:`donors` has for a place."""
+        """Return the number of donors that :meth:`donors` returns for a place."""
         grammar = self.grammar
         rule = grammar.rule(place)
         if rule.type.special or grammar.changes != Changes() or place in self._donors:
@@ -228,18 +230,23 @@ class View:
         return len(names) - (place in names)
 
     def operations(self, place: str) -> tuple[Operation, ...]:
-        """Which edits apply to a rule."""
+        """Return the operations that a rule offers."""
         found = self._operations.get(place)
         if found is None:
             found = self._operations[place] = _operations(self.grammar, self, place)
         return found
 
     def is_active(self, name: str) -> bool:
-        """Whether the configuration compiles a rule."""
+        """Tell whether the configuration compiles a rule."""
         return self.active[self.grammar.facts[name].region]
 
     def may_go(self, donor: str, place: str) -> bool:
-        """Whether a donor that some configuration offers a place is in scope there in this one."""
+        """Tell whether a donor is in scope at a place under this configuration.
+
+        Args:
+            donor: a donor that some configuration offers the place.
+            place: the place.
+        """
         if donor not in self.grammar.facts:
             return True
         if not self.is_active(donor):
@@ -311,12 +318,14 @@ class View:
 
 
 _SWITCHES = frozenset({RuleType.RESTRICT, RuleType.SEAM})
-"""Types of what is there or is not: where it is, nothing of its type can take its place."""
+"""Types of rules that are either present or absent: a present one has no donors."""
 
 
 def special_donors(grammar: Grammar, place: Rule) -> tuple[str, ...]:
-    """The special donors of a place's type that would change it; of numbers, its own steps; of
-    transformations, its own choices."""
+    """Return the special donors that would change a place.
+
+    A number takes only its own steps, a transformation only its own choices.
+    """
     if place.type.kind.transforms:
         return place.choices
     own = grammar.source.text[place.start : place.end]
@@ -331,7 +340,7 @@ def special_donors(grammar: Grammar, place: Rule) -> tuple[str, ...]:
 
 
 def _operations(grammar: Grammar, offers: Selection, place: str) -> tuple[Operation, ...]:
-    """Which edits apply to a rule, given what is on offer for it."""
+    """Return the operations that a rule offers, given the donors of a selection."""
     rule = grammar.rule(place)
     kind = rule.type.kind
     own = grammar.text(place)

@@ -1,4 +1,4 @@
-"""What the other rooms need of a front end: how it reads a text, and what it can make of that."""
+"""Interface of front ends: read a text as rules, and render variants of the text."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ from gi_cuda.grammar.untested import Untested
 
 
 class Selection(Protocol):
-    """What may be done to the rules that a configuration compiles."""
+    """The rules that a configuration compiles, with their operations and donors."""
 
     @property
     def mutable(self) -> tuple[str, ...]:
-        """Their names, in the order of the source."""
+        """The names of the rules, in the order of the source."""
 
     def donors(self, place: str) -> tuple[str, ...]:
-        """The donors that may go to a place; never the place itself."""
+        """Return the donors that may go to a place, without the place itself."""
 
     def count(self, place: str) -> int:
-        """How many donors :meth:`donors` has for a place."""
+        """Return the number of donors that :meth:`donors` returns for a place."""
 
     def operations(self, place: str) -> tuple[Operation, ...]:
-        """Which edits apply to a rule."""
+        """Return the operations that a rule offers."""
 
 
 @dataclass(frozen=True)
 class Rules(ABC):
-    """A grammar, whatever language its text is in: one text cut into fixed text and rules.
+    """A grammar in any language: one text cut into fixed text and rules.
 
-    What it offers its places itself is what it does under any configuration.
+    The methods :meth:`donors`, :meth:`count` and :meth:`operations` of the grammar itself return
+    what at least one configuration offers; :meth:`under` returns the view of one configuration.
 
     Attributes:
         source: the text.
-        rules: in the order of the text, outer before inner.
-        loops: those that can be guarded, by ident.
-        specials: text of the donors that stand for no place in the text.
+        rules: the rules, in the order of the text, outer before inner.
+        loops: the loops that can be guarded; the index is the loop's ident.
+        specials: texts of the special donors (donors that stand for no place in the text), by name.
     """
 
     source: Source
@@ -62,15 +63,23 @@ class Rules(ABC):
         return tuple(rule.name for rule in self.rules)
 
     def rule(self, name: str) -> Rule:
-        """The rule of that name (KeyError if there is none)."""
+        """Return the rule of a name.
+
+        Raises:
+            KeyError: there is no rule of that name.
+        """
         return self._index[name]
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is a rule of that name."""
+        """Tell whether there is a rule of that name."""
         return name in self._index
 
     def text(self, donor: str) -> str:
-        """The original text of a rule, or the text of a special donor (KeyError if neither)."""
+        """Return the original text of a rule, or the text of a special donor.
+
+        Raises:
+            KeyError: there is neither a rule nor a special donor of that name.
+        """
         special = self.specials.get(donor)
         if special is not None:
             return special
@@ -79,33 +88,38 @@ class Rules(ABC):
 
     @abstractmethod
     def donors(self, place: str) -> tuple[str, ...]:
-        """The donors that may go to a place; never the place itself."""
+        """Return the donors that may go to a place under some configuration, without the place."""
 
     def count(self, place: str) -> int:
-        """How many donors :meth:`donors` has for a place."""
+        """Return the number of donors that :meth:`donors` returns for a place."""
         return len(self.donors(place))
 
     @abstractmethod
     def operations(self, place: str) -> tuple[Operation, ...]:
-        """Which edits apply to a rule."""
+        """Return the operations that a rule offers under some configuration."""
 
     def under(self, macros: Mapping[str, str]) -> Selection:
-        """The grammar as a configuration sees it, which defines these macros."""
+        """Return the view of the grammar for a configuration that defines some macros."""
         return self
 
     def under_any(self, macros: Mapping[str, str]) -> Selection:
-        """What configurations make of the grammar that differ in the macros that are ``ANY``."""
+        """Return the rules that some configuration compiles.
+
+        Args:
+            macros: macros that all the configurations define. A macro with the value ``ANY`` may
+                have any value, or be undefined.
+        """
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLines:
-    """Which lines of source a compiler made something of.
+    """The source lines from which a compiler made an instruction.
 
     Attributes:
-        places: the line that it was made of; then, if that is in a function that was inlined, where
-            the call stood, and so on outwards. Empty where that is not known.
-        reason: why it is not known; "" where it is.
+        places: the source line of the instruction. If the line is in an inlined function, the line
+            of the call follows, and so on outwards. Empty if the lines are unknown.
+        reason: the reason if the lines are unknown; "" if they are known.
     """
 
     places: tuple[SourceLine, ...] = ()
@@ -116,7 +130,7 @@ class SourceLines:
 
 
 class CompiledInstruction(NamedTuple):
-    """An instruction of a text that a compiler made: its span, and what it was made of."""
+    """An instruction of a text that a compiler made: its span, and its source lines."""
 
     start: int
     end: int
@@ -124,8 +138,12 @@ class CompiledInstruction(NamedTuple):
 
 
 class Outcome(StrEnum):
-    """What a count in a text is of: a statement that is reached; a condition, of an ``if`` or a
-    loop, that is true; one of an ``if`` that is false; one of a loop that is true once more."""
+    """The event that a counter counts.
+
+    ``REACHED``: a statement is reached. ``TRUE``: the condition of an ``if`` or loop is true.
+    ``FALSE``: the condition of an ``if`` is false. ``AGAIN``: the condition of a loop is true once
+    more.
+    """
 
     REACHED = "reached"
     TRUE = "true"
@@ -134,11 +152,12 @@ class Outcome(StrEnum):
 
 
 class Place(NamedTuple):
-    """What a count in a text is of: a rule or a loop, and what becomes of it.
+    """The subject of a counter: an event at a rule or at a loop.
 
     Attributes:
-        rule: its name; "" of a loop.
-        loop: its ident; None of a rule.
+        rule: name of the rule; "" if the counter belongs to a loop.
+        outcome: the event that the counter counts.
+        loop: ident of the loop; None if the counter belongs to a rule.
     """
 
     rule: str
@@ -148,10 +167,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CountedText:
-    """A text with counts, in the places of those of loops.
+    """A text with counters, which replace the counters of loops.
 
     Attributes:
-        places: what each count is of, by its number.
+        text: the text.
+        places: the subject of each counter; the index is the counter's number.
     """
 
     text: str
@@ -160,7 +180,7 @@ class CountedText:
 
 @dataclass(frozen=True)
 class ParsedText(ABC):
-    """A text as its front end read it: the rules, and what can be made of the text by edits.
+    """A text as its front end read it: its rules, and methods that render variants of the text.
 
     Attributes:
         grammar: the rules.
@@ -170,142 +190,177 @@ class ParsedText(ABC):
 
     @property
     def text(self) -> str:
-        """What is compiled where nothing is changed: of a source all of it, host code too."""
+        """The whole unchanged text that is compiled; for a source, host code included."""
         return self.grammar.source.text
 
     @abstractmethod
     def notation(self) -> Mapping[str, str]:
-        """The grammar as files: their texts by what is added to the source's name."""
+        """Return the grammar's files: their texts, by the suffix added to the source's name."""
 
     def identity(self, beside: Sequence[str] = ()) -> str:
-        """What two programs have in common that offer the same changes.
+        """Return a text that is equal for two programs if they offer the same changes.
 
         Args:
-            beside: texts that variants are timed beside, where those are none of this program's.
+            beside: texts of other programs against which variants are timed.
         """
         return "".join((*self.notation().values(), *beside))
 
     def in_force(
         self, expansions: Mapping[str, Expansion], macros: Mapping[str, str]
     ) -> Mapping[str, Expansion]:
-        """The expansions without what a configuration, which defines these macros, makes void."""
+        """Return the expansions that have an effect under a configuration.
+
+        Args:
+            expansions: the expansion of each changed rule, by name.
+            macros: the macros that the configuration defines.
+        """
         return expansions
 
     @abstractmethod
     def render(
         self, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None = None
     ) -> str:
-        """A variant's text as it is compiled; with no expansions :attr:`text`, byte for byte.
+        """Return a variant's text as it is compiled; without expansions exactly :attr:`text`.
 
         Args:
-            expansions: by rule name, what becomes of it; rules not named stay as they are.
-            limits: by loop ident, the most iterations allowed; loops that the expansions touch are
-                guarded. None: no guards at all.
+            expansions: the expansion of each changed rule, by name.
+            limits: largest number of iterations of each loop, by ident. Loops that the expansions
+                may keep from ending get guards. None: no guards.
 
         Raises:
-            KeyError: a rule or donor that the grammar does not have.
+            KeyError: the grammar does not have one of the rules or donors.
         """
 
     def changed(self, expansions: Mapping[str, Expansion]) -> Source:
-        """A variant without guards, in its files."""
+        """Return a variant without guards, as a source with its files."""
         return Source(self.grammar.source.name, self.render(expansions))
 
     def shape(self, expansions: Mapping[str, Expansion]) -> Mapping[str, int]:
-        """How a variant's launches differ from the reference's, by the keys of
-        :class:`gi_cuda.spec.shape.Shape`; empty where the language has no transformations."""
+        """Return the changes of launches that a variant's transformations make.
+
+        The keys are those of :class:`gi_cuda.spec.shape.Shape`. Empty if the language has no
+        transformations.
+        """
         return {}
 
     def unknown_launches(self, expansions: Mapping[str, Expansion]) -> tuple[str, ...]:
-        """The kernels whose launches a variant changes, and whose launches are not in its text or
-        are not understood there; none where the language has no transformations."""
+        """Return the kernels whose launches must change but cannot be changed in the text.
+
+        The text does not contain these launches, or the front end does not understand them. Empty
+        if the language has no transformations.
+        """
         return ()
 
     def unchosen(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion] | None:
-        """Those of a variant's expansions that cannot be chosen as it runs, so that all variants of
-        a schema have to have the same. None: it can be in no schema; nothing can where the language
-        has no such thing."""
+        """Return the expansions of a variant that cannot be selected at run time.
+
+        All variants of a schema must have these expansions in common. Return None if the variant
+        can be in no schema, or if the language has no schemata.
+        """
         return None
 
     def telling(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:
-        """Those that may change what a variant answers. Others change how fast it is, and may take
-        long to compile, as an unrolled loop does."""
+        """Return the expansions that may change a variant's results.
+
+        The other expansions only change its speed and the time to compile it: loop unrolling, for
+        example.
+        """
         return expansions
 
     def schema(self, variants: Sequence[Mapping[str, Expansion]]) -> str:
-        """One text that is each of the variants, by the number from 1 that ``gi_chosen`` holds when
-        it runs; with any other number it is what all have in common. Loops have no guards.
+        """Return one text (a mutant schema) that contains several variants and selects at run time.
+
+        The variable ``gi_chosen`` holds the number of the variant that runs, from 1. With any other
+        number, only the changes common to all variants are in effect. Loops have no guards.
 
         Args:
-            variants: of each what becomes of rules by their names; they can be in a schema, and
-                have in common what cannot be chosen.
+            variants: the expansions of each variant, by rule name. Each variant can be in a schema,
+                and all have the same expansions that cannot be selected (see :meth:`unchosen`).
 
         Raises:
-            KeyError: a rule or donor that the grammar does not have.
+            KeyError: the grammar does not have one of the rules or donors.
         """
         assert not variants, "none of this language can be in one"
         return self.text
 
     @abstractmethod
     def instrument(self) -> str:
-        """The text with every loop of the grammar counting its iterations."""
+        """Return the text with a counter of iterations in every loop of the grammar."""
 
     @abstractmethod
     def mark(self, name: str) -> str:
-        """The text with a count, in the place of a loop's, of how often a rule's place is reached.
+        """Return the text with a counter at a rule's place, instead of the counters of loops.
 
         Raises:
-            KeyError: there is no such rule.
+            KeyError: there is no rule of that name.
         """
 
     def mark_true(self, name: str) -> str | None:
-        """The text with a count of how often a rule's condition is true; None: it is no condition.
+        """Return the text with a counter of how often a rule's condition is true.
+
+        Return None if the rule is not a condition.
 
         Raises:
-            KeyError: there is no such rule.
+            KeyError: there is no rule of that name.
         """
         return None
 
     def count_places(self, names: Collection[str]) -> CountedText | None:
-        """The text with a count of its own for each statement, and one for either outcome of each
-        condition of an ``if`` and of each part of a condition, among the rules named; None: not for
-        this language."""
+        """Return the text with counters at some rules; None if the language does not support it.
+
+        Each statement has one counter. Each condition of an ``if``, and each part of a condition,
+        has one counter for true and one for false.
+
+        Args:
+            names: names of the rules to count.
+        """
         return None
 
     def needed(self) -> Mapping[str, Collection[Operation]]:
-        """The rules without whose own text answers are chance or loops do not end, with what a
-        search does not do to them therefore; none, where that is not known of the language."""
+        """Return the operations that would make results random or leave a loop without end.
+
+        A search does not use these operations. Empty if the front end does not find them.
+
+        Returns:
+            The operations to leave out, by rule name.
+        """
         return {}
 
     def untested(
         self, names: Collection[str], places: Sequence[Place], seen: Collection[Place]
     ) -> Untested:
-        """What no case tests, where places were counted.
+        """Return the operations on rules that no test case covers.
 
         Args:
-            names: of the rules that were compiled.
-            places: all of a :class:`CountedText`.
-            seen: those that some case reached.
+            names: names of the rules that were compiled.
+            places: all places of a :class:`CountedText`.
+            seen: the places whose counters some test case increased.
         """
         assert not places, "none of this language is counted"
         return Untested()
 
     def instructions(self) -> Mapping[str, CompiledInstruction] | None:
-        """By rule, the instruction that it is or is read by; None where the text is source."""
+        """Return the instruction of each rule, by name; None if the text is source code.
+
+        The instruction of an operand's rule is the instruction that reads the operand.
+        """
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be read of a text.
+    """A request to a front end: the parts of a text to read as rules.
 
     Attributes:
-        kernels: their names; None: all.
-        types: of rules.
-        functions: of what a compiler made: those that may evolve beside kernels; None: all.
-        notation: texts of a grammar's files, edited by hand, in place of what the front end finds.
-        called: what errors call these files.
-        hunks: changes of patches that become rules too, by the donors that stand for them; those of
-            host code do not. Only of source, and not beside ``notation``.
+        kernels: names of the kernels; None: all.
+        types: the types of rules to make.
+        functions: for compiled text, names of the functions that may evolve besides kernels; None:
+            all.
+        notation: texts of a grammar's hand-edited files (``.bnf``, ``.scope``), which replace the
+            rules that the front end finds.
+        called: names of these two files in error messages.
+        hunks: changes of patches that also become rules, by name of their special donor. Changes of
+            host code do not. For source text only, and not together with ``notation``.
     """
 
     kernels: Sequence[str] | None = None
@@ -321,18 +376,19 @@ class FrontEnd:
     """A language that can evolve.
 
     Attributes:
-        level: what users call it: ``source`` is whatever a target's source is written in.
-        name: the language, for people.
-        suffixes: of its files.
-        read: a text as a program.
+        level: name of the level for users; ``source`` is the language of a target's source.
+        name: name of the language for users.
+        suffixes: suffixes of the language's files.
+        read: function that reads a text as rules.
 
             Raises:
-                UserError: there is no kernel, or none of a name asked for.
-        load: the file with the kernels, with those of its headers that belong to it, which are
-            looked up in folders. None where a compiler makes the text.
-        branches: a preprocessed text with counts of the ways that it takes; None where there is no
-            such thing.
-        pairs: the chance that a mutation of code is a move or a swap of two rules.
+                UserError: there is no kernel, or no kernel of a requested name.
+        load: function that reads a kernel's file together with the headers that belong to it; the
+            arguments are the file, the headers, and the folders in which includes are looked up.
+            None if a compiler makes the text.
+        branches: function that adds counters to the branches of a preprocessed text; None if the
+            language does not support it.
+        pairs: default probability that a mutation of code is a move or a swap of two rules.
     """
 
     level: str
@@ -345,5 +401,5 @@ class FrontEnd:
 
     @property
     def compiled(self) -> bool:
-        """Whether a compiler makes the text of a target's source."""
+        """Tell whether a compiler makes the text from a target's source."""
         return self.load is None

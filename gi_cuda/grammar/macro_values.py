@@ -1,4 +1,4 @@
-"""Values that a source gives to macros and constants, and other values in their place."""
+"""Find and replace the values that a source gives to macros and constants."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ _COMMENT = re.compile(r"//.*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 
 def said(body: str) -> str:
-    """What a macro's body says, without comments, blanks made one."""
+    """Return a macro's body without comments, with white space collapsed to single blanks."""
     return " ".join(_COMMENT.sub(" ", _CONTINUED.sub(" ", body)).split())
 
 
 def in_force(text: str, known: Mapping[str, str]) -> Iterator[Macro]:
-    """The definitions of plain macros that a compiler takes of a source, in order.
+    """Yield the definitions of object-like macros that are compiled, in source order.
 
     Args:
-        known: macros that are defined in front of it.
+        text: the source.
+        known: macros that are defined before the source.
     """
     presence = read_presence(text)
     active = presence.active(known)
@@ -44,12 +45,12 @@ def in_force(text: str, known: Mapping[str, str]) -> Iterator[Macro]:
 
 
 class Constant(NamedTuple):
-    """A constant that a text declares to be a number, or an integer variable that begins as one.
+    """A constant or integer variable that a text initialises with a number.
 
     Attributes:
         value: the number as it is written.
         start: offset of the name.
-        const: whether its declaration says ``const`` or ``constexpr``.
+        const: True if the declaration says ``const`` or ``constexpr``.
     """
 
     name: str
@@ -59,8 +60,10 @@ class Constant(NamedTuple):
 
 
 def constants_said(text: str) -> Iterator[Constant]:
-    """Yield the constants that a text declares to be numbers, in comments too; of a name that no
-    constant has, the integer variables."""
+    """Yield the constants that a text initialises with numbers; declarations in comments count.
+
+    Integer variables are included if no constant has the same name.
+    """
     every = [*_CONSTANT.finditer(text)]
     fixed = {one["name"] for one in every if one["const"]}
     for one in every:
@@ -69,11 +72,13 @@ def constants_said(text: str) -> Iterator[Constant]:
 
 
 def with_constants(text: str, values: Mapping[str, str | None], whole: str | None = None) -> str:
-    """A text whose constants have other numbers; see :func:`constants_said`.
+    """Return a text whose constants have other numbers; see :func:`constants_said`.
 
     Args:
-        values: by name; what the text does not declare to be a number is left alone.
-        whole: the source that the text is a part of.
+        text: the text.
+        values: the new number of each constant, by name; None keeps a constant as it is. Names
+            that the text does not initialise with a number are ignored.
+        whole: the source that contains the text; None: the text itself.
     """
     said = constants_said(text if whole is None else whole) if values else ()
     fixed = {one.name for one in said if one.const}
@@ -88,12 +93,12 @@ def with_constants(text: str, values: Mapping[str, str | None], whole: str | Non
 
 
 def define_line(text: str, start: int) -> re.Match[str] | None:
-    """The ``#define`` line that begins at a place of a text; None where it is not plain."""
+    """Match the ``#define`` line that begins at an offset; None if it is not of the plain form."""
     return _LINE.match(text, start)
 
 
 def valued(line: re.Match[str], value: str) -> str:
-    """A ``#define`` line with another value."""
+    """Return a ``#define`` line with another value."""
     return f"{line['head']}{line['gap'] or ' '}{value}{line['tail']}"
 
 
@@ -103,13 +108,18 @@ def with_values(
     known: Mapping[str, str],
     kept: Mapping[str, Collection[str]],
 ) -> tuple[Source, frozenset[str]]:
-    """A source in which the definitions that count and constants have other values, and the names
-    of which there are any.
+    """Return a source whose macros and constants have other values, and the names that it defines.
+
+    Only definitions of macros that are compiled change.
 
     Args:
-        values: by macro or constant; None: the macro is no longer defined.
-        known: macros that are defined in front of the source.
-        kept: for macros, what definitions say that stay as they are.
+        source: the source.
+        values: the new value of each macro or constant, by name; None removes the macro.
+        known: macros that are defined before the source.
+        kept: by macro, the bodies of definitions that stay as they are.
+
+    Returns:
+        The changed source, and the names in ``values`` for which it has a definition.
     """
     found = {one.name for one in constants_said(source.text)} & values.keys()
     texts = [source.text[part.start : part.end] for part in source.stretches]
@@ -124,14 +134,19 @@ def with_values(
             found.add(name)
             if said(macro.body) != values[name]:
                 source = _changed(source, start, values[name])
-                at = start + 1  # what it is now may decide which definitions count further down
+                at = start + 1  # the new value may decide which later definitions are compiled
                 break
         else:
             return source, frozenset(found)
 
 
 def _changed(source: Source, start: int, value: str | None) -> Source:
-    """A source with another value in the line that begins at a place, or that line as a comment."""
+    """Return a source with another value in one ``#define`` line.
+
+    Args:
+        start: offset of the line.
+        value: the new value; None turns the line into a comment.
+    """
     line = define_line(source.text, start)
     if line is None:
         return source

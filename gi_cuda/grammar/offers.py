@@ -1,9 +1,9 @@
-"""Which donors a place is offered: by type, by names in scope, by value.
+"""Tables of the donors that each place is offered: by type, by names in scope, by value.
 
-What can be said once and for all is said in tables that all configurations share: whether each
-name of a donor means the same at a place is certain unless `#if` has a say in it. A table serves
-all places of one class: those of one type, between the same two declarations, in one region,
-taking the same values.
+All configurations share the tables. A table also says whether each name of a donor means the same
+at a place under every configuration, or whether that depends on an `#if`. One table serves all
+places of a class: places of one type, between the same two declarations, in one presence region,
+which take the same values.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, NameUse, Scope, same_
 from gi_cuda.grammar.values import Demand, Value, fits
 
 Meanings = tuple[Declaration | None, ...]
-"""What a name may mean somewhere, by configuration; one meaning where none has a say."""
+"""The declarations that a name may refer to at a place, depending on the configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFacts:
-    """What the front end knows of a rule's text.
+    """Facts about the text of a rule or donor.
 
     Attributes:
-        function: number of the function it stands in.
-        region: its presence region.
-        uses: the names it uses and does not declare itself.
-        assigns: the names it assigns to.
-        declares: for a loop header that declares: names and types.
-        at: where the names are looked up of what is put in its place.
-        value: for the types that go by value: what it is and what its place takes.
+        function: number of the function that contains the rule.
+        region: presence region of the rule.
+        uses: the names that the text uses and does not declare itself.
+        assigns: the names that the text assigns to.
+        declares: for a loop header that declares variables: their names and types.
+        at: offset at which the names of donors for this place are looked up.
+        value: for expressions: the type of the expression, and the requirement of its place.
     """
 
     function: int
@@ -47,7 +47,7 @@ class RuleFacts:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How a hand-edited ``.scope`` differs from the front end's: pairs of (donor, place)."""
+    """Changes of a hand-edited ``.scope`` against the front end's: pairs of (donor, place)."""
 
     granted: frozenset[tuple[str, str]] = frozenset()
     forbidden: frozenset[tuple[str, str]] = frozenset()
@@ -57,10 +57,10 @@ class Donor(NamedTuple):
     """A donor that a class of places may be offered.
 
     Attributes:
-        donor: its name.
-        text: its text.
+        donor: name of the donor.
+        text: text of the donor.
         region: the presence region that must be active.
-        settled: whether its names mean the same there whatever the configuration.
+        settled: True if its names mean the same at the place under every configuration.
     """
 
     donor: str
@@ -70,7 +70,7 @@ class Donor(NamedTuple):
 
 
 class PlaceClass(NamedTuple):
-    """What places have in common that are offered the same."""
+    """The properties that decide which donors a place is offered."""
 
     type: RuleType
     function: int
@@ -81,9 +81,9 @@ class PlaceClass(NamedTuple):
 
 
 class _Kin(NamedTuple):
-    """Donors of which one fits wherever another does: same text, names and value.
+    """Equivalent donors of one function: same text, names and value, so the same places.
 
-    Members are given by rank, twice: as what is settled, and as what is not.
+    Each member is a rank and two versions of the donor: with ``settled`` True and False.
     """
 
     members: list[tuple[int, Donor, Donor]]
@@ -92,26 +92,26 @@ class _Kin(NamedTuple):
 
 
 class _Clan(NamedTuple):
-    """Kins that one place of a function takes alike if it is none of their own functions."""
+    """Kins of several functions that a place of any other function treats alike."""
 
     kins: list[_Kin]
     functions: dict[int, list[_Kin]]
 
 
 class CutSource(Protocol):
-    """What the offers of a grammar are made of."""
+    """The properties of a grammar that :class:`Offers` reads."""
 
     @property
     def rules(self) -> Sequence[Rule]:
-        """In source order."""
+        """The rules, in source order."""
 
     @property
     def facts(self) -> Mapping[str, RuleFacts]:
-        """By donor, what its text uses."""
+        """Facts about the text of each donor, by name."""
 
     @property
     def copied(self) -> Mapping[str, RuleType]:
-        """By name the types of all donors that have facts, in order."""
+        """The type of each donor that has facts, by name, in order."""
 
     @property
     def scope(self) -> Scope:
@@ -122,11 +122,11 @@ class CutSource(Protocol):
         """The conditional structure of the source."""
 
     def text(self, donor: str) -> str:
-        """The original text of a rule."""
+        """Return the original text of a rule."""
 
 
 class Offers:
-    """The tables of one grammar, made as they are asked for."""
+    """The tables of donors of one grammar, made on demand."""
 
     def __init__(self, grammar: CutSource) -> None:
         self.grammar = grammar
@@ -140,7 +140,7 @@ class Offers:
         self._names: dict[PlaceClass, frozenset[str]] = {}
 
     def place_class(self, rule: Rule) -> PlaceClass:
-        """The class of a place."""
+        """Return the class of a place."""
         found = self._classes.get(rule.name)
         if found is None:
             facts = self.grammar.facts[rule.name]
@@ -153,7 +153,7 @@ class Offers:
         return found
 
     def table(self, rule: Rule) -> tuple[Donor, ...]:
-        """What some configuration may offer a place, itself included, in source order."""
+        """Return the donors of a place under some configuration, in source order, with itself."""
         wanted = self.place_class(rule)
         found = self._tables.get(wanted)
         if found is None:
@@ -162,7 +162,7 @@ class Offers:
         return found
 
     def names(self, rule: Rule) -> frozenset[str]:
-        """The names of the donors in a place's table."""
+        """Return the names of the donors in a place's table."""
         wanted = self.place_class(rule)
         found = self._names.get(wanted)
         if found is None:
@@ -187,7 +187,17 @@ class Offers:
     def _settled(
         self, kin: _Kin, place: PlaceClass, at: int, here: dict[str, Meanings]
     ) -> bool | None:
-        """Whether the kin fits everywhere (True), somewhere (False) or nowhere (None)."""
+        """Tell whether a kin fits a place under all configurations.
+
+        Args:
+            kin: the donors.
+            place: class of the place.
+            at: offset of the place.
+            here: cache of the meanings of names at the place.
+
+        Returns:
+            True: under all configurations; False: perhaps under some; None: under none.
+        """
         certain = True
         for use, there in kin.needs:
             name = use.name
@@ -206,8 +216,8 @@ class Offers:
         return certain
 
     def _match(self, there: Meanings, here: Meanings) -> tuple[bool, bool]:
-        """Whether some, and whether all, that a name may mean there and here is the same."""
-        key = id(there), id(here)  # of interned values, which stay
+        """Tell whether any, and whether all, pairs of meanings there and here are the same."""
+        key = id(there), id(here)  # the values are interned, so their ids stay valid
         found = self._matches.get(key)
         if found is None:
             pairs = [same_meaning(one, other) for one in there for other in here]
@@ -279,14 +289,14 @@ class Offers:
 
 
 def _abroad(meaning: Declaration | None) -> object:
-    """What counts of a meaning for places in other functions."""
+    """Return the part of a meaning that matters for places in other functions."""
     if meaning is None or meaning.function == FILE_LEVEL:
         return meaning
     return meaning.type
 
 
 def _members(kins: Iterable[_Kin], settled: bool | None) -> Iterator[tuple[int, Donor]]:
-    """The donors of some kins, if they fit."""
+    """Yield the members of some kins; nothing if ``settled`` is None (they fit nowhere)."""
     if settled is not None:
         for kin in kins:
             for rank, certain, uncertain in kin.members:
@@ -294,13 +304,19 @@ def _members(kins: Iterable[_Kin], settled: bool | None) -> Iterator[tuple[int, 
 
 
 def _is_taken(place: PlaceClass, value: Value | None) -> bool:
-    """Whether a place takes a value; rules of the finer types made by hand have none."""
+    """Tell whether a place takes a value.
+
+    An expression that was made a rule by hand has no value, and so no donors.
+    """
     if not place.type.kind.valued:
         return True
     return place.demand is not None and value is not None and fits(place.demand, value)
 
 
 def is_deduplicated(place: Rule) -> bool:
-    """Whether donors of one text are one donor for a place: they are for the finer types, if they
-    do not come from there, which a move to the place takes them from."""
+    """Tell whether a place is offered only one of several donors with equal texts.
+
+    True for types beyond the paper's, except gaps: a move to a gap deletes the donor at its origin,
+    so donors with equal texts differ there.
+    """
     return place.type not in PAPER_TYPES and not place.type.kind.gap

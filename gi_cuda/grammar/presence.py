@@ -1,8 +1,8 @@
-"""Presence conditions: which parts of a source a configuration compiles.
+"""Presence conditions: the parts of a source that a configuration compiles.
 
 Directives are read line by line, apart from the syntax tree, because `#if` may cut through any
-construct. Every stretch of text between two conditional directives belongs to one *region*;
-regions nest as the directives do. Region 0 is the unconditional text.
+construct. The text between two conditional directives belongs to one *region*; regions nest as the
+directives do. Region 0 is the unconditional text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TOKENS = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-"""What must be known to find directives: comments, literals and the directives themselves."""
+"""The tokens needed to find directives: comments, literals and the directives themselves."""
 _DEFINE = re.compile(r"\s*(?P<name>[^\W\d]\w*)(?P<parameters>\([^)]*\))?(?P<body>.*)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d]\w*")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(?P<a>\w+)\s*\)|(?P<b>\w+))")
@@ -38,7 +38,7 @@ _TURNS = frozenset({"elif", "elifdef", "elifndef", "else"})
 _NUMBER = re.compile(r"\b\d{1,9}\b")
 _PROBES = (0, 1, 1_000_000)
 ANY = "__any"
-"""What stands for the value of a macro that may have any, or not be defined."""
+"""The value of a macro that may have any value, or be undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Macro:
 
     @property
     def free_names(self) -> frozenset[str]:
-        """The names its body uses besides its parameters."""
+        """The names that the body uses, without the parameters."""
         return frozenset(_WORD.findall(self.body)) - set(self.parameters or ())
 
 
@@ -80,18 +80,20 @@ class Presence:
     _conditional_starts: tuple[int, ...] = field(repr=False)
 
     def region(self, offset: int) -> int:
-        """The region that the character at ``offset`` stands in."""
+        """Return the region that contains the character at ``offset``."""
         return self._regions[bisect_right(self._starts, offset) - 1]
 
     def encloses(self, outer: int, inner: int) -> bool:
-        """Whether region ``inner`` is compiled only where ``outer`` is."""
+        """Tell whether region ``outer`` is region ``inner`` or contains it."""
         while inner > outer:
             inner = self.parents[inner]
         return inner == outer
 
     def conditions(self, region: int) -> tuple[Directive, ...]:
-        """The directives that say whether a region is compiled, the outermost first; with an
-        ``#else``, those in front of it."""
+        """Return the directives that decide whether a region is compiled, the outermost first.
+
+        For the region of an ``#else``, these include the earlier directives of its chain.
+        """
         deciding: list[tuple[Directive, ...]] = [()]
         open_ones: list[list[Directive]] = []
         for directive in self._conditionals:
@@ -108,7 +110,7 @@ class Presence:
         return deciding[region]
 
     def is_whole(self, start: int, end: int) -> bool:
-        """Whether every conditional that opens in a span closes there, and no other does."""
+        """Tell whether the conditional directives in a span are balanced."""
         first = bisect_left(self._conditional_starts, start)
         depth = 0
         for k in range(first, len(self._conditionals)):
@@ -124,13 +126,16 @@ class Presence:
         return depth == 0
 
     def macros(self) -> Iterator[Macro]:
-        """The macros the source defines, in order."""
+        """Yield the macros that the source defines, in order."""
         for directive in self.directives:
             if directive.word == "define" and (macro := _macro(directive)) is not None:
                 yield macro
 
     def is_guarded(self, macro: Macro) -> bool:
-        """Whether a definition from outside counts: ``#ifndef NAME`` or ``#if !defined(NAME)``."""
+        """Tell whether an outside definition overrides a macro's own.
+
+        It does if the macro is defined under ``#ifndef NAME`` or ``#if !defined(NAME)``.
+        """
         region = macro.directive.region
         return any(
             directive.region == self.parents[region]
@@ -144,20 +149,21 @@ class Presence:
         )
 
     def unguarded(self) -> frozenset[str]:
-        """The macros that the source defines whatever comes from outside."""
+        """Return the macros whose own definitions override definitions from outside."""
         macros = list(self.macros())
         guarded = {one.name for one in macros if self.is_guarded(one)}
         return frozenset(one.name for one in macros) - guarded
 
     def active(self, macros: Mapping[str, str], in_place: Collection[str] = ()) -> tuple[bool, ...]:
-        """For every region, whether it is compiled when ``macros`` are defined before the source.
+        """Return, for each region, whether it is compiled when some macros are defined.
 
-        The source's own ``#define`` and ``#undef`` count from where they stand. A condition that
-        cannot be evaluated (a compiler's or header's macro, a function-like macro) counts as
-        true, and so does its ``#else``; so it is with one that depends on a macro that is ``ANY``.
+        The source's own ``#define`` and ``#undef`` lines take effect where they stand. A condition
+        that cannot be evaluated counts as true, and so does its ``#else``. These are conditions
+        with a macro of a compiler or header, a function-like macro, or a macro that is ``ANY``.
 
         Args:
-            in_place: of these macros those whose value stands where the source has its own.
+            macros: macros that are defined before the source.
+            in_place: names of macros whose value replaces the value in the source's ``#define``.
         """
         environment: dict[str, str | None] = dict(macros)
         active = [True] * len(self.parents)
@@ -187,7 +193,7 @@ class Presence:
 
 
 def read_presence(text: str) -> Presence:
-    """Read the directives of a source text; unbalanced ones do no harm."""
+    """Read the directives of a source text; unbalanced directives are tolerated."""
     directives: list[Directive] = []
     parents, starts, regions = [0], [0], [0]
     stack = [0]
@@ -232,7 +238,7 @@ def _macro(directive: Directive) -> Macro | None:
 
 
 def _remember(directive: Directive, environment: dict[str, str | None]) -> None:
-    """Let a define or undef take effect; a function-like macro's value is None."""
+    """Apply a define or undef to the environment; a function-like macro's value is None."""
     match = _WORD.search(directive.rest)
     if match is not None and environment.get(match[0]) == ANY:
         return  # a guard around it may keep it out
@@ -243,7 +249,7 @@ def _remember(directive: Directive, environment: dict[str, str | None]) -> None:
 
 
 def _holds(word: str, rest: str, environment: Mapping[str, str | None]) -> bool | None:
-    """Whether a condition holds; None where that cannot be told."""
+    """Tell whether a directive's condition holds; None if that is unknown."""
     if word in ("ifdef", "ifndef", "def", "ndef"):
         match = _WORD.search(rest)
         if match is None:
@@ -261,7 +267,7 @@ def _holds(word: str, rest: str, environment: Mapping[str, str | None]) -> bool 
     text = _expand(_DEFINED.sub(defined, _COMMENT.sub(" ", rest)), environment)
     if text is None:
         return None
-    # Whoever is unknown may be what it is compared with, or a little more or less.
+    # An unknown value may equal a number that it is compared with, or be one more or less.
     compared = {int(n) + by for n in _NUMBER.findall(text) for by in (-1, 0, 1)}
     truths = {_truth(text, probe) for probe in (*_PROBES, *compared)}
     return truths.pop() if len(truths) == 1 else None
@@ -274,7 +280,7 @@ def _is_defined(name: str, environment: Mapping[str, str | None]) -> bool | None
 
 
 def _expand(text: str, environment: Mapping[str, str | None], depth: int = 0) -> str | None:
-    """Put object-like macros in; None if a function-like one is called."""
+    """Expand object-like macros; None if a function-like macro occurs."""
     failed = False
 
     def body(match: re.Match[str]) -> str:
@@ -293,7 +299,11 @@ def _expand(text: str, environment: Mapping[str, str | None], depth: int = 0) ->
 
 @lru_cache(maxsize=4096)
 def _truth(text: str, unknown: int) -> bool | None:
-    """Evaluate a condition with macros expanded; the compiler's own names mean ``unknown``."""
+    """Evaluate a condition with macros expanded; None if that fails.
+
+    Args:
+        unknown: the value to assume for names of the compiler.
+    """
     from gi_cuda.spec import expression
 
     try:
@@ -311,7 +321,7 @@ def _name_value(name: str, unknown: int) -> int:
 
 
 def spans_of(directives: Sequence[Directive], word: str, text: str) -> tuple[tuple[int, int], ...]:
-    """The spans of all directives of one kind, line ends included."""
+    """Return the spans of all directives with one word, line ends included."""
     spans = []
     for directive in directives:
         if directive.word == word:

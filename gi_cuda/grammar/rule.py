@@ -1,4 +1,4 @@
-"""The values a grammar is made of (Langdon et al., GECCO 2015, section 2.4 and figure 2)."""
+"""Data classes of a grammar (Langdon et al., GECCO 2015, section 2.4 and figure 2)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from gi_cuda.grammar.rule_types import RuleType
 
 @dataclass(frozen=True, slots=True)
 class Seam:
-    """Where two loops of one header meet, so that they can be one; or where a loop can be two.
+    """A place for loop fusion or loop fission.
+
+    Fusion: two neighbouring loops with equal headers meet there and can become one loop.
+    Fission: one loop can be divided there into two loops with the same header.
 
     Attributes:
-        loop: where the loop begins, with its pragma: the first of the two, or the one.
-        header: span of the header that goes, or comes once more: from its pragma to its ``)``.
-        end: where the second of the two ends, or the one.
-        first: span of the body of the first of the two; None of one loop.
-        instead: what comes in the place of the header that goes: the second counter, if it has a
-            name of its own.
-        hidden: of one loop, the names that cannot be used any more behind the place.
+        loop: start of the loop with its pragma; for fusion, of the first of the two loops.
+        header: span of the header that fusion removes or fission repeats, from its pragma to its
+            ``)``.
+        end: end of the loop; for fusion, of the second of the two loops.
+        first: for fusion, span of the body of the first loop; None for fission.
+        instead: for fusion, text that replaces the removed header: a declaration of the second
+            loop's counter, if that has a name of its own; else empty.
+        hidden: for fission, the names that cannot be used behind the place any more.
     """
 
     loop: int
@@ -31,22 +35,22 @@ class Seam:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One nonterminal: a typed place in the source that edits may change.
+    """A nonterminal of the grammar: a typed place in the source that edits may change.
 
     Attributes:
         name: e.g. ``_kernel.cu_126`` or ``for2_kernel.cu_415.2`` (no angle brackets).
-        type: what may replace it.
-        file: name of the file it stands in.
-        line: 1-based line of that file on which it starts.
-        start, end: its span as character offsets into the source text; empty for a
+        type: type of the rule; decides which donors may replace it.
+        file: name of the file that contains the rule.
+        line: 1-based line of that file on which the rule starts.
+        start, end: span of the rule as character offsets into the source text; empty for a
             pragma, restrict or launch-bounds rule that the source does not spell out.
-        function: the name of the function it stands in.
-        block: whether it is a statement standing directly in a ``{}`` block, so that it may
-            vanish altogether and take neighbours without braces.
-        sites: for ``optrestrict`` only: where the keyword stands, or is to be put (an empty span),
-            for each pointer parameter that the switch sets.
-        seam: for ``seam`` only: what meets there, or can be made to.
-        choices: for transformations only: the special donors that may go there.
+        function: name of the function that contains the rule.
+        block: True if the rule is a statement directly in a ``{}`` block. Such a statement may
+            vanish completely, and statements may be inserted before it without braces.
+        sites: for ``optrestrict`` only: span of the keyword of each pointer parameter that the
+            switch sets; an empty span where the keyword would be inserted.
+        seam: for ``seam`` only: the loops that meet there or can be divided there.
+        choices: for transformations only: names of the special donors that may go there.
     """
 
     name: str
@@ -67,9 +71,9 @@ class Hunk:
     """A change that a patch makes to whole lines of a source.
 
     Attributes:
-        start, end: the lines that it replaces, as offsets into the source's text; an empty span
-            where it only adds lines.
-        text: the lines that come in their place.
+        start, end: span of the replaced lines, as offsets into the source's text; empty if the
+            patch only adds lines.
+        text: the new lines.
     """
 
     start: int
@@ -79,18 +83,18 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop that a guard can end.
+    """A loop that a guard can end after a number of iterations.
 
     Attributes:
         ident: number of the loop in its source, from 0.
-        line: line of its keyword.
+        line: 1-based line of the loop's keyword.
         start, end: span of the whole loop statement, pragma line included.
         condition: span of its condition (empty where the source has none).
         header: names of the rules in its header (for1, for2, for3, WHILE).
         assigned: names of the rules in its header or body that assign a control variable, or
-            decide whether one is assigned.
-        controls: its control variables: the names its condition reads, and those they are
-            computed from within the loop.
+            decide whether a control variable is assigned.
+        controls: control variables of the loop: the names that its condition reads, and the names
+            from which the loop computes them.
     """
 
     ident: int
@@ -105,13 +109,13 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What a variant makes of one rule: donors put before it, and perhaps a new body.
+    """The change that a variant makes to one rule: donors inserted before it, and its new body.
 
     Attributes:
-        before: donors inserted before the rule, in order. For a statement they are statements
-            of their own; for a condition they are further conjuncts in front of it.
-        body: the donor that replaces the rule's own text, ``""`` where it is deleted, None where
-            the rule's own text (with whatever its nested rules became) stays.
+        before: names of the donors inserted before the rule, in order. Before a statement they are
+            separate statements; before a condition they are further conjuncts.
+        body: name of the donor that replaces the rule's text; ``""`` if the rule is deleted; None
+            if the rule keeps its text, with the changes of its nested rules.
     """
 
     before: tuple[str, ...] = ()
@@ -120,7 +124,12 @@ class Expansion:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that evolves: its name, whether it is a kernel, and its span."""
+    """A function that evolves.
+
+    Attributes:
+        kernel: True if the function is a kernel.
+        start, end: span of the function in the source text.
+    """
 
     name: str
     kernel: bool

@@ -1,6 +1,6 @@
-"""The types of rules: one row of one table says all that is peculiar to a type.
+"""The types of rules: one row of the table :class:`RuleType` defines each type.
 
-What finds the rules of a type is its front end's reader of statements, expressions or instructions.
+The front ends' readers of statements, expressions or instructions find the rules of each type.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 
 
 class Operation(StrEnum):
-    """What an edit does to a rule (Langdon et al. 2015, section 2.3)."""
+    """An operation of an edit on a rule (Langdon et al. 2015, section 2.3)."""
 
     DELETE = "delete"
     REPLACE = "replace"
@@ -19,7 +19,7 @@ class Operation(StrEnum):
 
 
 class Join(Enum):
-    """How donors inserted before a rule and the rule's own text become one text."""
+    """The syntax that joins donors inserted before a rule with the rule's own text."""
 
     NEVER = "nothing can be inserted"
     STATEMENTS = "a b"
@@ -30,26 +30,27 @@ class Join(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How the rules of a type behave.
+    """The properties of a rule type.
 
     Attributes:
-        words: what a rule of it is, for people.
-        edits: the smallest set of types that it belongs to: ``paper``, ``full``, ``numbers``,
-            ``loops`` or ``ptx``.
-        join: how inserted donors are joined with the rule's own text.
-        deleted: what stands for a deleted rule; None where it cannot be deleted.
-        condition: whether it is a condition. Places of conditions take conditions of any type where
-            there are finer types than the paper's.
-        valued: whether it is an expression, which goes only where its type is taken.
-        tight: whether it may stand within an expression, from which a donor must not come apart.
-        specials: donors, by name, that stand for no place in the source, with their text; those of
-            transformations with a sentence. The type has no others.
-        added: where a special donor comes that is the first of its kind, for people.
-        stepped: whether its donors are special ones that each source has its own of: the numbers
-            that are a step from one of its places, of which each place takes those of its own.
-        gap: whether it has no text, so that statements go before it and that is all.
-        transforms: whether its donors are the choices of a transformation, of which each place has
-            those that its family found for it, or that patches have for it.
+        words: noun for a rule of the type, in messages.
+        edits: the smallest edit set that contains the type: ``paper``, ``full``, ``numbers``,
+            ``loops``, ``transforms`` or ``ptx``.
+        join: syntax that joins inserted donors with the rule's own text.
+        deleted: text that replaces a deleted rule; None if rules of the type cannot be deleted.
+        condition: True if the type is a condition. If a grammar has types beyond the paper's,
+            places of conditions take conditions of any type.
+        valued: True if rules are expressions, which only go to places that take their C++ type.
+        tight: True if a rule may be part of a larger expression, so that a donor needs parentheses.
+        specials: special donors, which stand for no place in the source: their texts by name; for
+            transformations, a sentence for users in place of the text. If not empty, the type has
+            no other donors.
+        added: phrase for users that says where the first special donor of its kind appears.
+        stepped: True if the donors are the steps (see :mod:`gi_cuda.grammar.steps`) of the source's
+            own numbers; each place takes the steps of its own number.
+        gap: True if rules have no text: statements can be inserted there, and nothing else.
+        transforms: True if the donors are the choices of a transformation. Each place has only the
+            choices that its transformation found for it, or that patches offer for it.
     """
 
     words: str
@@ -153,7 +154,7 @@ _VERSIONS = {
 
 
 class RuleType(StrEnum):
-    """What a rule stands for in the source; its value is the prefix of the rule's name."""
+    """A type of rules; its value is the prefix of the rules' names."""
 
     kind: Kind
 
@@ -292,7 +293,7 @@ class RuleType(StrEnum):
 
     @property
     def special(self) -> bool:
-        """Whether its only donors are special ones."""
+        """Tell whether all donors of the type are special donors."""
         return bool(self.kind.specials) or self.kind.stepped or self.kind.transforms
 
 
@@ -300,15 +301,16 @@ PAPER_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "paper")
 """The nine rule types of the BarraCUDA paper."""
 
 ALL_TYPES = PAPER_TYPES | {kind for kind in RuleType if kind.kind.edits == "full"}
-"""Those, and the types with which source edits say what IR-level evolution found."""
+"""The paper's types, and the types that let source edits express what IR-level evolution found."""
 
 TRANSFORMS = frozenset(kind for kind in RuleType if kind.kind.transforms)
 """The types of transformations of whole kernels and loops."""
 
 OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "ptx") - {RuleType.JUMP}
-"""What PTX instructions read: registers by the type that they are declared with, and literals.
+"""Types of the operands that PTX instructions read: registers, by declared type, and literals.
 
-Instructions are statements; before a jump something may be inserted.
+Instructions themselves are of type ``STATEMENT``; jumps are of type ``JUMP``, which allows only
+insertions before the jump.
 """
 
 EDIT_SETS: dict[str, frozenset[RuleType]] = {
@@ -319,20 +321,25 @@ EDIT_SETS: dict[str, frozenset[RuleType]] = {
     "transforms": PAPER_TYPES | TRANSFORMS,
     "all": ALL_TYPES | {RuleType.NUMBER, RuleType.LOOP, RuleType.SEAM} | TRANSFORMS,
 }
-"""The rule types that a grammar may be asked for, by name."""
+"""The sets of rule types that a user can choose, by name."""
 
 LARGEST_SET = "all"
-"""What edits that somebody wrote down are read with."""
+"""Name of the edit set with which edits that a user wrote are parsed."""
 
 
 _CONDITIONS = tuple(kind for kind in RuleType if kind.kind.condition)
 
 
 def donor_types(place: RuleType, among: Collection[RuleType]) -> tuple[RuleType, ...]:
-    """The types of the donors that a place takes in a grammar with rules of these types.
+    """Return the types of the donors that a place takes.
 
-    Conditions take each other, but for those of the paper where there are no others: among
-    themselves they are as in the paper.
+    A place takes donors of its own type; a gap takes statements. Conditions take conditions of any
+    type, unless the grammar has only the paper's types and transformations: then each condition
+    takes only its own type, as in the paper.
+
+    Args:
+        place: type of the place.
+        among: types of the rules of the grammar.
     """
     if place.kind.condition and not (PAPER_TYPES | TRANSFORMS).issuperset(among):
         return _CONDITIONS
@@ -342,17 +349,17 @@ def donor_types(place: RuleType, among: Collection[RuleType]) -> tuple[RuleType,
 SPECIALS: dict[str, str] = {
     name: text for kind in RuleType for name, text in kind.kind.specials.items()
 }
-"""Text of the special donors, by name: unrolling, restrict, threads per block."""
+"""Texts of all special donors, by name: unrolling, restrict, launch bounds, transformations."""
 
 
 def specials_of(types: Collection[RuleType]) -> dict[str, str]:
-    """The special donors of a grammar; choices of transformations only where these are wanted."""
+    """Return the special donors of a grammar: those of transformations only if in ``types``."""
     unwanted = {name for kind in TRANSFORMS.difference(types) for name in kind.kind.specials}
     return {name: text for name, text in SPECIALS.items() if name not in unwanted}
 
 
 def type_of(name: str) -> RuleType | None:
-    """The type that a rule's or special donor's name tells; None if it tells none."""
+    """Return the type of a rule or special donor by the prefix of its name; None if unknown."""
     prefix, found, _ = name.partition("_")
     return _BY_PREFIX.get(prefix or "_") if found else None
 

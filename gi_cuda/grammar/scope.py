@@ -1,9 +1,10 @@
-"""Which declaration a name means at a place, and whether a donor means the same there.
+"""Name resolution: which declaration a name refers to, and whether a donor's names still fit.
 
-Block scope, declaration before use, shadowing and conditional compilation are all one picture:
-a declaration is visible over a span of the source, lives in a region (see ``presence``), and of
-those visible and active at a place the one that starts last is meant. A local that is declared
-without a value cannot be read before the source mentions it for the first time.
+One model covers block scope, declaration before use, shadowing and conditional compilation. Each
+declaration is visible over a span of the source and belongs to a presence region (see
+``presence``). A name refers to the declaration that starts last among those that are visible and
+active at the place. A local variable that is declared without a value cannot be read before the
+source first mentions it.
 """
 
 from __future__ import annotations
@@ -13,24 +14,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 FILE_LEVEL = -1
-"""The function number of what is declared outside every function."""
+"""Function number of declarations outside every function."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A name's meaning over a span of the source.
+    """A declaration of a name that is visible over a span of the source.
 
     Attributes:
-        name: the name; a keyword for what jumps need around them (``break``, ``return``).
-        type: its type as spelled, white space and ``__restrict__`` left out; empty where it
-            cannot be compared with a type spelled elsewhere. At file level only functions have
-            one, since they may be declared more than once.
-        start, end: from where to where the name is visible, unless another hides it.
-        function: number of the function it is local to, or FILE_LEVEL.
-        region: the presence region it stands in.
-        bare: whether it is a local of a thread, declared without a value.
-        set: of such a one, from where on it may have a value: where the source first mentions it,
-            or has first assigned to it.
+        name: the name; or a keyword (``break``, ``return``), whose span is the code in which that
+            jump is valid.
+        type: the type as spelled, without white space and ``__restrict__``; empty if it cannot be
+            compared with a type spelled elsewhere. At file level only functions have a type,
+            because they may be declared more than once.
+        start, end: span in which the name is visible, unless another declaration hides it.
+        function: number of the function to which the name is local, or FILE_LEVEL.
+        region: presence region of the declaration.
+        bare: True if the name is a thread's local variable, declared without a value.
+        set: for a bare variable, the offset from which it may have a value: where the source first
+            mentions it, or after it first assigns to it.
     """
 
     name: str
@@ -43,16 +45,18 @@ class Declaration:
     set: int = 0
 
     def is_set(self, at: int) -> bool:
-        """Whether anything may have given it a value, at a place where it is visible."""
+        """Tell whether the variable may have a value at an offset where it is visible."""
         return at >= self.set
 
 
 @dataclass(frozen=True, slots=True)
 class NameUse:
-    """A name that a rule's text uses from outside itself.
+    """A use of a name that a rule's text does not declare itself.
 
     Attributes:
-        reads: whether it needs the value that is there; not where it assigns one first.
+        at: offset of the use.
+        region: presence region of the use.
+        reads: True if the text needs the name's value; False if it first assigns a value.
     """
 
     name: str
@@ -78,7 +82,7 @@ class Scope:
 
     tables: Mapping[tuple[int, str], _Visible]
     boundaries: Mapping[int, Sequence[int]]
-    """By function (and for the file's level), where something becomes visible or ceases to be."""
+    """By function number, the offsets at which the set of visible names or values changes."""
 
     @classmethod
     def of(cls, declarations: Iterable[Declaration]) -> Scope:
@@ -96,13 +100,13 @@ class Scope:
         return cls(tables, {function: sorted(found) for function, found in edges.items()})
 
     def zone(self, at: int, function: int) -> int:
-        """A number that two places of a function share if every name means the same at both."""
+        """Return a number that is equal for two places of a function if all names mean the same."""
         return sum(
             bisect_right(self.boundaries.get(level, ()), at) for level in (function, FILE_LEVEL)
         )
 
     def visible(self, name: str, at: int, function: int) -> Iterator[Declaration]:
-        """Every declaration of ``name`` whose span holds ``at``, innermost first."""
+        """Yield each declaration of ``name`` whose span contains ``at``, innermost first."""
         for level in (function, FILE_LEVEL):
             table = self.tables.get((level, name))
             if table is not None:
@@ -111,9 +115,15 @@ class Scope:
     def resolve(
         self, name: str, at: int, function: int, active: Sequence[bool]
     ) -> Declaration | None:
-        """What ``name`` means there when the regions in ``active`` are compiled.
+        """Return the declaration that a name refers to when some regions are compiled.
 
-        None for a name that the source does not declare: a builtin, or from a header.
+        Return None for a name that the source does not declare: a builtin, or a header's name.
+
+        Args:
+            name: the name.
+            at: offset of the place.
+            function: number of the function that contains the place.
+            active: for each presence region, True if it is compiled.
         """
         for declaration in self.visible(name, at, function):
             if active[declaration.region]:
@@ -122,10 +132,14 @@ class Scope:
 
 
 def same_meaning(there: Declaration | None, here: Declaration | None) -> bool:
-    """Whether a donor's name, ``there`` where it comes from, may be used where it is ``here``.
+    """Tell whether a donor may use a name at a place where the name has another declaration.
 
-    The same declaration; or local names of one name and type, in one function (the counters of two
-    loops) or in two; or a function of the file wherever any declaration of it has been seen.
+    It may if both declarations are the same; if both are local variables of the same type, for
+    example the counters of two loops; or if both declare the same function at file level.
+
+    Args:
+        there: the name's declaration at the donor's origin.
+        here: the name's declaration at the place.
     """
     if there is here:
         return True

@@ -1,4 +1,4 @@
-"""A source text and its files: reading them, and where an offset into the text lies in them."""
+"""Source texts: read them from files, and map offsets in a text to files and lines."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ BYTE_ORDER_MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class FileSpan:
-    """A stretch of a source's text that is one of a file, from the start of a line on.
+    """A span of a source's text that comes from one file; it starts at the start of a line.
 
     Attributes:
-        file: the file's name, as rules are named after it.
-        line: the line of the file (from 1) on which the stretch starts.
-        start, end: the stretch, as offsets into the source's text.
+        file: the file's name, which is part of the names of its rules.
+        line: the line of the file (from 1) on which the span starts.
+        start, end: the span, as offsets into the source's text.
     """
 
     file: str
@@ -32,25 +32,25 @@ class FileSpan:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source: its name (as rules are named after it) and its whole text.
+    """A source of one or more files, as one text.
 
-    The text is decoded so that encoding it again gives the file back byte for byte
-    (UTF-8 with ``surrogateescape``, line ends untouched).
+    The text is decoded as UTF-8 with ``surrogateescape`` and untouched line ends, so encoding it
+    again gives the file back byte for byte.
 
-    A source of several files has the text of its headers where they are included; what lies
-    between two parts belongs to no file (see :mod:`gi_cuda.grammar.frontends.cuda.several`).
+    A source of several files contains the text of its headers at their include lines. Text between
+    two parts belongs to no file (see :mod:`gi_cuda.grammar.frontends.cuda.several`).
 
     Attributes:
-        name: the name of the (main) file.
-        text: what is read, changed and compiled.
-        parts: in order, which file each stretch of the text is from; empty for one single file.
-        marked: the files that begin with a byte order mark. Compilers read it in front of a file
-            alone, so it is no part of the text.
-        beside: the texts of headers that stay includes, as far as they were found, each behind
-            those that it includes: they tell what the source's names are.
-        usual: the integers that kernels usually get, see :mod:`gi_cuda.spec.usual`.
-        varied: names of constants that are parameters of a target: no rewrite of a launch may rely
-            on their numbers.
+        name: name of the main file, which is part of the names of its rules.
+        text: the whole text, which is read, changed and compiled.
+        parts: the spans of the files in the text, in order; empty for a single file.
+        marked: names of the files that begin with a byte order mark. The mark is not in the text,
+            because compilers accept it only at the start of a file.
+        beside: texts of the headers that stay includes, if they were found; each comes after the
+            headers that it includes. They tell the types of names that the source uses.
+        usual: the usual values of kernels' integer arguments, see :mod:`gi_cuda.spec.usual`.
+        varied: names of constants that are parameters of a target, so their values vary; no
+            rewrite of a launch may rely on them.
     """
 
     name: str
@@ -63,17 +63,17 @@ class Source:
 
     @property
     def stretches(self) -> tuple[FileSpan, ...]:
-        """The parts, also of a source of one file."""
+        """The parts; for a source of one file, a single span of the whole text."""
         return self.parts or (FileSpan(self.name, 1, 0, len(self.text)),)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its files, the main one first."""
+        """The names of the files, the main file first."""
         return tuple(dict.fromkeys((self.name, *(part.file for part in self.parts))))
 
     @property
     def files(self) -> dict[str, str]:
-        """The text of each file, as it stands on disk, by the file's name."""
+        """The text of each file as on disk, by the file's name."""
         texts: dict[str, list[str]] = {
             name: [BYTE_ORDER_MARK] if name in self.marked else [] for name in self.names
         }
@@ -82,7 +82,7 @@ class Source:
         return {name: "".join(pieces) for name, pieces in texts.items()}
 
     def with_texts(self, texts: Sequence[str]) -> Source:
-        """This source with another text for each of :attr:`stretches`, in their order."""
+        """Return this source with another text for each of :attr:`stretches`, in order."""
         pieces: list[str] = []
         parts: list[FileSpan] = []
         length = before = 0
@@ -98,7 +98,11 @@ class Source:
 
 
 def read_source(path: Path | str, name: str | None = None) -> Source:
-    """Read a source file; ``name`` (default: the file's own) is what its rules are named after.
+    """Read a source file.
+
+    Args:
+        path: path of the file.
+        name: name of the source, which is part of the names of its rules; by default the file's.
 
     Raises:
         UserError: the file cannot be read, or is not text.
@@ -120,7 +124,7 @@ def read_source(path: Path | str, name: str | None = None) -> Source:
 
 
 def of_text(name: str, text: str) -> Source:
-    """The source that is one file with this text."""
+    """Return a source of one file with this text."""
     if text.startswith(BYTE_ORDER_MARK):
         return Source(name, text.removeprefix(BYTE_ORDER_MARK), (), frozenset([name]))
     return Source(name, text)
@@ -137,17 +141,17 @@ class SourceLine(NamedTuple):
 
 
 class LineIndex:
-    """Looks up offsets in one source."""
+    """An index that maps offsets in a source to files and lines."""
 
     def __init__(self, source: Source) -> None:
         self._lines = line_starts(source.text)
         self._parts = source.stretches
         self._starts = [part.start for part in self._parts]
-        # What is to be added to a line of the text to get one of the file.
+        # Add a part's shift to a line number of the text to get the line number in the file.
         self._shifts = [p.line - bisect_right(self._lines, p.start) for p in self._parts]
 
     def at(self, offset: int) -> SourceLine:
-        """The file and line of a character; between two parts those of the end of the first."""
+        """Return the file and line of an offset; between two parts, of the first part's end."""
         k = max(0, bisect_right(self._starts, offset) - 1)
         part = self._parts[k]
         inside = min(offset, max(part.start, part.end - 1))
@@ -155,7 +159,7 @@ class LineIndex:
 
 
 def line_starts(text: str) -> list[int]:
-    """The offset of each line's first character."""
+    """Return the offset of each line's first character."""
     starts = [0]
     at = text.find("\n")
     while at >= 0:

@@ -1,4 +1,4 @@
-"""Splices into a source text, and how that text is laid out around a place."""
+"""Text replacements (splices) in a source, and helpers for the layout of lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gi_cuda.grammar.source import FileSpan, Source
 
 
 class Phase(IntEnum):
-    """In which order splices at one offset take their place."""
+    """The order of splices at one offset."""
 
     CLOSE = 0
     OPEN = 1
@@ -19,10 +19,10 @@ class Phase(IntEnum):
 
 
 class Splice(NamedTuple):
-    """Text that stands for the span ``start:end`` (empty: an insertion).
+    """A replacement of the span ``start:end`` by a text; an empty span makes it an insertion.
 
-    At one offset, closers come first, inner before outer, then openers, outer before inner, then
-    text; ``depth`` puts them in that order.
+    At one offset, closers come first (inner before outer), then openers (outer before inner), then
+    text. ``depth`` sorts the closers and openers.
     """
 
     start: int
@@ -33,22 +33,22 @@ class Splice(NamedTuple):
 
 
 def opening(start: int, end: int, text: str) -> Splice:
-    """Put ``text`` in front of the construct ``start:end``."""
+    """Return a splice that inserts ``text`` in front of the construct ``start:end``."""
     return Splice(start, Phase.OPEN, -end, start, text)
 
 
 def closing(start: int, end: int, text: str) -> Splice:
-    """Put ``text`` behind the construct ``start:end``."""
+    """Return a splice that inserts ``text`` behind the construct ``start:end``."""
     return Splice(end, Phase.CLOSE, -start, end, text)
 
 
 def replacing(start: int, end: int, text: str) -> Splice:
-    """Put ``text`` in the place of ``start:end``."""
+    """Return a splice that replaces ``start:end`` by ``text``."""
     return Splice(start, Phase.TEXT, 0, end, text)
 
 
 def splice(text: str, splices: Iterable[Splice]) -> str:
-    """Apply splices that take no text twice."""
+    """Apply splices whose spans do not overlap."""
     parts, at = [], 0
     for one in sorted(splices):
         parts.append(text[at : one.start])
@@ -59,7 +59,7 @@ def splice(text: str, splices: Iterable[Splice]) -> str:
 
 
 def shifted(splices: Iterable[Splice], part: FileSpan) -> list[Splice]:
-    """The splices that lie in a part of a source, as ones of its text alone."""
+    """Return the splices inside a part of a source, with offsets relative to the part."""
     return [
         one._replace(start=one.start - part.start, end=one.end - part.start)
         for one in splices
@@ -68,7 +68,7 @@ def shifted(splices: Iterable[Splice], part: FileSpan) -> list[Splice]:
 
 
 def spliced(source: Source, splices: Iterable[Splice]) -> Source:
-    """A source with splices applied, in its files; none of them lies across two of its parts."""
+    """Apply splices to a source of one or more files; each splice must lie in one part."""
     ordered = sorted(splices)
     return source.with_texts(
         [
@@ -79,12 +79,12 @@ def spliced(source: Source, splices: Iterable[Splice]) -> Source:
 
 
 def line_start(text: str, at: int) -> int:
-    """Where the line that holds ``at`` starts."""
+    """Return the offset at which the line that contains ``at`` starts."""
     return text.rfind("\n", 0, at) + 1
 
 
 def newline(text: str, at: int) -> str:
-    """The line ending that the text uses at ``at``: that of its line, or of the one above."""
+    """Return the line ending of the line that contains ``at``, or of the line above it."""
     end = text.find("\n", at)
     if end < 0:
         end = text.rfind("\n", 0, at)
@@ -92,21 +92,21 @@ def newline(text: str, at: int) -> str:
 
 
 def is_first(text: str, at: int) -> bool:
-    """Whether only white space stands before ``at`` on its line."""
+    """Tell whether only white space precedes ``at`` on its line."""
     return not text[line_start(text, at) : at].strip(" \t")
 
 
 def indent(text: str, at: int) -> str:
-    """The white space that the line of ``at`` starts with, up to ``at``."""
+    """Return the leading white space of the line that contains ``at``, up to ``at``."""
     before = text[line_start(text, at) : at]
     return before[: len(before) - len(before.lstrip(" \t"))]
 
 
 def removing(text: str, start: int, end: int, rest: re.Pattern[str]) -> Splice:
-    """Take away ``start:end``, and its whole line where it has that for itself.
+    """Return a splice that removes ``start:end``, or its whole lines if nothing else is on them.
 
     Args:
-        rest: what may follow on such a line.
+        rest: pattern for the rest of the line that may be removed as well.
     """
     after = rest.match(text, end)
     if after is None or not is_first(text, start):
@@ -115,5 +115,5 @@ def removing(text: str, start: int, end: int, rest: re.Pattern[str]) -> Splice:
 
 
 def separator(text: str, at: int) -> str:
-    """What separates a statement put in front of ``at`` from what stands there."""
+    """Return the white space between a statement inserted at ``at`` and the text that follows."""
     return newline(text, at) + indent(text, at) if is_first(text, at) else " "

@@ -1,4 +1,4 @@
-"""The steps of a whole number: one more, one less, its double, its half."""
+"""Neighbours of an integer literal ("steps"): n + 1, n - 1, 2 * n, n // 2."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from collections.abc import Iterable
 
 _WHOLE = re.compile(r"(?P<digits>0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)(?P<suffix>[uUlL]*)")
 _MOST = 2**31 - 1
-"""What every type of a whole number holds: beyond it a step could be of another type."""
+"""Largest value of a step: every integer type of C++ can hold it, so the literal's type stays."""
 
 
 def whole(text: str) -> int | None:
-    """The number that a literal of C++ spells; None for another one, such as ``1.5`` or ``017``."""
+    """Return the value of a decimal or hexadecimal C++ integer literal.
+
+    Return None for any other text, for example ``1.5`` or the octal ``017``.
+    """
     match = _WHOLE.fullmatch(text)
     return int(match["digits"], 0) if match else None
 
 
 def steps(text: str) -> tuple[str, ...]:
-    """The steps of a literal, spelled as it is: in its base, with its suffix, none of them twice.
+    """Return the steps of an integer literal, without duplicates: ``"8u"`` gives 9u, 7u, 16u, 4u.
 
-    None is negative, none is the literal itself; what is no whole number has none.
+    The steps keep the literal's base and suffix. Negative numbers and the literal's own value are
+    left out. A text that is not an integer literal has no steps.
     """
     number, match = whole(text), _WHOLE.fullmatch(text)
     if number is None or match is None:
@@ -32,6 +36,11 @@ def steps(text: str) -> tuple[str, ...]:
 
 
 def step_donors(prefix: str, texts: Iterable[str]) -> dict[str, str]:
-    """The steps of all of some literals, each once, by size: texts by names such as ``num_K32``."""
+    """Return the steps of several literals, sorted by value, keyed by names such as ``num_K32``.
+
+    Args:
+        prefix: first part of the names, for example ``num``.
+        texts: the literals.
+    """
     found = {step for text in texts for step in steps(text)}
     return {f"{prefix}_K{step}": step for step in sorted(found, key=lambda one: (whole(one), one))}

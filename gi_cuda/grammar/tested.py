@@ -1,8 +1,9 @@
-"""Rules without some operations: what a search is offered. It is none of those that no case tests,
-so that it sells none, none that leaves a local unset or a loop without end, and none by which
-nothing becomes faster on its back end.
+"""A filter on a grammar's operations, for searches.
 
-What a user reads or writes is read with all rules.
+A search is not offered operations that no test case covers, operations that may leave a local
+variable unset or a loop without end, and rule types that cannot make code faster on its back end.
+
+Genotypes that a user reads or writes are parsed with the unfiltered rules.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from gi_cuda.grammar.rule_types import Operation, RuleType
 from gi_cuda.grammar.untested import Untested
 
 DROPS = (Operation.DELETE, Operation.REPLACE)
-"""What takes a rule's own text away."""
+"""The operations that remove a rule's own text."""
 
 LeftOut: TypeAlias = Mapping[str, Collection[Operation]]
-"""Operations by the names of rules."""
+"""The operations that are left out, by name of the rule."""
 
 _NONE: LeftOut = MappingProxyType({})
 
@@ -32,11 +33,14 @@ def only_tested(
     needed: LeftOut = _NONE,
     idle: Collection[RuleType] = (),
 ) -> Rules:
-    """The rules with those operations alone that some case tests.
+    """Return the rules with only the operations that some test case covers.
 
     Args:
-        needed: as :meth:`.ParsedText.needed` has it.
-        idle: types of rules that stay as they are, with all that is in them.
+        rules: the rules to filter.
+        untested: the operations that no test case covers.
+        needed: further operations to leave out, as :meth:`.ParsedText.needed` returns them.
+        idle: rule types that must not change; all operations on their rules, and on rules nested
+            in those, are left out.
     """
     left_out = {name: set(one.operations) for name, one in untested.rules.items()}
     for name, operations in needed.items():
@@ -49,7 +53,7 @@ def only_tested(
 
 
 def _within(rules: Rules, types: Collection[RuleType]) -> Iterator[str]:
-    """The names of the rules of some types, and of those in their texts."""
+    """Yield the names of the rules of some types, and of the rules nested in them."""
     spans = [(rule.start, rule.end) for rule in rules.rules if rule.type in types]
     for rule in rules.rules:
         inside = any(start <= rule.start < rule.end <= end for start, end in spans)
@@ -58,7 +62,7 @@ def _within(rules: Rules, types: Collection[RuleType]) -> Iterator[str]:
 
 
 class _TestedSelection:
-    """What a selection offers, without some operations."""
+    """A selection without some operations."""
 
     def __init__(self, whole: Selection, left_out: LeftOut) -> None:
         self._whole, self._left_out = whole, left_out
@@ -87,8 +91,8 @@ class _Tested(Rules):
     """Rules without some operations.
 
     Attributes:
-        whole: with them.
-        left_out: these.
+        whole: the unfiltered rules.
+        left_out: the operations to leave out.
     """
 
     whole: Rules = field(repr=False)
@@ -118,7 +122,7 @@ class _Tested(Rules):
         return _TestedSelection(self.whole.under_any(macros), self.left_out)
 
     def _tested(self, view: Selection) -> Selection:
-        """One for each view, which grammars keep."""
+        """Return the filtered view of a view, cached by identity: grammars keep their views."""
         if view is self.whole:
             return self
         if id(view) not in self._views:

@@ -1,5 +1,7 @@
-"""What no case tests of a source: whatever a variant does there, the answers are the same. It is
-right on all cases, and may be wrong."""
+"""Rules of a source that no test case covers.
+
+A change of such a rule gives the same results on all test cases, but may be wrong on other inputs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from gi_cuda.grammar.rule_types import Operation
 
 
 class Why(StrEnum):
-    """Why no case tests what is done to a rule."""
+    """The reason why no test case covers a change of a rule."""
 
     UNREACHED = "unreached"
     NEVER_TRUE = "never true"
@@ -21,13 +23,12 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UntestedRule:
-    """What no case would show of what is done to a rule; ``str`` is a sentence of it.
+    """A rule with operations that no test case covers; ``str`` explains it in a sentence.
 
     Attributes:
-        why: that is so.
-        operations: those that no case tests.
-        file, line: where the rule begins; of a loop that no case takes round again, where that
-            begins.
+        why: reason why no test case covers the operations.
+        operations: the operations that no test case covers.
+        file, line: start of the rule; for ``NEVER_AGAIN``, start of the loop.
     """
 
     why: Why
@@ -51,17 +52,17 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Untested:
-    """The rules of a source that no case tests, or not all that may be done to them.
+    """The rules of a source with operations that no test case covers.
 
     Attributes:
-        rules: by name.
-        reason: why it is not known which these are; "" where it is.
+        rules: the rules, by name.
+        reason: the reason if the rules are unknown; "" if they are known.
     """
 
     rules: Mapping[str, UntestedRule] = field(default_factory=dict, hash=False)
     reason: str = ""
 
     def why(self, place: str, operation: Operation) -> UntestedRule | None:
-        """What stands against an operation; None where some case tests it."""
+        """Return the rule's record if no test case covers an operation on it, else None."""
         found = self.rules.get(place)
         return found if found and operation in found.operations else None

@@ -1,4 +1,4 @@
-"""Types of expressions, as far as replacing one expression by another has to know them."""
+"""Types of C++ expressions, as far as replacing one expression by another depends on them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ RANKS: dict[str, int] = {
     "double": 9,
     "long double": 10,
 }
-"""The arithmetic types by what becomes of two of them in one operation: the higher one."""
+"""Conversion rank of each arithmetic type: an operation on two types has the higher type."""
 _FLOATING = RANKS["float"]
 ENUM = "enum "
-"""How the base of an unscoped enumeration begins: it converts to an integer, not back."""
+"""Prefix of the base of an unscoped enumeration; it converts to an integer, but not back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type.
+    """A C++ type.
 
     Attributes:
-        base: its name without qualifiers, type aliases resolved.
-        levels: what is around the base, outermost first: ``*`` or ``[4]``.
-        const: whether the base, at the end of the levels, is const.
+        base: name of the innermost type, without qualifiers and with type aliases resolved.
+        levels: pointer and array levels around the base, outermost first: ``*`` or ``[4]``.
+        const: True if the base is const.
     """
 
     base: str
@@ -44,44 +44,44 @@ class Type:
 
     @property
     def integral(self) -> bool:
-        """Whether it converts to an integer without loss of a fraction."""
+        """Tell whether the type is an integer or an unscoped enumeration."""
         return not self.levels and (self.base.startswith(ENUM) or self.rank in range(_FLOATING))
 
     @property
     def floating(self) -> bool:
-        """Whether it is a floating-point number."""
+        """Tell whether the type is a floating-point type."""
         return not self.levels and self.rank >= _FLOATING
 
     @property
     def arithmetic(self) -> bool:
-        """Whether it is a number."""
+        """Tell whether the type is a number: an integer, unscoped enumeration or floating-point."""
         return self.integral or self.floating
 
     @property
     def pointer(self) -> bool:
-        """Whether it is a pointer, or an array, which becomes one."""
+        """Tell whether the type is a pointer, or an array, which decays to a pointer."""
         return bool(self.levels)
 
     @property
     def rank(self) -> int:
-        """Its place among the arithmetic types; -1 if it is none of them."""
+        """The conversion rank among the arithmetic types; -1 for other types."""
         return RANKS.get(self.base, -1)
 
     @property
     def value(self) -> Type:
-        """The type of its value: an array's is a pointer; a variable's own const is gone."""
+        """The type of the value: arrays decay to pointers; a variable's own const is dropped."""
         if self.levels:
             return Type(self.base, ("*", *self.levels[1:]), self.const)
         return Type(self.base)
 
     @property
     def pointee(self) -> Type:
-        """What a pointer or array leads to."""
+        """The type of the elements that a pointer or array refers to."""
         return Type(self.base, self.levels[1:], self.const)
 
     @property
     def address(self) -> Type:
-        """The type of the address of such a variable."""
+        """The type of the address of a variable of this type."""
         return Type(self.base, ("*", *self.levels), self.const)
 
 
@@ -90,7 +90,7 @@ BOOL = Type("bool")
 
 
 def arithmetic_result(one: Type, other: Type) -> Type | None:
-    """The type of a sum of two numbers; None where one is no number."""
+    """Return the type of a sum of two numbers; None if either type is not arithmetic."""
     if not (one.arithmetic and other.arithmetic):
         return None
     higher = max((INT, one, other), key=lambda type_: type_.rank)
@@ -98,7 +98,7 @@ def arithmetic_result(one: Type, other: Type) -> Type | None:
 
 
 class Strictness(Enum):
-    """How closely what stands in a place must keep to the type that is wanted there."""
+    """The degree to which a donor's type must match the type that a place wants."""
 
     EXACT = "this type and no other"
     KIND = "an integer for an integer, a fraction for a fraction, a pointer to the same"
@@ -107,12 +107,13 @@ class Strictness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a place takes.
+    """The requirement of a place on the expressions that may go there.
 
     Attributes:
-        type: the type wanted there.
-        need: how closely.
-        variable: only a variable that may be changed (it may be bound to a reference).
+        type: the type that the place wants.
+        need: the degree to which a donor's type must match.
+        variable: True if only a modifiable variable may go there, because the place may bind it to
+            a reference.
     """
 
     type: Type
@@ -122,12 +123,12 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What an expression is, and what may stand in its place.
+    """The type of an expression, and the requirement of its place.
 
     Attributes:
-        type: its type as a donor.
-        variable: whether it is a variable that may be changed.
-        demand: what its place takes.
+        type: type of the expression as a donor.
+        variable: True if the expression is a modifiable variable.
+        demand: the requirement on expressions that replace it.
     """
 
     type: Type
@@ -136,7 +137,7 @@ class Value:
 
 
 def fits(demand: Demand, donor: Value) -> bool:
-    """Whether a donor's type is one that a place takes."""
+    """Tell whether a donor satisfies the requirement of a place."""
     wanted, given = demand.type.value, donor.type.value
     if demand.variable and not donor.variable:
         return False

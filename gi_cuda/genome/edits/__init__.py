@@ -4,7 +4,7 @@ from gi_cuda.genome.edits.basic import Delete, Insert, Replace
 from gi_cuda.genome.edits.edit import Edit, Step, Words, expansions, repeats
 
 EDIT_KINDS: tuple[type[Edit], ...] = (Delete, Replace, Insert)
-"""All kinds. Which of several that a rule offers is drawn depends on their order here."""
+"""All kinds of edits. Random draws depend on this order: another order gives another run."""
 
 __all__ = [
     "EDIT_KINDS",

@@ -1,6 +1,6 @@
 """The edits of Langdon et al., GECCO 2015, section 2.5: delete, replace, insert before.
 
-Move and swap need no kinds of their own: each is two edits.
+Moves and swaps are no kinds of their own: each consists of two edits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gi_cuda.grammar import Operation
 
 @dataclass(frozen=True, slots=True)
 class Delete(Edit):
-    """The rule's text goes: an ``if`` is never taken, a loop header part is empty."""
+    """Deletes the rule's text: an ``if`` is never taken, a part of a loop header becomes empty."""
 
     donor: None = field(default=None, init=False, repr=False)
 
@@ -28,13 +28,13 @@ class Delete(Edit):
     )
 
     def completes(self, other: Edit) -> bool:
-        """Whether the other one inserts the rule elsewhere."""
+        """Tell whether the other edit inserts the deleted rule elsewhere (together: a move)."""
         return any(not step.removes and step.donor == self.place for step in other.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Replace(Edit):
-    """The donor's original text stands in place of the rule's own."""
+    """Replaces the rule's text by the donor's original text."""
 
     donor: str
 
@@ -49,13 +49,13 @@ class Replace(Edit):
     )
 
     def completes(self, other: Edit) -> bool:
-        """Whether the other one replaces the donor by the rule."""
+        """Tell whether the other edit replaces the donor by the rule (together: a swap)."""
         return Step(self.donor, self.operation, self.place) in other.steps
 
 
 @dataclass(frozen=True, slots=True)
 class Insert(Edit):
-    """The donor's original text is put before the rule; before a condition, as a conjunct."""
+    """Inserts the donor's original text before the rule; before a condition, as a conjunct."""
 
     donor: str
 
@@ -70,5 +70,5 @@ class Insert(Edit):
     )
 
     def completes(self, other: Edit) -> bool:
-        """Whether the other one deletes the donor."""
+        """Tell whether the other edit deletes the donor (together: a move)."""
         return Step(self.donor, Operation.DELETE) in other.steps

@@ -1,8 +1,8 @@
-"""What every kind of edit has: its notation, what it does to rules, how it is drawn and told.
+"""Base class of edits: notation, effect on rules, random draws, and words for messages.
 
-What edits do to *one* rule: the last step that removes its text decides what stands there instead,
-and earlier ones are as if they never were; inserts go before it in the order they were made,
-whatever stands there. Steps on different rules do not depend on each other's order.
+Several edits of *one* rule combine as follows. The last step that removes the rule's text decides
+the new text; earlier removing steps have no effect. Inserts go before that text in the order in
+which they were made. The order of steps on different rules does not matter.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gi_cuda.grammar import Expansion, Operation, Rules, Selection
 
 
 class Step(NamedTuple):
-    """What an edit does to one rule.
+    """An operation of an edit on one rule.
 
     Attributes:
-        place: the rule.
-        operation: one that the grammar offers for it.
-        donor: the rule or special donor whose original text is put there; ``""`` for a delete.
+        place: name of the rule.
+        operation: an operation that the grammar offers for the rule.
+        donor: the rule or special donor whose original text goes there; ``""`` for a delete.
     """
 
     place: str
@@ -30,11 +30,11 @@ class Step(NamedTuple):
 
     @property
     def removes(self) -> bool:
-        """Whether the rule's own text goes."""
+        """Tell whether the step removes the rule's own text (delete or replace)."""
         return self.operation is not Operation.INSERT
 
     def is_offered(self, grammar: Rules, offers: Selection) -> bool:
-        """Whether the rule takes the operation, and the donor may go there."""
+        """Tell whether the rule offers the operation, and the donor may go there."""
         return (
             self.place not in grammar.specials
             and self.operation in offers.operations(self.place)
@@ -42,27 +42,33 @@ class Step(NamedTuple):
         )
 
     def changes_text(self, grammar: Rules) -> bool:
-        """Whether it does more than to put in a rule's place what the rule spells."""
+        """Tell whether the step changes the text: False if it replaces a rule by equal text."""
         donor, own = self.donor, self.place
         return not (self.removes and donor and grammar.text(donor) == grammar.text(own))
 
     def applied(self, so_far: Expansion) -> Expansion:
-        """What is made of the rule, after what earlier steps made of it."""
+        """Return the rule's expansion after this step.
+
+        Args:
+            so_far: the rule's expansion after earlier steps.
+        """
         if self.removes:
             return Expansion(so_far.before, self.donor)
         return Expansion((*so_far.before, self.donor), so_far.body)
 
 
 class Words(NamedTuple):
-    """How a kind of edit is spoken of; ``{place}`` and ``{donor}`` are its rules in words, and
-    ``{line}`` is the line of its place.
+    """Phrases that describe a kind of edit to users.
+
+    In the phrases, ``{place}`` and ``{donor}`` stand for descriptions of the edit's rules, and
+    ``{line}`` for the line of its place.
 
     Attributes:
-        purpose: what one writes it for, with rules a and b, such as "to insert b before it".
-        source: what it does to a source.
-        instruction: what it does to an instruction of PTX.
-        roles: what the place is to it, and the donor if there is one.
-        pair: what it does to an instruction together with the edit that completes it.
+        purpose: purpose of the edit, with rules a and b, for example "to insert b before it".
+        source: effect on a source, for example "deletes {place}".
+        instruction: effect on a PTX instruction.
+        roles: word for the role of the place, then of the donor if the kind has one.
+        pair: effect on an instruction together with the edit that completes this edit.
     """
 
     purpose: str
@@ -76,17 +82,17 @@ class Words(NamedTuple):
 class Edit:
     """One edit; ``str`` is its notation.
 
-    A kind of edit is a subclass in the table ``EDIT_KINDS``. Its file and its row there are all
-    that it takes.
+    A kind of edit is a subclass in the table ``EDIT_KINDS``. To add a kind, write its file and add
+    it to that table.
 
     Attributes:
-        place: the rule that the edit is made at, which stands first in the notation.
-        donor: the other rule, for kinds that name two. Rules of the original text or, where only
-            their text is needed, special donors such as ``pragma_K4``.
-        operator: what stands between the two in the notation; None for kinds that name one. No two
-            kinds have the same.
-        operation: what the place must offer.
-        words: how it is spoken of.
+        place: name of the rule that the edit changes; comes first in the notation.
+        donor: name of the other rule, for kinds that name two: a rule of the original text or, if
+            only its text is needed, a special donor such as ``pragma_K4``.
+        operator: text between the two names in the notation, unique to the kind; None for kinds
+            that name only one rule.
+        operation: the operation that the place must offer.
+        words: phrases that describe the kind to users.
     """
 
     place: str
@@ -103,19 +109,23 @@ class Edit:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What it does to each rule that it touches, beginning with its place: to no other one,
-        unless a kind says so."""
+        """The steps of the edit, one per rule that it changes; the first is on its place.
+
+        The default is one step; a kind that changes several rules overrides this.
+        """
         return (Step(self.place, self.operation, self.donor or ""),)
 
     @classmethod
     def usage(cls) -> str:
-        """What one writes it for, as "<a>+<b> to insert b before it"."""
+        """Return the notation and purpose of the kind, e.g. "<a>+<b> to insert b before it"."""
         return f"{cls('a') if cls.operator is None else cls('a', 'b')} {cls.words.purpose}"
 
     @classmethod
     def draw(cls, place: str, grammar: Rules, offers: Selection, rng: Random) -> Self | None:
-        """A random edit at a place that offers the operation, with any donor that will do there
-        with equal chance; None if none does."""
+        """Draw a random edit of this kind at a place that offers the operation.
+
+        Each suitable donor has an equal chance. Return None if no donor is suitable.
+        """
         if cls.operator is None:
             return cls(place)
         donors = offers.donors(place)
@@ -126,7 +136,7 @@ class Edit:
         return rng.choice(edits) if edits else None
 
     def _fits(self, grammar: Rules, offers: Selection) -> bool:
-        """Whether the donor's rule offers what the edit does to it, and some text changes."""
+        """Tell whether all other rules of the edit offer their steps, and some text changes."""
         place, *others = self.steps
         return all(step.is_offered(grammar, offers) for step in others) and any(
             step.changes_text(grammar) for step in (place, *others)
@@ -134,7 +144,7 @@ class Edit:
 
     @classmethod
     def every(cls, place: str, grammar: Rules, offers: Selection) -> list[Self]:
-        """All edits at a place that offers the operation that :meth:`draw` may give."""
+        """Return all edits that :meth:`draw` may return at a place that offers the operation."""
         if cls.operator is None:
             return [cls(place)]
         edits = [cls(place, donor) for donor in offers.donors(place)]
@@ -142,22 +152,22 @@ class Edit:
 
     @classmethod
     def count(cls, offers: Selection, place: str) -> int:
-        """How many edits of this kind there can be at a place."""
+        """Return the largest possible number of edits of this kind at a place."""
         if cls.operation not in offers.operations(place):
             return 0
         return 1 if cls.operator is None else offers.count(place)
 
     def is_offered(self, grammar: Rules, offers: Selection) -> bool:
-        """Whether every rule that it touches offers it."""
+        """Tell whether every rule that the edit changes offers its step."""
         return all(step.is_offered(grammar, offers) for step in self.steps)
 
     def completes(self, other: Edit) -> bool:
-        """Whether the two together are a move or a swap."""
+        """Tell whether the two edits together are a move or a swap."""
         return False
 
 
 def expansions(edits: Iterable[Edit]) -> dict[str, Expansion]:
-    """What the edits together make of each rule they touch, for the renderer."""
+    """Combine edits into one expansion per rule that they change, for the renderer."""
     result: dict[str, Expansion] = {}
     untouched = Expansion()
     for edit in edits:
@@ -167,7 +177,10 @@ def expansions(edits: Iterable[Edit]) -> dict[str, Expansion]:
 
 
 def repeats(edits: Iterable[Edit], edit: Edit) -> bool:
-    """Whether appending the edit would say only what the edits say already."""
+    """Tell whether appending an edit to others would have no effect.
+
+    That is so if the last edits that remove the texts of its rules have the same steps.
+    """
     if not all(step.removes for step in edit.steps):
         return False
     last = {step.place: step for one in edits for step in one.steps if step.removes}

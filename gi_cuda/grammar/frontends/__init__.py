@@ -1,1 +1,1 @@
-"""Front ends: from a text to a grammar of it, and back."""
+"""Front ends: read a text as a grammar, and render variants of the text."""

@@ -1,4 +1,4 @@
-"""The front ends: a language is one folder here, and one row of this table."""
+"""The table of front ends: each language has a folder here and a row in the table."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ FRONT_ENDS = (
 )
 
 LEVELS = tuple(dict.fromkeys(one.level for one in FRONT_ENDS))
-"""What can be evolved: a target's source, or what a compiler makes of it."""
+"""Names of the levels that can evolve: a target's source, or the text a compiler makes of it."""
 
 
 def front_end(level: str, suffix: str = "") -> FrontEnd:
-    """The front end of a level for files of a suffix; the level's first where none claims that.
+    """Return the front end of a level for files of a suffix.
+
+    If no front end of the level has the suffix, return the level's first front end.
 
     Raises:
-        KeyError: there is no such level.
+        KeyError: there is no level of that name.
     """
     found = [one for one in FRONT_ENDS if one.level == level]
     if not found:

@@ -1,1 +1,1 @@
-"""The notation of grammars: ``.bnf`` files for rules, ``.scope`` files for where each may go."""
+"""The notation of grammars: ``.bnf`` files for rules, ``.scope`` files for each donor's places."""

@@ -1,4 +1,4 @@
-"""The ``.bnf`` notation: written from a grammar, read back, and laid over the source again."""
+"""The ``.bnf`` notation: write it from a grammar, read it, and match it with the source."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HEADER = """\
 
 
 def write_bnf(grammar: Rules) -> str:
-    """The grammar's productions as text, special donors last."""
+    """Return the grammar's productions as text, special donors last."""
     lines = [_HEADER.format(name=grammar.source.name)]
     for production in productions(grammar.source, grammar.rules):
         lines.append(_write(production))
@@ -59,13 +59,13 @@ def _write(production: Production) -> str:
 
 
 def quote(text: str) -> str:
-    """A text as a string of the notation."""
+    """Return a text as a quoted string of the notation."""
     escaped = _TO_ESCAPE.sub(lambda m: _ESCAPES.get(m[0]) or f"\\u{ord(m[0]):04x}", text)
     return f'"{escaped}"'
 
 
 def unquote(string: str) -> str:
-    """The text that a string of the notation stands for."""
+    """Return the text of a quoted string of the notation."""
 
     def one(match: re.Match[str]) -> str:
         return chr(int(match[1], 16)) if match[1] else _UNESCAPES.get(match[2], match[2])
@@ -80,11 +80,15 @@ def _parser() -> Lark:
 
 
 def read_bnf(text: str, name: str) -> dict[str, Production]:
-    """Read productions, by their symbol. ``name`` is what errors call the file.
+    """Read productions, keyed by symbol.
+
+    Args:
+        text: text of the file.
+        name: name of the file in error messages.
 
     Raises:
-        UserError: at file and line, if the text is not in the notation or a symbol is twice
-            defined.
+        UserError: the text is not in the notation, or defines a symbol twice. The message has the
+            file and line.
     """
     try:
         tree = _parser().parse(text)
@@ -118,11 +122,11 @@ def _item(word: str) -> Item:
 def lay_out(
     found: Mapping[str, Production], source: Source, name: str
 ) -> Iterator[tuple[str, int, int]]:
-    """Lay productions over the source: each symbol met, with the span it covers.
+    """Match productions with the source, and return each symbol with the span that it covers.
 
     Raises:
-        UserError: the productions do not make up exactly the source; or a symbol is undefined
-            or stands within itself.
+        UserError: the productions do not produce exactly the source; or a symbol is undefined or
+            contains itself.
     """
     start = start_symbol(source)
     if start not in found:
@@ -178,6 +182,6 @@ def _differs(source: Source, at: int, text: str, production: Production, name: s
 
 
 def unreached(found: Mapping[str, Production], reached: Sequence[str]) -> Iterator[Production]:
-    """The productions that the source does not use."""
+    """Return the productions that the source does not use."""
     seen = set(reached)
     return (production for key, production in found.items() if key not in seen)

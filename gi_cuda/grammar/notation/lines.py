@@ -30,7 +30,11 @@ Item = Text | ProductionName
 
 @dataclass(frozen=True, slots=True)
 class Production:
-    """``<name> ::= items``; ``line`` is where it was read, 0 for one that was made."""
+    """A production ``<name> ::= items``.
+
+    Attributes:
+        line: the line of the file from which it was read; 0 if it was made from a grammar.
+    """
 
     name: str
     items: tuple[Item, ...]
@@ -39,7 +43,7 @@ class Production:
 
 @dataclass(slots=True)
 class _Node:
-    """A rule, at one of its places, with the rules inside it."""
+    """A rule at one of its sites, with the rules inside it."""
 
     name: str
     start: int
@@ -48,17 +52,17 @@ class _Node:
 
 
 def start_symbol(source: Source) -> str:
-    """The symbol that stands for the whole source."""
+    """Return the symbol that stands for the whole source."""
     return source.name
 
 
 def line_symbol(place: SourceLine) -> str:
-    """The symbol that stands for a line."""
+    """Return the symbol that stands for a line."""
     return f"{place.file}_{place.line}"
 
 
 def productions(source: Source, rules: Sequence[Rule]) -> Iterator[Production]:
-    """The start symbol's production, then each line's followed by those of its rules."""
+    """Yield the start symbol's production, then each line's, each followed by its rules'."""
     cutter = _Cutter(source)
     items = cutter.cut(0, len(source.text), _nest(rules))
     yield Production(start_symbol(source), tuple(items))
@@ -95,7 +99,7 @@ class _Cutter:
         self._done: set[str] = set()
 
     def cut(self, start: int, end: int, nodes: list[_Node]) -> list[Item]:
-        """The items of a span: line symbols for what is made of whole lines, else its parts."""
+        """Return the items of a span: symbols for its whole lines, and text and rules elsewhere."""
         items: list[Item] = []
         at, k = start, 0
         while at < end or (k < len(nodes) and at == end):
@@ -123,7 +127,11 @@ class _Cutter:
         return items
 
     def _unit(self, at: int, end: int, nodes: list[_Node], k: int) -> tuple[int, int]:
-        """Where the lines end that rules starting at ``at`` or later tie together."""
+        """Return the end of the lines from ``at`` on that rules across line ends hold together.
+
+        Returns:
+            The end of these lines, and the index of the first node behind them.
+        """
         stop = self._line_end(at, end)
         while k < len(nodes) and (nodes[k].start < stop or stop == end):
             if nodes[k].end > stop:
@@ -132,7 +140,7 @@ class _Cutter:
         return stop, k
 
     def _is_of_a_file(self, at: int) -> bool:
-        """Whether a part holds the character; what lies between parts is text of no line."""
+        """Tell whether an offset is in a part; text between parts belongs to no file's line."""
         part = bisect_right(self._part_starts, at) - 1
         return part >= 0 and at < self._part_ends[part]
 

@@ -1,4 +1,4 @@
-"""The ``.scope`` notation: for each variable rule, the places it may be copied to."""
+"""The ``.scope`` notation: for each variable rule, the places to which it may be copied."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _HEADER = """\
 
 
 def write_scope(grammar: Grammar) -> str:
-    """One line a variable rule: the places it may go to under some configuration."""
+    """Return a ``.scope`` file: for each variable rule, the places to which it may go.
+
+    A place is listed if some configuration allows it.
+    """
     lines = [_HEADER.format(name=grammar.source.name)]
     reach = Reach(grammar)
     spelled: dict[object, str] = {}
@@ -43,7 +46,13 @@ def write_scope(grammar: Grammar) -> str:
 
 
 class DonorReach(NamedTuple):
-    """Where a donor may go: to all places of some classes, and what is different from that."""
+    """The places to which a donor may go: all places of some classes, with exceptions.
+
+    Attributes:
+        classes: numbers of the classes.
+        granted: names of further places.
+        forbidden: names of places of these classes to which the donor may not go.
+    """
 
     classes: frozenset[int]
     granted: frozenset[str] = frozenset()
@@ -55,7 +64,7 @@ class Reach:
 
     def __init__(self, grammar: Grammar) -> None:
         self.classes: dict[str, int] = {}
-        """By place."""
+        """The number of each place's class, by the place's name."""
         self.members: list[list[str]] = []
         self._lines: dict[RuleType, dict[str, list[_Entry]]] = {}
         self._runs: dict[RuleType, dict[str, list[_Entry]]] = {}
@@ -86,7 +95,7 @@ class Reach:
         self._types = frozenset(rule.type for rule in grammar.rules)
 
     def places(self, donor: Rule) -> DonorReach:
-        """Where a donor may go; to its own place in any case."""
+        """Return the places to which a donor may go, its own place included."""
         classes = self._reached[donor.name]
         granted = self._granted.get(donor.name, frozenset())
         if self.classes[donor.name] not in classes:
@@ -94,17 +103,22 @@ class Reach:
         return DonorReach(classes, granted, self._forbidden.get(donor.name, frozenset()))
 
     def others(self, donor: Rule) -> list[RuleType]:
-        """The types of places other than its own that a donor may go to."""
+        """Return the types of places, other than its own type, to which a donor may go."""
         taking = (kind for kind in RuleType if donor.type in donor_types(kind, self._types))
         return [kind for kind in taking if kind is not donor.type]
 
     def names(self, places: DonorReach) -> set[str]:
-        """The places themselves, by name."""
+        """Return the names of the places."""
         found = {name for number in places.classes for name in self.members[number]}
         return (found | places.granted) - places.forbidden
 
     def entries(self, kind: RuleType, *, lines: bool) -> Mapping[str, Sequence[_Entry]]:
-        """By file, the places of a type in order: by line, or by runs of lines of one class."""
+        """Return the places of a type by file, in order.
+
+        Args:
+            kind: the type.
+            lines: True for one entry per line; False to merge runs of lines of one class.
+        """
         if kind not in self._lines:
             by_file = self._lines[kind] = {}
             of_type = (rule for rule in self._grammar.rules if rule.type is kind)
@@ -117,7 +131,7 @@ class Reach:
 
 
 class _Entry(NamedTuple):
-    """Lines with the rules of a type that are on them, and these rules' classes."""
+    """A run of lines, with the rules of a type on these lines and the classes of the rules."""
 
     first: int
     last: int
@@ -143,7 +157,7 @@ def _by_donor(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
 
 
 def _words(reach: Reach, donor: Rule, places: DonorReach) -> Iterator[str]:
-    """Places in as few words; those of another type or file are marked with it."""
+    """Yield the places in as few words as possible; a prefix marks another type or file."""
     for kind in (donor.type, *reach.others(donor)):
         mark = "" if kind is donor.type else f"{kind}:"
         by_file = reach.entries(kind, lines=bool(places.granted or places.forbidden))
@@ -153,7 +167,7 @@ def _words(reach: Reach, donor: Rule, places: DonorReach) -> Iterator[str]:
 
 
 def _ranges(reach: Reach, entries: Sequence[_Entry], places: DonorReach) -> Iterator[str]:
-    """Runs of lines on which every rule of the type is allowed, and single places."""
+    """Yield runs of lines on which every rule of the type is allowed, and single places."""
 
     def allowed(rule: Rule) -> bool:
         if rule.name in places.granted:
@@ -191,15 +205,18 @@ def _parser() -> Lark:
 
 
 def read_scope(text: str, grammar: Grammar, retired: Mapping[str, RuleType], name: str) -> Changes:
-    """What a scope file grants and forbids beside what the front end allows.
+    """Read a scope file: what it grants and forbids compared with the front end.
 
     Args:
+        text: text of the file.
+        grammar: the grammar.
         retired: rules of the source that the grammar no longer has; places and donors that name
-            them are passed over.
-        name: what errors call the file.
+            them are ignored.
+        name: name of the file in error messages.
 
     Raises:
-        UserError: at file and line: not in the notation, or a rule that there is not.
+        UserError: the text is not in the notation, or names a rule that does not exist. The message
+            has the file and line.
     """
     try:
         tree = _parser().parse(text)
@@ -240,7 +257,7 @@ def _check_donor(donor: str, grammar: Grammar, retired: Mapping[str, RuleType], 
 
 
 class _Reader:
-    """Finds the places that words of a scope file mean."""
+    """Resolves the words of a scope file to places."""
 
     def __init__(self, grammar: Grammar, retired: Mapping[str, RuleType], reach: Reach) -> None:
         self._grammar = grammar
@@ -254,10 +271,11 @@ class _Reader:
     def difference(
         self, donor: Rule, words: Sequence[tuple[str, str]]
     ) -> tuple[set[str], set[str]]:
-        """The places that the words allow beyond those of the front end, and those they leave out.
+        """Return the places that the words add to the front end's, and the places that they omit.
 
         Args:
-            words: each with where it stands.
+            donor: the donor that the words belong to.
+            words: each word with its file and line.
         """
         places = self._reach.places(donor)
         key = donor.type, donor.file, tuple(word for word, _ in words), places
@@ -268,10 +286,10 @@ class _Reader:
         return self._known[key]
 
     def places(self, word: str, donor: Rule, where: str) -> Iterator[str]:
-        """The places that a word on a donor's line means.
+        """Yield the places that a word on a donor's line stands for.
 
         Raises:
-            UserError: it means none, at ``where``.
+            UserError: the word stands for no place; the message has ``where``.
         """
         place, at, file = word.partition("@")
         file = self._file(file, where) if at else donor.file

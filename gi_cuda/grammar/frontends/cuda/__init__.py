@@ -1,4 +1,4 @@
-"""The CUDA front end: reads sources as they are, unpreprocessed.
+"""The CUDA front end: reads sources without preprocessing them.
 
-What it does not understand becomes fixed text.
+Code that it does not understand becomes fixed text.
 """

@@ -1,4 +1,4 @@
-"""What became of every statement, condition and loop header of the functions that evolve."""
+"""Account of the functions that evolve: the parts that are rules, and why other parts are not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gi_cuda.grammar.source import LineIndex, Source
 
 
 class PartKind(StrEnum):
-    """What a part of a function is."""
+    """The kind of a part of a function."""
 
     STATEMENT = "simple statement"
     CONDITION = "condition"
@@ -32,21 +32,21 @@ class PartKind(StrEnum):
 NO_MACROS: Mapping[str, str] = MappingProxyType({})
 
 EXPECTED = (PartKind.STATEMENT, PartKind.CONDITION, PartKind.HEADER, PartKind.HIDDEN)
-"""Kinds of which most are to be variable; declarations and jumps stay as they are."""
+"""Kinds of parts that edits should be able to change; declarations and jumps stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountedPart:
-    """A statement, condition or loop header, and what became of it.
+    """A part of a function (statement, condition, loop header), and the rules made of it.
 
     Attributes:
-        kind: what it is.
-        file, line: the line it starts on.
-        start, end: its span.
-        rules: names of the rules that are it or lie in it, in source order.
-        whole: whether it can change as a whole.
-        reason: why it cannot, or only in part; empty where ``whole``.
-        compiled: whether some configuration compiles it.
+        kind: kind of the part.
+        file, line: file and line on which the part starts.
+        start, end: span of the part.
+        rules: names of the rules that the part is or contains, in source order.
+        whole: True if the part can change as a whole.
+        reason: why the part cannot change, or only pieces of it; empty if ``whole``.
+        compiled: True if some configuration compiles the part.
     """
 
     kind: PartKind
@@ -61,7 +61,7 @@ class AccountedPart:
 
     @property
     def variable(self) -> bool:
-        """Whether it, or a part of it, can change."""
+        """Tell whether the part, or a piece of it, can change."""
         return bool(self.rules)
 
 
@@ -71,10 +71,13 @@ def account(
     types: frozenset[RuleType] = PAPER_TYPES,
     macros: Mapping[str, str] = NO_MACROS,
 ) -> tuple[AccountedPart, ...]:
-    """The parts of the functions that evolve, in source order.
+    """Return the parts of the functions that evolve, in source order.
 
     Args:
-        macros: what configurations define; ``ANY`` where they differ in it.
+        source: the source.
+        kernels: names of the kernels; None: all.
+        types: types of the rules.
+        macros: macros that configurations define; ``ANY`` if their values differ.
 
     Raises:
         UserError: as :func:`gi_cuda.grammar.convert`.
@@ -92,7 +95,7 @@ def account(
 
 
 class _Accountant:
-    """Puts parts and rules together."""
+    """Collects the parts, each with its rules."""
 
     def __init__(
         self,
@@ -112,7 +115,7 @@ class _Accountant:
         self._starts = [draft.start for _, draft in self._drafts]
 
     def add(self, kind: PartKind, start: int, end: int, reason: str) -> None:
-        """Note a part; ``reason`` is why it is no rule, if it is none."""
+        """Add a part; ``reason`` says why it is not a rule, in case it is not."""
         inside = self._drafts[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
         found = [(name, draft) for name, draft in inside if draft.end <= end]
         text = self._text[start:end].rstrip("; \t\r\n")
@@ -140,7 +143,7 @@ class _Accountant:
         )
 
     def add_hidden(self, start: int, end: int) -> None:
-        """Note a stretch that was not read, if there is anything in it."""
+        """Add a span that was not parsed, if it is not blank."""
         text = self._text[start:end]
         if text.strip():
             start += len(text) - len(text.lstrip())
@@ -169,7 +172,7 @@ _WHOLE: dict[PartKind, frozenset[RuleType]] = {
 
 
 def _why(kind: PartKind, types: frozenset[RuleType]) -> str:
-    """Why a part of such a kind is no rule where nothing else stands against it."""
+    """Return the reason why a part is not a rule, if its text gives no other reason."""
     if kind is PartKind.DECLARATION:
         return "declarations stay" + (
             "; their initialisers may change" if RuleType.RHS in types else ""
@@ -182,7 +185,7 @@ def _why(kind: PartKind, types: frozenset[RuleType]) -> str:
 
 
 def _parts(body: Node, findings: Findings) -> Iterator[tuple[PartKind, Node, str]]:
-    """Each part of a function body, and what stands against its being a rule."""
+    """Yield each part of a function body, with the reason why it cannot be a rule, or ""."""
     stack = [body]
     while stack:
         node = stack.pop()
@@ -226,7 +229,7 @@ def _bodies(node: Node) -> Iterator[tuple[str | None, Node]]:
 
 
 def _heads(node: Node, findings: Findings) -> Iterator[tuple[PartKind, Node, str]]:
-    """The condition or the header parts of a control statement."""
+    """Yield the condition or the header parts of a control statement."""
     if node.type == "for_statement":
         for name in ("initializer", "condition", "update"):
             part = node.child_by_field_name(name)
@@ -262,7 +265,7 @@ def _against(statement: Node, findings: Findings) -> str:
 
 
 def _broken(node: Node, findings: Findings) -> str:
-    """What in a part's text stands against changing it."""
+    """Return the reason in a part's text that prevents a change; "" if there is none."""
     if node.has_error:
         return "the parser does not understand it"
     text = findings.span(node)

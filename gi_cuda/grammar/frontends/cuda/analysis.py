@@ -1,4 +1,4 @@
-"""What the CUDA front end knows of a source before its rules are named."""
+"""Analysis of a CUDA source: its functions, declarations and unnamed rules."""
 
 from __future__ import annotations
 
@@ -30,30 +30,33 @@ from gi_cuda.grammar.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Everything found in a source: its functions, and what is in those that evolve."""
+    """The result of analysing a source: the functions that evolve, and the findings in them."""
 
     findings: Findings
     functions: tuple[Function, ...]
     definitions: tuple[Definition, ...]
-    """The syntax trees of the functions."""
+    """The functions' definitions, with their syntax trees."""
     root: Node
     """The syntax tree of the source."""
 
     @property
     def bodies(self) -> tuple[Node, ...]:
-        """The syntax trees of what is between the functions' braces."""
+        """The syntax trees of the functions' bodies."""
         return tuple(body for _, body in _bodies(self.definitions))
 
 
 def analyse(
     source: Source, kernels: Sequence[str] | None, types: frozenset[RuleType] = PAPER_TYPES
 ) -> Analysis:
-    """Read the kernels named (None: all) and the device functions of the file they reach.
+    """Read kernels, and the device functions of the file that they reach.
 
-    Rules are made of the types given.
+    Args:
+        source: the source.
+        kernels: names of the kernels; None: all.
+        types: the types of rules to make.
 
     Raises:
-        UserError: there is no kernel, or none of a name asked for.
+        UserError: there is no kernel, or no kernel of a requested name.
     """
     presence = read_presence(source.text)
     macros = study(presence.macros())
@@ -88,7 +91,7 @@ def analyse(
 
 
 def types_in(source: Source, root: Node, bodies: Sequence[Node]) -> TypeBook:
-    """The types that are known in a source: its own, and those of the headers it includes."""
+    """Return the types that are known in a source: its own, and those of its included headers."""
     presence = read_presence(source.text)
     bodies_of: dict[str, set[str]] = {}
     for macro in presence.macros():
@@ -105,22 +108,26 @@ def _header(text: str) -> tuple[Node, str]:
 
 
 def _bodies(chosen: Sequence[Definition]) -> list[tuple[int, Node]]:
-    """What is between the functions' braces, with their numbers."""
+    """Return the bodies of the functions, each with the function's number."""
     found = ((k, d.node.child_by_field_name("body")) for k, d in enumerate(chosen))
     return [(number, body) for number, body in found if body is not None]
 
 
 def _read_operands(chosen: Sequence[Definition], findings: Findings, book: TypeBook) -> None:
-    """The rules within statements and conditions of the functions that evolve."""
+    """Make the rules within statements and conditions of the functions that evolve."""
     reader = OperandReader(findings, Inference(findings, Scope.of(findings.declarations), book))
     for number, body in _bodies(chosen):
         reader.read(body, number)
 
 
 def _note_hidden(definition: Definition, number: int, findings: Findings, already: int) -> None:
-    """What the parser was not shown may use and declare any name it holds.
+    """Assume that text hidden from the parser uses and declares each name in it.
 
-    The function's own declarations are those after the ``already`` first.
+    Args:
+        definition: the function.
+        number: number of the function.
+        findings: the findings; the names are added there.
+        already: number of declarations found before this function's own.
     """
     own = findings.declarations[already:]
     first, last = definition.node.start_byte, definition.node.end_byte

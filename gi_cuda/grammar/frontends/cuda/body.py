@@ -1,7 +1,7 @@
-"""Reading a function's statements: its rules and loops.
+"""Reader of a function's statements; makes its rules and loops.
 
-Each kind of statement has its reader; names are read by `names`. A further rule type is a further
-rule made where its construct is read.
+Each kind of statement has a reader method; the module `names` reads names. To add a rule type, make
+its rules in the reader of its construct.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from gi_cuda.grammar.rule_types import RuleType
 
 
 class BodyReader(NameReader):
-    """Reads the body of one function that evolves into ``findings``."""
+    """Reads the body of one function that evolves, and adds its rules to ``findings``."""
 
     def block(self, node: Node, place: NodePlace) -> Pending:
         return self._sequence(node.children, NodePlace(node.end_byte, rules=place.rules))
 
     def conditional_text(self, node: Node, place: NodePlace) -> Pending:
-        """``#if`` and the like: what stands in it stands where the directive stands."""
+        """Read the text under an ``#if`` or similar as if the directive were not there."""
         skipped = node.child_by_field_name("condition") or node.child_by_field_name("name")
         return self._sequence([child for child in node.children if child != skipped], place)
 
@@ -46,7 +46,7 @@ class BodyReader(NameReader):
                 first = False
 
     def passage(self, node: Node, place: NodePlace) -> Pending:
-        """A construct that holds one statement, or blocks of their own (a label, ``try``)."""
+        """Read a construct that contains one statement or separate blocks (a label, ``try``)."""
         return [(child, place._replace(block=False)) for child in node.named_children]
 
     def labelled(self, node: Node, place: NodePlace) -> Pending:
@@ -109,7 +109,7 @@ class BodyReader(NameReader):
             yield child, inside if child == body else inside._replace(rules=False)
 
     def while_(self, node: Node, place: NodePlace) -> Pending:
-        """``while`` and ``do``: loops with nothing but a condition."""
+        """Read a ``while`` or ``do``: a loop with nothing but a condition."""
         inside = place._replace(end=node.end_byte, block=False)
         if node.type == "do_statement":
             inside = inside._replace(dangling=False)
@@ -142,7 +142,7 @@ class BodyReader(NameReader):
             yield child, inside if child == body else inside._replace(rules=False)
 
     def macro_headed(self, node: Node, place: NodePlace) -> Pending:
-        """A block with a call of a macro before it: perhaps a loop, with variables of its own."""
+        """Read a block after a macro call, which may be a loop with its own variables."""
         head, body = node.child_by_field_name("declarator"), node.child_by_field_name("body")
         if head is None or body is None or node.child_by_field_name("type") is not None:
             return self._within(node, place)
@@ -192,7 +192,7 @@ class BodyReader(NameReader):
         return True
 
     def _pragma(self, loop: Node, place: NodePlace) -> int:
-        """Make the unroll rule of a ``for``; returns where the loop starts with its pragma."""
+        """Make the unroll rule of a ``for``; return the start of the loop with its pragma."""
         if not place.rules:
             return loop.start_byte
         start = end = loop.start_byte
@@ -203,10 +203,10 @@ class BodyReader(NameReader):
         return start
 
     def _before(self, loop: Node, start: int, place: NodePlace) -> None:
-        """Make a rule of the place before a loop, if statements can be put there.
+        """Make a rule of the place before a loop, if statements can be inserted there.
 
         Args:
-            start: where the loop starts with its pragma.
+            start: start of the loop with its pragma.
         """
         findings = self.findings
         in_block = place.block and {start, loop.start_byte}.isdisjoint(findings.reading.exposed)
@@ -244,7 +244,7 @@ class BodyReader(NameReader):
         )
 
     def _own_name(self, branch: Node) -> None:
-        """A template's call of itself must not leave the ``if constexpr`` that ends it."""
+        """Keep a template's recursive call inside the ``if constexpr`` that ends the recursion."""
         start, end = branch.start_byte, branch.end_byte
         self.findings.declare(self.function_name, "", start, end, self.function)
 
@@ -261,9 +261,9 @@ def _header_parts(loop: Node) -> tuple[tuple[int, int], ...]:
 
 
 def may_declare(expression: Node) -> bool:
-    """Whether a statement may be a declaration taken for an expression.
+    """Tell whether a statement parsed as an expression may be a declaration.
 
-    ``T * b;``, ``T<3> b = c;``, ``T (*b)[4] = c;``, ``T (*b)(int) = c;``.
+    Examples: ``T * b;``, ``T<3> b = c;``, ``T (*b)[4] = c;``, ``T (*b)(int) = c;``.
     """
     if expression.type == "binary_expression":
         operator = expression.child_by_field_name("operator")
@@ -288,7 +288,10 @@ _LEFTMOST = {
 
 
 def _is_declarator(arguments: Node | None) -> bool:
-    """Whether what looks like arguments may be ``(*name)``, and a call on it follows."""
+    """Tell whether arguments may be a declarator ``(*name)``.
+
+    They may if they consist of one pointer expression, and a subscript, call or assignment follows.
+    """
     if arguments is None or arguments.named_child_count != 1:
         return False
     only, around = arguments.named_children[0], arguments.parent

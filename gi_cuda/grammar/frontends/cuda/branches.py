@@ -1,7 +1,7 @@
-"""A preprocessed CUDA text with a count for each way that its device code can take.
+"""Add counters to the branches of a preprocessed CUDA text.
 
-Unlike rules, which are places that edits change, ways are found in all device code: in methods and
-lambdas, in what a function returns and what macros became.
+Rules exist only in functions that edits change. Branches are found in all device code: in methods
+and lambdas, in returned expressions and in expanded macros.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gi_cuda.grammar.presence import read_presence
 from gi_cuda.grammar.splice import Splice, closing, opening, replacing, splice
 
 _DEVICE = re.compile(r"\b__(?:device|global)__\b|\b__attribute__\s*\(\(\s*(?:device|global)\b")
-"""As the preprocessors of the back ends leave it."""
+"""Device qualifiers as the preprocessors of the back ends leave them."""
 
 _EVALUATED_EARLY = re.compile(r"\bconst(?:expr|eval|init)\b")
 _UNROLLING = re.compile(r"\bgi_unroll\s*\((?:[^()\n]|\([^()\n]*\))*\)")
-"""How the host back end's preprocessor leaves ``#pragma unroll``."""
+"""``#pragma unroll`` as the host back end's preprocessor leaves it."""
 
 _ASSERTS = re.compile(r"\b(?:__assert_fail|__assertfail|_wassert)\b")
 
@@ -37,7 +37,7 @@ _NOT_TWICE = frozenset(
     {"assignment_expression", "call_expression", "delete_expression", "new_expression"}
     | {"gnu_asm_expression", "update_expression"}
 )
-"""Nodes that may change something when they are evaluated; also calls of what is not read."""
+"""Types of nodes whose evaluation may have side effects; any call may."""
 
 _LOGICAL = frozenset({"&&", "||", "and", "or"})
 _NO_VALUES = frozenset({"declaration", "init_statement", "comma_expression"})
@@ -67,11 +67,11 @@ _CONSTANT = frozenset(
         "parameter_list",
     }
 )
-"""Nodes in which a compiler evaluates expressions itself, or takes no calls."""
+"""Types of nodes whose expressions a compiler evaluates, or in which calls are not allowed."""
 
 
 def count_branches(text: str) -> BranchText:
-    """Put a count into each way of a preprocessed text's device code."""
+    """Add a counter to each branch of a preprocessed text's device code."""
     view = _UNROLLING.sub(lambda match: " " * len(match[0]), text)
     code = read(view, read_presence(view)).code
     reading = _Reading(text, code, Places(text))
@@ -84,11 +84,14 @@ class _Reading:
     """The branches that were found in a text.
 
     Attributes:
-        code: the text as the parser is shown it.
-        splices: that put counts into it.
-        counts: how many these are.
-        end: of the function that is being read.
-        fixed: the values that it is a template of.
+        text: the text.
+        code: the text as the parser sees it.
+        places: index of the text's files and lines.
+        splices: the splices that add counters.
+        forks: the branches found so far.
+        counts: number of counters.
+        end: end of the function that is being read.
+        fixed: names of that function's template parameters that are values.
     """
 
     text: str
@@ -101,7 +104,7 @@ class _Reading:
     fixed: frozenset[str] = frozenset()
 
     def walk(self, root: Node) -> None:
-        """Read all device functions below a node."""
+        """Add counters to all device functions below a node."""
         stack = [root]
         while stack:
             node = stack.pop()
@@ -116,7 +119,7 @@ class _Reading:
             stack.extend(reversed(node.children))
 
     def _function(self, node: Node, body: Node) -> None:
-        """Count the calls of a function that some code calls."""
+        """Add a counter to a function, if the text mentions a call of it."""
         declarator = node.child_by_field_name("declarator")
         name = _NAME.search(self._code(declarator)) if declarator is not None else None
         if name is None or body.type != "compound_statement":
@@ -140,14 +143,14 @@ class _Reading:
                 stack.extend(one for one in reversed(node.named_children) if one != skipped)
 
     def _is_constant(self, node: Node) -> bool:
-        """Tell whether a compiler evaluates the values of a declaration."""
+        """Tell whether a node is a declaration whose values the compiler evaluates."""
         kinds = ("storage_class_specifier", "type_qualifier")
         words = [self._code(one) for one in node.children if one.type in kinds]
         declares = node.type == "declaration"
         return declares and any(w == "static" or _EVALUATED_EARLY.search(w) for w in words)
 
     def _ways(self, node: Node) -> Node | None:
-        """Count the ways behind a node; return the child that is to be left alone."""
+        """Add counters for the branches of a node; return the child that must not be read."""
         condition = node.child_by_field_name("condition")
         match node.type:
             case "if_statement":
@@ -176,8 +179,10 @@ class _Reading:
         return None
 
     def _behind(self, node: Node) -> tuple[str, str]:
-        """Return the code that runs where the condition of a node is true, and where it is false;
-        with the latter what follows, if a jump is in the former."""
+        """Return the code that runs only if a node's condition is true, and only if it is false.
+
+        If the code for true contains a jump, the code for false includes the rest of the function.
+        """
         first, second, body = (
             node.child_by_field_name(name) for name in ("consequence", "alternative", "body")
         )
@@ -193,7 +198,7 @@ class _Reading:
     def _condition(
         self, node: Node | None, *, both: bool = True, behind: tuple[str, str] = ("", "")
     ) -> None:
-        """Count either outcome of a condition, and whether the compiler knows it."""
+        """Add counters for both outcomes of a condition, and for a value known to the compiler."""
         node = node and _inside(node)
         if node is None or node.type in _NO_VALUES or node.has_error:
             return
@@ -210,8 +215,11 @@ class _Reading:
         self.forks.append(Fork(self._said(start, end), *place, first, second, known, both, behind))
 
     def _known(self, node: Node) -> str:
-        """An expression that is true where the value of a condition is known to a compiler. Of
-        constants and parameters of templates the text says so; all else the compiler may tell."""
+        """Return an expression that is true if the compiler knows the value of a condition.
+
+        The text shows that for constants and template parameters; ``gi_known`` asks the compiler
+        about everything else.
+        """
         node = _inside(node)
         if self._is_fixed(node):
             return "true"
@@ -223,7 +231,7 @@ class _Reading:
         return " || ".join(ways)
 
     def _is_fixed(self, node: Node) -> bool:
-        """Tell whether an expression holds nothing but constants and parameters of templates."""
+        """Tell whether an expression consists of constants and template parameters only."""
         if node.type == "identifier":
             return self._text(node) in self.fixed
         if node.type in _OF_CONSTANTS:
@@ -234,7 +242,7 @@ class _Reading:
         return self.text[node.start_byte : node.end_byte]
 
     def _switch(self, node: Node | None, body: Node | None) -> None:
-        """Count each label of a ``switch``, and the ``switch`` itself."""
+        """Add counters for each label of a ``switch``, and for the ``switch`` itself."""
         if node is None or body is None or node.type in _NO_VALUES or node.has_error:
             return
         reached, start, end = self._count(), node.start_byte, node.end_byte
@@ -252,7 +260,7 @@ class _Reading:
                 self.forks.append(Fork(said, *place, label, reached, None, False, behind))
 
     def _count(self) -> int:
-        """The number of another count."""
+        """Return the number of a new counter."""
         self.counts += 1
         return self.counts - 1
 
@@ -264,7 +272,7 @@ class _Reading:
 
 
 def _inside(node: Node) -> Node:
-    """An expression without the parentheses around it."""
+    """Return an expression without the parentheses around it."""
     while node.type == "parenthesized_expression" and node.named_child_count == 1:
         (node,) = node.named_children
     return node
@@ -282,18 +290,18 @@ def _parameters(function: Node) -> Iterator[Node]:
 
 
 def _within(node: Node, kinds: frozenset[str]) -> bool:
-    """Tell whether a node, or one below it, is of some kinds."""
+    """Tell whether a node, or a node below it, has one of some types."""
     return node.type in kinds or any(_within(one, kinds) for one in node.named_children)
 
 
 def _logical(node: Node) -> str:
-    """The operator of a binary expression whose right side may not be evaluated; "" of others."""
+    """Return the operator of a short-circuit expression (``&&``, ``||``); "" for others."""
     operator = node.child_by_field_name("operator")
     return operator.type if operator is not None and operator.type in _LOGICAL else ""
 
 
 def _value(clause: Node | None) -> Node | None:
-    """The expression in the parentheses behind ``if`` and the like."""
+    """Return the expression in the parentheses of an ``if``, ``while`` or ``switch``."""
     if clause is None:
         return None
     value = clause.child_by_field_name("value")
@@ -301,7 +309,7 @@ def _value(clause: Node | None) -> Node | None:
 
 
 def _steers_loop(node: Node) -> bool:
-    """Tell whether a part of a condition is one of a loop, which one of its parts ends."""
+    """Tell whether a part of a condition belongs to a loop's condition."""
     above = node.parent
     while above is not None and above.type in {*_INSIDE, "condition_clause"}:
         above = above.parent

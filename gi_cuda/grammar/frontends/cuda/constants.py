@@ -1,4 +1,4 @@
-"""Numbers that a source has names for: macros without parameters, and constants."""
+"""Values of named numbers in a source: macros without parameters, and constants."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gi_cuda.grammar.frontends.cuda.file import CudaFile, constants_in
 from gi_cuda.spec.expression import ExpressionError, parse
 
 LONGEST = 2000
-"""Characters of an expression, at most: names that each stand for two others double it."""
+"""Largest number of characters of an expanded expression, which may grow exponentially."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FOLLOWED = 8
 
 
 def constant(code: CudaFile, text: str) -> int | None:
-    """The value of an expression of a source's macros and constants."""
+    """Return the value of an expression of a source's macros and constants; None if unknown."""
     return evaluated(text, named(code))
 
 
@@ -40,7 +40,7 @@ def evaluated(text: str, known: Mapping[str, str]) -> int | None:
 
 
 def named(code: CudaFile) -> dict[str, str]:
-    """The text that each name stands for, in a source or what it includes."""
+    """Return the text that each name stands for, in a source or its included headers."""
     found: dict[str, str] = {}
     for one in (code, *code.around):
         for macro in one.macros.values():

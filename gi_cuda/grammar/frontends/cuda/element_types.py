@@ -1,4 +1,4 @@
-"""C's types as a target names them: what an item of a buffer is made of, or what a scalar is."""
+"""Element types of buffers and scalars: map C++ types to a target's names of number types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL_FLOATS = {
     **{"__nv_bfloat16": "bfloat16", "nv_bfloat16": "bfloat16"},
     **{"__nv_fp8_e4m3": "float8_e4m3", "__nv_fp8_e5m2": "float8_e5m2"},
 }
-"""Classes of CUDA's headers that are numbers, and what a target calls these."""
+"""Floating-point classes of CUDA's headers, with a target's names for them."""
 _FIXED = {
     **SMALL_FLOATS,
     **{"bool": "uint8", "char": "int8", "uchar": "uint8", "byte": "uint8", "uint": "uint32"},
@@ -36,12 +36,12 @@ _ALIASES_FOLLOWED = 8
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Numbers in a struct.
+    """A member of a struct that consists of numbers.
 
     Attributes:
-        type: numpy's name of one.
-        length: how many there are.
-        at: where they begin, bytes.
+        type: numpy's name of the number type.
+        length: number of numbers.
+        at: offset in the struct, in bytes.
     """
 
     name: str
@@ -52,14 +52,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What an item of a buffer is made of, or what a scalar is.
+    """The type of a buffer's items, or of a scalar.
 
     Attributes:
-        type: a part's name in a target.
-        parts: parts in one item: 4 for ``float4``; for a struct its size in bytes.
-        truth: whether it is a ``bool``.
-        fields: for a struct, its members as far as they are numbers.
-        addresses: whether there are pointers in it.
+        type: a target's name for the type of each part.
+        parts: number of parts in one item: 4 for ``float4``; for a struct, its size in bytes.
+        truth: True if the C++ type is ``bool``.
+        fields: for a struct, its members that are numbers.
+        addresses: True if the type contains pointers.
     """
 
     type: str
@@ -70,12 +70,12 @@ class Element:
 
     @property
     def bytes(self) -> int:
-        """Size of an item."""
+        """The size of an item in bytes."""
         return NumberType(self.type).dtype.itemsize * self.parts
 
     @property
     def floating(self) -> bool:
-        """Whether it holds floating-point numbers."""
+        """Tell whether an item contains floating-point numbers."""
         numbers = [one.type for one in self.fields] or [self.type]
         return any("float" in kind for kind in numbers)
 
@@ -85,7 +85,8 @@ class ElementTypes:
     """The types that a source and its headers define.
 
     Attributes:
-        aliases: from ``typedef``, ``using`` and ``#define``; template parameters can be added.
+        aliases: type of each alias from ``typedef``, ``using`` and ``#define``; template parameters
+            can be added.
         structs: members of each plain struct: type, name, length.
         enums: names of enumerations.
     """
@@ -95,7 +96,7 @@ class ElementTypes:
     enums: frozenset[str]
 
     def element(self, text: str) -> Element | None:
-        """The element that a type stands for, None if it is not understood."""
+        """Return the element type of a C++ type; None if the type is not understood."""
         name = self.resolved(text)
         if name in _FIXED:
             return Element(_FIXED[name], truth=name == "bool")
@@ -111,7 +112,7 @@ class ElementTypes:
         return self._struct(own)
 
     def resolved(self, text: str) -> str:
-        """The type that a name stands for in the end."""
+        """Return the type that a name stands for, with aliases followed."""
         name = plain_type(text).removeprefix("std::").removeprefix("::")
         for _ in range(_ALIASES_FOLLOWED):
             if name not in self.aliases:
@@ -147,7 +148,7 @@ def _integer(words: list[str]) -> str:
 
 
 def read_element_types(codes: Iterable[CudaFile]) -> ElementTypes:
-    """The types that some files define, the first one's before the others'."""
+    """Return the types that some files define; definitions in earlier files take precedence."""
     aliases: dict[str, str] = {}
     structs: dict[str, tuple[tuple[str, str, int], ...]] = {}
     enums = set()
@@ -186,7 +187,7 @@ def read_element_types(codes: Iterable[CudaFile]) -> ElementTypes:
 def _members(code: CudaFile, struct: Node) -> Iterator[tuple[str, str, int]]:
     body = struct.child_by_field_name("body")
     if _ALIGNED.search(code.of(struct)):
-        # Nor is the layout of one that is aligned by hand.
+        # The layout of a struct with explicit alignment is not known.
         yield "?", "", 0
     for field in body.named_children if body is not None else ():
         kind = field.child_by_field_name("type")
@@ -199,7 +200,7 @@ def _members(code: CudaFile, struct: Node) -> Iterator[tuple[str, str, int]]:
                 name, size = name_node(declarator), declarator.child_by_field_name("size")
                 text = "" if size is None else code.of(size)
                 length = constant(code, text)
-                # A member that is not understood makes the whole struct so.
+                # If one member is not understood, the whole struct is not.
                 known = length is not None and length > 0 and name is not None
                 yield (
                     code.of(kind) if known else "?",

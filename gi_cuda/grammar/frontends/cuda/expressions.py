@@ -1,4 +1,4 @@
-"""Rules within expressions: COND, rhs and op, and what each of their places takes."""
+"""Rules within expressions (COND, rhs and op), and the types that their places take."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _INTEGER_ASSIGNMENTS = frozenset({"%=", "<<=", ">>=", "&=", "|=", "^="})
 
 
 class Around(NamedTuple):
-    """What surrounds an expression.
+    """The context of an expression.
 
     Attributes:
-        function: number of the function it stands in.
-        at: where its names are looked up, if not where it stands.
-        strict: an overload or a template may be chosen by its type.
-        demand: what its place takes, where it may be an op.
+        function: number of the function that contains the expression.
+        at: offset at which its names are looked up; None: at the expression.
+        strict: True if the expression's type may select an overload or a template.
+        demand: the requirement of the place; None if the expression cannot be an op rule.
     """
 
     function: int
@@ -34,7 +34,7 @@ class Around(NamedTuple):
     demand: Demand | None = None
 
     def taking(self, demand: Demand | None, *, strict: bool | None = None) -> Around:
-        """These surroundings for a part with a demand of its own."""
+        """Return the context for a part of the expression with its own requirement."""
         strict = self.strict if strict is None else strict
         if strict and demand is not None:
             demand = Demand(demand.type, Strictness.EXACT, demand.variable)
@@ -45,14 +45,14 @@ Parts = Iterator[tuple[Node, Around]]
 
 
 class ExpressionReader:
-    """Makes the rules of expressions whose surroundings are known."""
+    """Makes the rules of expressions whose context is known."""
 
     def __init__(self, findings: Findings, inference: Inference) -> None:
         self.findings = findings
         self.inference = inference
 
     def expressions(self, root: Node, around: Around) -> None:
-        """Make the rules of an expression and of what is in it."""
+        """Make the rules of an expression and of its parts."""
         stack = [(root, around)]
         while stack:
             node, here = stack.pop()
@@ -61,7 +61,7 @@ class ExpressionReader:
                 stack.extend(reader(self, node, here))
 
     def target(self, root: Node, around: Around) -> None:
-        """What is assigned to: the variable itself stays, the way to it may change."""
+        """Make the rules in an assignment's target; the variable stays, indices may change."""
         node: Node | None = root
         while node is not None:
             argument = node.child_by_field_name("argument")
@@ -83,7 +83,7 @@ class ExpressionReader:
             node = argument
 
     def _leads_on(self, node: Node, argument: Node, function: int) -> bool:
-        """Whether a part of a target is a value of its own: a pointer that is followed."""
+        """Tell whether a part of a target is a pointer that is dereferenced, so a value."""
         operator = node.child_by_field_name("operator")
         if node.type == "field_expression":
             return operator is not None and operator.type == "->"
@@ -124,7 +124,7 @@ class ExpressionReader:
     def _condition(
         self, node: Node, around: Around, *, builtin: bool = True
     ) -> tuple[Node, Around]:
-        """An operand that is a condition itself."""
+        """Make a COND rule of an operand that is a condition; return it with its context."""
         while node.type == "parenthesized_expression" and node.named_child_count == 1:
             node = node.named_children[0]
         if builtin and node.type not in ("comma_expression", "assignment_expression"):
@@ -179,7 +179,7 @@ class ExpressionReader:
             yield value, self._converted(value, around)
 
     def _converted(self, value: Node, around: Around) -> Around:
-        """What is cast may be any number, or must stay as it is."""
+        """Return the context of a cast's operand: any number if it is a number, else its type."""
         type_ = self._type(value, around.function)
         number = type_ is not None and type_.arithmetic
         return around.taking(self.own(value, around), strict=not number)
@@ -214,7 +214,13 @@ class ExpressionReader:
             self.right_side(right, wanted, around)
 
     def right_side(self, node: Node, wanted: Type, around: Around) -> None:
-        """Make what is assigned to a variable of the type wanted a rule, and read what is in it."""
+        """Make a rule of an expression assigned to a variable, and rules of its parts.
+
+        Args:
+            node: the expression.
+            wanted: type of the variable.
+            around: context of the expression.
+        """
         found = self.inference.typed(node, around.function)
         if node.type != "initializer_list" and found is not None and not _is_nothing(found.type):
             need = Strictness.CONVERTIBLE
@@ -273,7 +279,7 @@ class ExpressionReader:
         return self.inference.type(node, function)
 
     def own(self, node: Node, around: Around, *, strict: bool = False) -> Demand | None:
-        """A demand for what the node is already."""
+        """Return a requirement for the type that the node already has."""
         typed = self.inference.typed(node, around.function)
         if typed is None:
             return None
@@ -281,7 +287,7 @@ class ExpressionReader:
         return Demand(typed.type, need, strict and typed.variable)
 
     def rule(self, kind: RuleType, node: Node, around: Around, value: Value | None) -> None:
-        """Make a rule of a node that no directive cuts."""
+        """Make a rule of a node, unless a directive cuts through it."""
         start, end = node.start_byte, node.end_byte
         if start < end and self.findings.presence.is_whole(start, end):
             self.findings.rules.append(

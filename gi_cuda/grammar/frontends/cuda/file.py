@@ -1,4 +1,4 @@
-"""What a CUDA file declares: its kernels with their signatures, functions, macros and constants."""
+"""The declarations of a CUDA file: kernels with signatures, functions, macros and constants."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _CONSTANTS = re.compile(
     r"(?:(?:const|constexpr)\s+)?)"
     r"(\w+\s*(?:=(?!=)[^;{}]*|=?\s*\{[^;{}]*\}))\s*;"
 )
-"""What declares constants that are no macros."""
+"""Declarations of constants that are not macros."""
 
 _CONSTANT = re.compile(r"\s*(\w+)\s*(?:=\s*\{?|\{)\s*([^{}]+?)\s*\}?\s*")
 _COMMA = re.compile(r",(?![^(]*\))")
-"""What separates declarators, and no arguments."""
+"""Commas between declarators, but not between arguments."""
 
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|register|typename|struct|class|enum|__restrict__|__restrict|restrict"
@@ -40,14 +40,14 @@ _QUALIFIERS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A parameter of a function, as its signature has it.
+    """A parameter in a function's signature.
 
     Attributes:
-        name: ``""`` where it has none.
-        type: of what it is, or points to, without qualifiers.
-        pointers: ``*`` that it takes to get there; an array parameter counts as one.
-        const: whether what it points to is not written through it.
-        reference: whether it is a reference.
+        name: name of the parameter; ``""`` if it has none.
+        type: type without qualifiers; for a pointer, the type of the pointed-to values.
+        pointers: number of pointer levels; an array parameter counts as one.
+        const: True if the pointed-to values are const.
+        reference: True if the parameter is a reference.
     """
 
     name: str
@@ -58,14 +58,19 @@ class Argument:
 
     @property
     def text(self) -> str:
-        """Its type as one writes it to tell overloads apart."""
+        """The type as written to distinguish overloads."""
         stars = " " + "*" * self.pointers if self.pointers else ""
         return f"{'const ' if self.const and self.pointers else ''}{self.type}{stars}"
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateParameter:
-    """A template's parameter: ``type`` is None for ``typename T``, else e.g. ``int``."""
+    """A template parameter.
+
+    Attributes:
+        type: None for ``typename T``; else the type of its value, for example ``int``.
+        default: text of the default; None if there is none.
+    """
 
     name: str
     type: str | None
@@ -77,8 +82,11 @@ class KernelSource:
     """A kernel that the source defines.
 
     Attributes:
-        name: with its namespaces.
-        overloaded: whether another kernel has the same name.
+        name: name with namespaces.
+        definition: the kernel's definition.
+        templates: the template parameters.
+        arguments: the parameters.
+        overloaded: True if another kernel or function has the same name.
     """
 
     name: str
@@ -89,18 +97,24 @@ class KernelSource:
 
     @property
     def shown(self) -> str:
-        """What tells it from every other kernel of the source."""
+        """The name that identifies the kernel in the source, with parameter types if overloaded."""
         types = ", ".join(argument.text for argument in self.arguments)
         return f"{self.name}({types})" if self.overloaded else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class CudaFile:
-    """A source file with those of its headers that are read with it.
+    """A source file, together with the headers that are read with it.
 
     Attributes:
-        path: its main file.
-        around: further headers that it includes.
+        path: path of the main file.
+        source: the text.
+        root: root of the syntax tree.
+        presence: the conditional structure.
+        macros: the macros, by name; of several definitions, the first that is compiled.
+        names: for each macro, the names that its expansion may use.
+        definitions: the functions.
+        around: further headers that the source includes.
     """
 
     path: Path
@@ -114,24 +128,24 @@ class CudaFile:
 
     @property
     def text(self) -> str:
-        """The whole of it."""
+        """The whole text."""
         return self.source.text
 
     def place(self, node: Node) -> SourceLine:
-        """The file and line of a node; files are named from the main one's folder."""
+        """Return the file and line of a node; paths are relative to the main file's folder."""
         return LineIndex(self.source).at(node.start_byte)
 
     def where(self, node: Node) -> str:
-        """The file and line of a node, for a message."""
+        """Return the file and line of a node, for a message."""
         file, line = self.place(node)
         return f"{self.path if file == self.source.name else self.path.parent / file}:{line}"
 
     def of(self, node: Node) -> str:
-        """A node's text."""
+        """Return a node's text."""
         return self.text[node.start_byte : node.end_byte]
 
     def function(self, name: str) -> Definition | None:
-        """A function that can run on the device, by its own name."""
+        """Return a function that can run on the device, by its unqualified name."""
         return next((d for d in self.definitions if d.name == name and d.device), None)
 
 
@@ -139,19 +153,19 @@ def read_cuda_file(path: Path) -> CudaFile:
     """Read a source or header.
 
     Raises:
-        UserError: it is missing, or not text.
+        UserError: the file is missing, or is not text.
     """
     return of_source(path, read_source(path))
 
 
 def of_source(path: Path, source: Source) -> CudaFile:
-    """What a source holds; ``path`` is its main file."""
+    """Parse a source; ``path`` is the path of its main file."""
     presence = read_presence(source.text)
     names = study(presence.macros()).names
     root = parse(read(source.text, presence).code)
     macros: dict[str, Macro] = {}
     active = presence.active({})
-    # Of several definitions the first that counts.
+    # Of several definitions, the first that is compiled by default.
     for macro in sorted(presence.macros(), key=lambda one: not active[one.directive.region]):
         macros.setdefault(macro.name, macro)
     found = tuple(definitions(root, source.text, names))
@@ -159,10 +173,10 @@ def of_source(path: Path, source: Source) -> CudaFile:
 
 
 def kernels(code: CudaFile) -> tuple[KernelSource, ...]:
-    """All kernels of a source, in order.
+    """Return all kernels of a source, in order.
 
-    Of several definitions of a kernel, each under an ``#if`` of its own, that one counts which is
-    compiled where nothing is defined; all of them evolve.
+    If a kernel has several definitions under different ``#if`` conditions, the definition that is
+    compiled without outside macros represents the kernel. (All definitions evolve.)
     """
     active = code.presence.active({})
     known: dict[str, KernelSource] = {}
@@ -175,19 +189,19 @@ def kernels(code: CudaFile) -> tuple[KernelSource, ...]:
         known.setdefault(f"{kernel.name}({types})", kernel)
     found = sorted(known.values(), key=lambda kernel: kernel.definition.node.start_byte)
     names = [kernel.name for kernel in found]
-    # Host code that launches a kernel may have its name.
+    # A host function that launches a kernel may have the kernel's name.
     names += {d.qualified for d in code.definitions if not d.kernel}
     return tuple(replace(k, overloaded=names.count(k.name) > 1) for k in found)
 
 
 def choose_kernel(code: CudaFile, wanted: str | None) -> KernelSource:
-    """The kernel of that name; the only one there is if none is named.
+    """Return the kernel of a name, or the only kernel if ``wanted`` is None.
 
     Raises:
-        UserError: there is none, or several; the message lists them.
+        UserError: there is no such kernel, or there are several; the message lists the kernels.
     """
     every = kernels(code)
-    # Those of headers count where the source has none, or where one is named.
+    # Kernels of headers count only if the source has none, or if a name is given.
     own = tuple(k for k in every if code.place(k.definition.node).file == code.source.name)
     known = (own or every) if wanted is None else every
     names = listed([kernel.shown for kernel in known])
@@ -247,7 +261,7 @@ def _kernel(code: CudaFile, definition: Definition) -> KernelSource:
 
 
 def signature(code: CudaFile, definition: Definition) -> Iterator[Argument]:
-    """A function's parameters."""
+    """Yield a function's parameters."""
     head = function_declarator(definition.node)
     listed = None if head is None else head.child_by_field_name("parameters")
     for node in listed.named_children if listed is not None else ():
@@ -258,7 +272,7 @@ def signature(code: CudaFile, definition: Definition) -> Iterator[Argument]:
 
 
 def read_argument(code: CudaFile, node: Node) -> Argument:
-    """What a declaration of one name says."""
+    """Read a declaration of one name."""
     kind, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
     name = name_node(declarator)
     # Qualifiers beside the type belong to what is pointed to, others to the pointer.
@@ -277,7 +291,7 @@ def read_argument(code: CudaFile, node: Node) -> Argument:
         )
     text = "" if kind is None else code.of(kind)
     if called:
-        # Of a function pointer it is the whole that says what it is.
+        # The type of a function pointer is the text of the whole declaration.
         return Argument("" if name is None else code.of(name), code.of(node), 0, const, reference)
     return Argument(
         "" if name is None else code.of(name),
@@ -289,7 +303,7 @@ def read_argument(code: CudaFile, node: Node) -> Argument:
 
 
 def plain_type(text: str) -> str:
-    """A type without qualifiers and needless space."""
+    """Return a type without qualifiers and superfluous white space."""
     return _SPACE.sub(" ", _QUALIFIERS.sub(" ", text)).strip()
 
 
@@ -311,7 +325,7 @@ def _templates(code: CudaFile, outer: Node) -> Iterator[TemplateParameter]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """A node and all below it, in order."""
+    """Yield a node and all nodes below it, in source order."""
     stack = [node]
     while stack:
         one = stack.pop()
@@ -320,7 +334,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def inside_function(node: Node) -> bool:
-    """Whether a node stands in a function's definition."""
+    """Tell whether a node is inside a function's definition."""
     parent = node.parent
     while parent is not None and parent.type != "function_definition":
         parent = parent.parent
@@ -328,7 +342,10 @@ def inside_function(node: Node) -> bool:
 
 
 def source_constants(code: CudaFile) -> dict[str, str]:
-    """Constants of a whole source that are no macros: ``8`` for ``const int TILE = 8;``."""
+    """Return the constants of a source that are not macros.
+
+    Example: ``const int TILE = 8;`` gives ``{"TILE": "8"}``. Local constants are left out.
+    """
     declared = "\n".join(
         code.of(node)
         for node in walk(code.root)
@@ -338,12 +355,12 @@ def source_constants(code: CudaFile) -> dict[str, str]:
 
 
 def constants_in(text: str) -> list[tuple[str, str]]:
-    """Constants that are no macros: name and value."""
+    """Return name and value of each constant in a text that is not a macro."""
     declared = [one for group in _CONSTANTS.findall(text) for one in _COMMA.split(group)]
     found = map(_CONSTANT.fullmatch, declared)
     return [(one[1], one[2]) for one in found if one is not None]
 
 
 def first_macro(codes: Sequence[CudaFile], name: str) -> Macro | None:
-    """The first_macro definition of a macro in several files."""
+    """Return the first definition of a macro in several files; None if there is none."""
     return next((code.macros[name] for code in codes if name in code.macros), None)

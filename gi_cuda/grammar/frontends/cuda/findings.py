@@ -1,4 +1,4 @@
-"""What reading a function body finds, before rules get their names."""
+"""Collector of what the front end's readers find in a source: rules, loops, names, assignments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TIGHT = re.compile(r"\s*([*&,\[\]()<>])\s*")
 _UNSPOKEN = re.compile(r"\bauto\b|\bdecltype\b")
 _WORD = re.compile(r"[^\W\d]\w*")
 _LONGEST_ASSIGNMENT = 4000
-"""Characters; parts of one that is longer are not seen as such."""
+"""Characters; a rule deep in a longer assignment may not be recognised as part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,23 @@ class RuleDraft:
     sites: tuple[tuple[int, int], ...] = ()
     value: Value | None = None
     at: int | None = None
-    """Where the names of what is put there are looked up; None: where it starts."""
+    """Offset at which names of donors for this place are looked up; None: the rule's start."""
     seam: Seam | None = None
     choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LoopDraft:
-    """A loop as the syntax has it; ``endless`` where no condition ends it."""
+    """A loop without its number and rule names.
+
+    Attributes:
+        start: start of the loop, with its pragma.
+        keyword: start of its keyword.
+        end: end of the loop.
+        condition: span of its condition.
+        header: type and start of each rule in its header.
+        endless: True if the loop has no condition, or a constant one.
+    """
 
     start: int
     keyword: int
@@ -62,14 +71,14 @@ class LoopDraft:
     header: tuple[tuple[RuleType, int], ...]
     endless: bool
     parts: tuple[tuple[int, int], ...] = ()
-    """The spans of what its header is made of."""
+    """The spans of the parts of its header: initialiser, condition, update."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """Collects what one source holds; only the front end's readers write to it.
+    """The findings in one source; only the front end's readers write to it.
 
-    Once everything is read, ``sort`` makes it ready for looking up spans.
+    Call ``sort`` once everything is read, before looking up spans.
     """
 
     text: str
@@ -81,47 +90,47 @@ class Findings:
     declarations: list[Declaration] = field(default_factory=list)
     uses: list[tuple[int, str]] = field(default_factory=list)
     assignments: list[tuple[int, int, str]] = field(default_factory=list)
-    """Start and end of an assignment, and the name it sets."""
+    """Start and end of each assignment, and the name that it sets."""
     exits: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """For each ``if``: the spans of its condition and of the whole of it."""
+    """For each ``if``: start and end of its condition, then of the whole statement."""
     jumps: list[int] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)
     declared_at: set[int] = field(default_factory=set)
-    """Where names stand that are declared there, not used."""
+    """Offsets of names that are declared there, not used."""
 
     def span(self, node: Node) -> str:
-        """A node's text."""
+        """Return a node's text."""
         return self.text[node.start_byte : node.end_byte]
 
     def use(self, name: str, at: int) -> None:
-        """Note that ``name`` is used there, and what it uses if it is a macro."""
+        """Add a use of ``name`` at ``at``, and of the names in its body if it is a macro."""
         self.uses.append((at, name))
         for inner in self.macros.names.get(name, ()):
             self.uses.append((at, inner))
 
     def use_words(self, start: int, end: int) -> None:
-        """Note every word of a text that has no syntax tree (a pragma, an error)."""
+        """Add a use for each word of a text without a syntax tree (a pragma, an error)."""
         for match in _WORD.finditer(self.text, start, end):
             self.use(match[0], match.start())
 
     def declare(
         self, name: str, type_: str, start: int, end: int, function: int, *, bare: bool = False
     ) -> None:
-        """Note a declaration that is visible from ``start`` to ``end``."""
+        """Add a declaration that is visible from ``start`` to ``end``."""
         region = self.presence.region(start)
         self.declarations.append(Declaration(name, type_, start, end, function, region, bare))
 
     def declare_name(self, name: Node, end: int, function: int) -> None:
-        """Note a type or constant, visible from its name on."""
+        """Add a type or constant, which is visible from its name on."""
         self.declared_at.add(name.start_byte)
         self.declare(self.span(name), "", name.end_byte, end, function)
 
     def declare_function(self, name: Node, end: int) -> None:
-        """Note a function of the file, visible from its head on."""
+        """Add a function of the file, which is visible from its name on."""
         self.declare(self.span(name), "function", name.end_byte, end, FILE_LEVEL)
 
     def declare_all(self, declaration: Node, end: int, function: int) -> None:
-        """Note what a declaration (or parameter) declares, visible up to ``end``."""
+        """Add all names that a declaration or parameter declares, visible up to ``end``."""
         first = next(declarators(declaration), None)
         if first is None:
             return
@@ -153,23 +162,23 @@ class Findings:
             self.declare(self.span(name), type_, declarator.end_byte, end, function, bare=bare)
 
     def declare_opaque(self, start: int, stop: int, end: int, function: int) -> None:
-        """Take every word of what is not understood for a declaration of unknown type."""
+        """Add each word of a text that is not understood as a declaration of unknown type."""
         for name in self.words_in(start, stop):
             self.declare(name, "", start, end, function)
 
     def words_in(self, start: int, stop: int) -> frozenset[str]:
-        """The words of a text, and those that come with macros in it."""
+        """Return the words of a text, and the names that its macros expand to."""
         words = frozenset(_WORD.findall(self.text[start:stop]))
         return words.union(*(self.macros.names.get(word, ()) for word in words))
 
     def assign(self, target: Node | None, node: Node) -> None:
-        """Note that ``node`` assigns to the variable at the root of ``target``."""
+        """Add an assignment by ``node`` to the variable at the root of ``target``."""
         root = assigned_root(target)
         if root is not None:
             self.assignments.append((node.start_byte, node.end_byte, self.span(root)))
 
     def pragma_before(self, at: int) -> tuple[int, int] | None:
-        """The span of an unroll pragma that belongs to the loop at ``at``."""
+        """Return the span of the unroll pragma of the loop at ``at``; None if it has none."""
         directives = self.presence.directives
         k = bisect_left(directives, at, key=lambda directive: directive.start) - 1
         if k < 0 or directives[k].word != "pragma":
@@ -182,7 +191,7 @@ class Findings:
         return start, directives[k].start + len(text.rstrip())
 
     def used_in(self, start: int, end: int) -> Iterator[tuple[int, str]]:
-        """The uses within a span."""
+        """Yield the uses within a span."""
         for k in range(bisect_left(self.uses, (start, "")), len(self.uses)):
             at, name = self.uses[k]
             if at >= end:
@@ -190,24 +199,24 @@ class Findings:
             yield at, name
 
     def assignments_in(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-        """The assignments that start within a span."""
+        """Yield the assignments that start within a span."""
         for k in range(bisect_left(self.assignments, (start, 0, "")), len(self.assignments)):
             if self.assignments[k][0] >= end:
                 return
             yield self.assignments[k]
 
     def assigned_in(self, start: int, end: int) -> frozenset[str]:
-        """The names assigned within a span."""
+        """Return the names that are assigned within a span."""
         return frozenset(name for _, _, name in self.assignments_in(start, end))
 
     def assigned_around(self, at: int) -> frozenset[str]:
-        """The names of which an assignment holds the character at ``at``."""
+        """Return the names that are set by assignments whose spans contain ``at``."""
         last = bisect_left(self.assignments, (at + 1, 0, ""))
         first = bisect_left(self.assignments, (at - _LONGEST_ASSIGNMENT, 0, ""))
         return frozenset(name for _, end, name in self.assignments[first:last] if at < end)
 
     def declared_in(self, start: int, end: int) -> Iterator[Declaration]:
-        """The declarations that become visible within a span."""
+        """Yield the declarations that become visible within a span."""
         first = bisect_left(self.declarations, start, key=lambda d: d.start)
         for k in range(first, len(self.declarations)):
             if self.declarations[k].start >= end:
@@ -215,9 +224,10 @@ class Findings:
             yield self.declarations[k]
 
     def sort(self) -> None:
-        """Put everything in source order; what looks up spans needs it.
+        """Sort everything in source order, so that spans can be looked up.
 
-        Branches that hold a label can neither be copied nor left out: their rules go.
+        Removes the rules of ``else`` branches that contain a label: such a branch can be neither
+        copied nor deleted.
         """
         self.labels.sort()
         self.rules = [
@@ -233,7 +243,7 @@ class Findings:
 
 
 def spelled_type(text: str) -> str:
-    """A type as spelled, in one form; empty for one that is deduced."""
+    """Return a spelled type in canonical form; empty for a deduced type (``auto``)."""
     if _UNSPOKEN.search(text):
         return ""
     plain = _STORAGE.sub(" ", _RESTRICT.sub(" ", text))

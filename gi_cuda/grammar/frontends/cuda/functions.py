@@ -1,4 +1,4 @@
-"""The functions of a CUDA file: which are kernels, and which of them evolve."""
+"""The functions of a CUDA file, and the selection of the functions that evolve."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Definition:
     """A function definition of the file.
 
     Attributes:
-        name: as called, without scope or template arguments.
-        node: its ``function_definition``.
+        name: name without scope or template arguments.
+        node: the ``function_definition`` node.
         outer: the node with its template or linkage head.
-        words: the words before its name, macros of the source expanded.
-        qualified: its name with the namespaces it stands in, and what it is a member of.
+        words: the words before the name, with the source's macros expanded.
+        qualified: the name with its namespaces and the class it is a member of.
     """
 
     name: str
@@ -38,19 +38,19 @@ class Definition:
 
     @property
     def kernel(self) -> bool:
-        """Whether it is a ``__global__`` function."""
+        """Tell whether the function is a kernel (``__global__``)."""
         return "__global__" in self.words
 
     @property
     def device(self) -> bool:
-        """Whether it can run on the device, so is not host code only."""
+        """Tell whether the function can run on the device."""
         return bool(self.words & {"__global__", "__device__", "constexpr", "consteval"})
 
 
 def definitions(
     root: Node, text: str, macros: Mapping[str, frozenset[str]]
 ) -> Iterator[Definition]:
-    """Every function defined at file or namespace level, in order."""
+    """Yield every function defined at file or namespace level, in order."""
     stack = [(root, root, "")]
     while stack:
         node, outer, within = stack.pop()
@@ -95,7 +95,7 @@ def _definition(
 
 
 def function_declarator(node: Node) -> Node | None:
-    """The ``name(parameters)`` part of a function definition."""
+    """Return the ``name(parameters)`` part of a function definition; None if there is none."""
     head = node.child_by_field_name("declarator")
     while head is not None and head.type != "function_declarator":
         deeper = head.child_by_field_name("declarator")
@@ -111,10 +111,16 @@ def evolved(
     source: Source,
     macros: Mapping[str, frozenset[str]],
 ) -> tuple[Definition, ...]:
-    """The kernels asked for (None: all) and the device functions they reach, in order.
+    """Return the functions that evolve: kernels, and the device functions that they reach.
+
+    Args:
+        found: all functions of the source.
+        kernels: names of the kernels; None: all.
+        source: the source.
+        macros: for each macro, the names that its expansion may use.
 
     Raises:
-        UserError: there is no kernel, or none of that name.
+        UserError: there is no kernel, or no kernel of a requested name.
     """
     known = [d.qualified for d in found if d.kernel]
     if not known:
@@ -149,10 +155,13 @@ def evolved(
 
 
 def _meant(name: str, found: Sequence[Definition], source: Source) -> frozenset[str]:
-    """The kernel of a name, which may leave out namespaces, with its namespaces.
+    """Return the qualified name of a kernel whose name may leave out namespaces.
 
-    Template arguments and parameter types in the name choose an instance or an overload; all
-    are read from the same text, so they do not matter here.
+    Template arguments and parameter types in the name are ignored: all instances and overloads
+    evolve together.
+
+    Raises:
+        UserError: there is no kernel of that name, or there are several.
     """
     plain = overload(name)[0].partition("<")[0].strip().removeprefix("::")
     kernels = {d.qualified: None for d in found if d.kernel}

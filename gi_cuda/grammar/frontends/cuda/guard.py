@@ -1,7 +1,7 @@
-"""Loops that an edit may keep from ending get a counter that ends them.
+"""Guards: counters that end loops which an edit may keep from ending.
 
-What such a counter ends counts as hung: without it, as in a patch, the loop would go on. So it
-calls a function that back ends supply, and that ends the launch.
+A variant that a guard stops counts as hung: without the guard, as in a patch, its loop would go on.
+So a guard at its limit calls a function of the back end that ends the launch.
 """
 
 from __future__ import annotations
@@ -17,32 +17,43 @@ from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, splice
 
 UNSEEN_LIMIT = 1000
-"""Iterations allowed to a loop for which no limit is given."""
+"""Largest number of iterations of a loop for which no limit is given."""
 
 LATE = "gi_late"
-"""What is called at a limit. Defined as ``bool``, it makes a guard that just leaves its loop."""
+"""Name of the function that a guard calls at its limit.
+
+If ``gi_late`` is defined as ``bool``, a guard only leaves its loop.
+"""
 
 BEGIN = "gi_begin"
-"""What gives a counter its first value, which no compiler knows: to one that knew how often a loop
-goes round at most, ``#pragma unroll`` would mean as many copies of its body."""
+"""Name of the function that returns a counter's first value.
+
+The compiler must not know this value: if it knew a bound of the iterations, ``#pragma unroll``
+would copy the loop's body that many times.
+"""
 
 
 _LAST = re.compile(r"(?:#[^\n]*\n\s*)*do\b")
 
 
 class _Shape(NamedTuple):
-    """What a loop is like once the expansions are made."""
+    """The form of a loop after the expansions.
+
+    Attributes:
+        condition: True if the loop has a condition.
+        pragma: True if the loop starts with a pragma.
+    """
 
     condition: bool
     pragma: bool
 
 
 def touched_loops(grammar: Grammar, expansions: Mapping[str, Expansion]) -> frozenset[int]:
-    """Idents of the loops that the expansions may keep from ending.
+    """Return the idents of the loops that the expansions may keep from ending.
 
-    Those whose header changes; those in which a rule changes that assigns a control variable,
-    or decides whether one is assigned; those into which a donor comes that assigns one; and
-    those that come with a donor.
+    These are the loops whose header changes, the loops in which a rule changes that assigns a
+    control variable or decides whether it is assigned, the loops into which a donor comes that
+    assigns a control variable, and the loops in donors' texts.
     """
     touched = set()
     for name, expansion in expansions.items():
@@ -70,7 +81,7 @@ def _touches(
 
 
 def loops_in(grammar: Grammar, donor: str) -> tuple[Loop, ...]:
-    """The loops that a donor's text holds."""
+    """Return the loops in a donor's text; only the text of an ``else`` contains loops."""
     if donor in grammar.specials:
         return ()
     rule = grammar.rule(donor)
@@ -85,10 +96,13 @@ def guards(
     expansions: Mapping[str, Expansion],
     limits: Mapping[int, int],
 ) -> Iterator[Splice]:
-    """What ends each loop after ``limits[ident]`` iterations.
+    """Yield the splices that end each loop after ``limits[ident]`` iterations.
 
     Args:
-        expansions: what is made of the loops' headers, and of their seams.
+        grammar: the grammar.
+        loops: the loops to guard.
+        expansions: the expansions of the loops' headers and seams, by rule name.
+        limits: largest number of iterations of each loop, by ident.
     """
     for loop in loops:
         counter = f"gi_guard_{loop.ident}"
@@ -101,7 +115,7 @@ def guards(
 
 
 def _end(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> int:
-    """Where a loop ends once the expansions are made: with the last one that it is fused with."""
+    """Return the end of a loop after the expansions: that of the last loop fused with it."""
     touched = (grammar.rule(name).seam for name, one in expansions.items() if one.body == "")
     seams = {seam.loop: seam for seam in touched if seam is not None}
     start, end = loop.start, loop.end
@@ -111,7 +125,7 @@ def _end(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> i
 
 
 def _has_condition(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> bool:
-    """Whether the loop still has a condition once the expansions are made."""
+    """Tell whether a loop has a condition after the expansions."""
     for name in loop.header & expansions.keys():
         rule, expansion = grammar.rule(name), expansions[name]
         if (rule.start, rule.end) == loop.condition and not rule.type.kind.deleted:
@@ -120,7 +134,7 @@ def _has_condition(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expans
 
 
 def _has_pragma(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> bool:
-    """Whether the loop starts with a pragma once the expansions are made."""
+    """Tell whether a loop starts with a pragma after the expansions."""
     for name, expansion in expansions.items():
         rule = grammar.rule(name)
         if rule.type is RuleType.PRAGMA and rule.start == loop.start:
@@ -131,11 +145,11 @@ def _has_pragma(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion
 def _wrap(
     grammar: Grammar, loop: Loop, counter: str, begin: str, test: str, shape: _Shape
 ) -> Iterator[Splice]:
-    """Give a loop a counter of its own and one more conjunct."""
+    """Yield splices that declare a counter for a loop and add a test to its condition."""
     start, end = loop.condition
     yield from _around(grammar, loop, counter, begin, shape)
     if shape.condition:
-        # One character wider than the condition: outside what an edit puts around it.
+        # One character wider than the condition, so outside of edits around the condition.
         yield opening(start, end + 1, "(")
         yield closing(start - 1, end, f") && {test}")
     else:
@@ -145,24 +159,26 @@ def _wrap(
 def _around(
     grammar: Grammar, loop: Loop, counter: str, begin: str, shape: _Shape
 ) -> Iterator[Splice]:
-    """Give a loop a counter of its own, in a block around it."""
+    """Yield splices that put a loop into a block that declares its counter."""
     gap = newline(grammar.source.text, loop.start) if shape.pragma else " "
     yield opening(loop.start, loop.end, f"{{ unsigned {counter} = {begin};{gap}")
     yield closing(loop.start, loop.end, " }")
 
 
 def ends_with_condition(grammar: Grammar, loop: Loop) -> bool:
-    """Whether a loop's condition stands behind its body."""
+    """Tell whether a loop's condition is behind its body (``do``)."""
     return _LAST.match(grammar.source.text, loop.start) is not None
 
 
 def watched(grammar: Grammar, loop: Loop, entered: str, again: str) -> Iterator[Splice]:
-    """A loop that tells whether its body runs, and whether it runs once more.
+    """Yield splices that count whether a loop's body runs, and whether it runs once more.
 
     Args:
-        entered: an expression that is true, and tells the first.
-        again: the beginning of a call that is true, and tells the second where its last argument,
-            which is still to be said, is not 0.
+        grammar: the grammar.
+        loop: the loop.
+        entered: an expression that is true and counts that the body runs.
+        again: start of a call that is true, up to its last argument. The call counts that the body
+            runs once more if that argument is not 0.
     """
     start, end = loop.condition
     if ends_with_condition(grammar, loop):
@@ -177,10 +193,10 @@ def watched(grammar: Grammar, loop: Loop, entered: str, again: str) -> Iterator[
 
 
 def instrument(grammar: Grammar) -> str:
-    """The source with every loop of the evolved functions counting.
+    """Return the source with a counter of iterations in every loop of the functions that evolve.
 
-    After each true condition a loop calls ``gi_loop(ident, iterations so far)``, which the back
-    end supplies and which returns true.
+    After each true condition, a loop calls ``gi_loop(ident, iterations so far)``. The back end
+    defines this function, which returns true.
     """
     splices: list[Splice] = []
     for loop in grammar.loops:

@@ -1,4 +1,4 @@
-"""What a CUDA file includes, and whether its text can stand where it is included."""
+"""The ``#include`` lines of a CUDA file, and checks whether a header's text can replace them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Include:
 
     Attributes:
         name: the header as spelled.
-        quoted: whether in quotes, not in angle brackets.
-        line: its line, from 1.
-        start, end: the span of its line or lines, line end included.
-        region: the presence region that it stands in.
+        quoted: True if the name is in quotes, False if in angle brackets.
+        line: number of the line, from 1.
+        start, end: span of the line or lines, line end included.
+        region: presence region of the line.
     """
 
     name: str
@@ -37,23 +37,23 @@ class Include:
 
 @dataclass(frozen=True)
 class IncludingText:
-    """A file's text as far as includes go."""
+    """A file's text with its includes and include guard."""
 
     text: str
 
     @cached_property
     def presence(self) -> Presence:
-        """Its conditional structure."""
+        """The conditional structure of the text."""
         return read_presence(self.text)
 
     @cached_property
     def bare(self) -> str:
-        """Its text without comments, directives and literals, offsets kept."""
+        """The text without comments, directives and literals, with equal offsets."""
         return bare_text(self.text)
 
     @cached_property
     def includes(self) -> tuple[Include, ...]:
-        """Its ``#include`` lines that name a header."""
+        """The ``#include`` lines that name a header."""
         found = []
         for directive in self.presence.directives:
             spelled = _SPELLED.match(directive.rest) if directive.word == "include" else None
@@ -69,7 +69,7 @@ class IncludingText:
 
     @cached_property
     def guard(self) -> int | None:
-        """The region that its include guard keeps, 0 for ``#pragma once``; None without either."""
+        """The region of the include guard; 0 for ``#pragma once``; None if there is no guard."""
         directives = self.presence.directives
         if any(
             d.word == "pragma" and d.rest.split()[:1] == ["once"] and d.region == 0
@@ -91,7 +91,7 @@ class IncludingText:
         return 1 if whole else None
 
     def conditions(self, region: int) -> frozenset[int]:
-        """The regions around a place, the guard's left out."""
+        """Return a region and those around it, without the include guard's region."""
         found = set()
         while region:
             found.add(region)
@@ -100,12 +100,12 @@ class IncludingText:
 
     @property
     def is_made_of_declarations(self) -> bool:
-        """Whether it is a sequence of whole declarations, so that it cuts through nothing."""
+        """Tell whether the text is a sequence of whole declarations."""
         body = self.bare.strip()
         return body == "" or (body[-1] in ";}" and is_balanced(body))
 
     def is_between_declarations(self, at: int) -> bool:
-        """Whether a place stands between declarations of the file or of a namespace."""
+        """Tell whether an offset is between declarations of the file or of a namespace."""
         before = self.bare[:at].rstrip()
         if before and before[-1] not in ";{}":
             return False
@@ -124,7 +124,7 @@ _BRACKET = re.compile(r"[()\[\]{}]")
 
 
 def _guarded_name(directive: Directive) -> str | None:
-    """The macro of an ``#ifndef`` or ``#if !defined``."""
+    """Return the macro of an ``#ifndef`` or ``#if !defined``; None for other directives."""
     match = _GUARD.fullmatch(_COMMENT.sub(" ", directive.rest))
     if match is None or directive.word not in ("ifndef", "if"):
         return None

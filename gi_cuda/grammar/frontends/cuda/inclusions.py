@@ -1,4 +1,4 @@
-"""The files of a source, and the way from each to those that it includes."""
+"""The include graph of a source: read its files, and follow their includes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gi_cuda.grammar.source import SourceLine, of_text, read_source
 UNCHANGED: Mapping[Path, str] = MappingProxyType({})
 
 COMPILED = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c"})
-"""Suffixes of sources that compilers are given themselves."""
+"""Suffixes of files that are compiled directly, not included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,9 @@ class File:
     """A file that was read.
 
     Attributes:
-        path: where it is, all links followed.
-        name: its path from the main file's folder.
+        path: path of the file, with links resolved.
+        name: path of the file relative to the main file's folder.
+        read: text of the file, with its includes.
     """
 
     path: Path
@@ -37,7 +38,7 @@ class File:
 
 
 class Reader:
-    """Reads files once each, and finds what their includes mean."""
+    """Reads each file once, and resolves includes to files."""
 
     def __init__(
         self, main: Path, include: tuple[Path, ...], changed: Mapping[Path, str] = UNCHANGED
@@ -51,7 +52,7 @@ class Reader:
         self.main = self.read(main, main.name)
 
     def read(self, path: Path, name: str | None = None) -> File:
-        """The file at a path."""
+        """Return the file at a path, reading it if necessary."""
         real = path.resolve()
         found = self._files.get(real)
         if found is None:
@@ -64,7 +65,7 @@ class Reader:
         return found
 
     def included(self, file: File) -> Iterator[tuple[Include, File | None]]:
-        """A file's includes, each with what it means; None for one that cannot be read."""
+        """Yield a file's includes, each with the included file; None if that cannot be read."""
         for include in file.read.includes:
             own = (file.path.parent,) if include.quoted else ()
             paths = (folder / include.name for folder in (*own, *self._include, self._folder))
@@ -77,7 +78,13 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Inclusion:
-    """One place at which a header is included; its conditions are (file, region) around it."""
+    """A place at which a header is included.
+
+    Attributes:
+        file: the including file.
+        include: the include line.
+        conditions: file and presence region of each condition around the line.
+    """
 
     file: File
     include: Include
@@ -89,9 +96,9 @@ class Inclusion:
 
 
 class Walk:
-    """Follows the includes from the main file through the headers chosen, as a compiler would.
+    """Follows the includes from the main file through the chosen headers, as a compiler would.
 
-    A source among them that none includes is linked with the main file: it comes behind it.
+    A chosen source file that no file includes is linked: its text comes behind the main file's.
     """
 
     def __init__(self, reader: Reader, chosen: Sequence[File]) -> None:
@@ -122,7 +129,7 @@ class Walk:
                 self._visit(target, conditions)
 
     def behind(self, file: File) -> Iterator[tuple[File, Include, File]]:
-        """All includes in a file that stays one, and in what it includes."""
+        """Yield all includes in a file that stays an include, and in the files it includes."""
         seen, frontier = {file}, [file]
         while frontier:
             one = frontier.pop()

@@ -1,4 +1,4 @@
-"""Types of expressions, from what the source declares; None wherever that is not certain."""
+"""Type inference for expressions, from the source's declarations; None if a type is uncertain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, Scope
 from gi_cuda.grammar.values import BOOL, INT, Type, arithmetic_result
 
 _DEEPEST = 60
-"""Nesting beyond which an expression's type is not worked out."""
+"""Largest nesting depth of an expression whose type is inferred."""
 _COMPARES = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "and", "or", "not_eq"})
 _SHIFTS = frozenset({"<<", ">>"})
 _FLOAT = Type("float")
@@ -45,7 +45,12 @@ _OF_SECOND = re.compile(r"__shfl(?:_up|_down|_xor)?_sync")
 
 
 class Typed:
-    """An expression's type, and whether it is a variable that may be changed."""
+    """The type of an expression.
+
+    Attributes:
+        type: the type.
+        variable: True if the expression is a modifiable variable.
+    """
 
     __slots__ = ("type", "variable")
 
@@ -55,7 +60,7 @@ class Typed:
 
 
 class Inference:
-    """Works out types of expressions in one function after the other."""
+    """Infers the types of expressions in the functions of a source."""
 
     def __init__(self, findings: Findings, scope: Scope, book: TypeBook) -> None:
         self.findings = findings
@@ -70,7 +75,13 @@ class Inference:
         self._spelled: dict[str, Type | None] = {}
 
     def typed(self, node: Node | None, function: int, depth: int = 0) -> Typed | None:
-        """What an expression is; None where that is not known."""
+        """Return the type of an expression; None if it is not known.
+
+        Args:
+            node: the expression.
+            function: number of the function that contains it.
+            depth: current nesting depth.
+        """
         if node is None or depth > _DEEPEST:
             return None
         if node.id not in self._known:
@@ -82,18 +93,22 @@ class Inference:
         return self._known[node.id]
 
     def type(self, node: Node | None, function: int, depth: int = 0) -> Type | None:
-        """The type of an expression's value."""
+        """Return the type of an expression's value; None if it is not known."""
         found = self.typed(node, function, depth)
         return None if found is None else found.type.value
 
     def read(self, spelled: str) -> Type | None:
-        """The type that a spelling means, as the book has it; None for the empty one."""
+        """Return the type of a spelling, from the type book (cached); None if it is not known."""
         if spelled not in self._spelled:
             self._spelled[spelled] = self.book.read(spelled)
         return self._spelled[spelled]
 
     def signature(self, name: str, at: int, function: int) -> Signature | None:
-        """A function of the file that is neither overloaded nor a template nor hidden there."""
+        """Return the signature of a function of the file that a name refers to at a place.
+
+        Return None if the name is a macro, refers to something else, or to an overloaded function
+        or template.
+        """
         if name in self.findings.macros.names:
             return None
         meant = next(self.scope.visible(name, at, function), None)
@@ -102,7 +117,7 @@ class Inference:
         return self.book.signature(name)
 
     def is_cast(self, called: Node) -> bool:
-        """Whether what is called is ``static_cast`` or one of its kin."""
+        """Tell whether a called name is ``static_cast`` or another C++ cast."""
         name = called.child_by_field_name("name")
         return name is not None and self.findings.span(name) in _CASTS
 
@@ -145,7 +160,7 @@ class Inference:
         return None if base is None else Typed(Type(base))
 
     def _macro(self, name: str, depth: int) -> Type | None:
-        """The type of a macro that stands for a number, all its definitions taken together."""
+        """Return the type of a macro that stands for a number, if all its definitions agree."""
         if name not in self._macros:
             self._macros[name] = None
             found = {self._of_body(body, depth) for body in self._bodies[name]}
@@ -164,7 +179,7 @@ class Inference:
         return self._constant(value, f"int x = {body};", depth + 1)
 
     def _constant(self, node: Node, text: str, depth: int) -> Type | None:
-        """The type of an expression of literals and other macros."""
+        """Return the type of an expression of literals and other macros; None if unknown."""
         spelled = text[node.start_byte : node.end_byte]
         children = node.named_children
         if depth > _DEEPEST:
@@ -309,7 +324,7 @@ class Inference:
 
 
 def _of_library(name: str, types: Sequence[Type | None]) -> Type | None:
-    """What a function of CUDA gives for arguments of these types."""
+    """Return the result type of a CUDA library function for arguments of these types."""
     if _OF_FLOAT.fullmatch(name):
         return _FLOAT
     if _OF_INT.fullmatch(name):
@@ -342,7 +357,7 @@ def _of_pointers(operator: str, left: Type, right: Type) -> Type | None:
 
 
 def _literal(text: str) -> Type | None:
-    """The type of a number as written; a user's own suffix makes it unknown."""
+    """Return the type of a numeric literal; None if it has a user-defined suffix."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""How statements stand in a text: told by its brackets and words, where nothing is parsed."""
+"""Layout of statements in a text, found by brackets and keywords without a parser."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from functools import cached_property
 from typing import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
-"""Where something begins in a text, and where it ends."""
+"""Start and end offset in a text."""
 
 _CONTROL = re.compile(
     r"\b(?:if|else|for|while|do|switch|case|default|return|break|continue|goto|try|catch|asm"
     r"|__asm__)\b|(?<![?:])\b\w+\s*:(?!:)"
 )
-"""Where a statement may go elsewhere than to the next one, or be come to from elsewhere."""
+"""Keywords and labels at which control may not simply pass to the next statement."""
 
 _LABEL = re.compile(r"\b(?:case|default)\b|(?:^|[;{}])\s*\w+\s*:(?!:)")
 _HEAD = re.compile(r"\b(?:if|for|while|switch)\b(?:\s*constexpr\b)?\s*(?=\()")
 _IF = re.compile(r"\bif\s*\(\s*\Z")
 _ELSE = re.compile(r"else\b")
 _UNTOLD = re.compile(r"(?:do|try|case|default)\b|\w+\s*:(?!:)")
-"""What begins a statement whose end is not looked for."""
+"""Starts of statements whose end is not searched."""
 _BLANK = re.compile(r"\s*")
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How statements stand in a text.
+    """The layout of statements in a text.
 
     Attributes:
         bare: the text without comments, directives and literals.
@@ -39,11 +39,14 @@ class Layout:
     bare: str
 
     def in_line(self, at: int, earliest: int) -> Span:
-        """What is reached only if a place is that stands directly in a block: the rest of that
-        block, up to a label; and what is declared just before it.
+        """Return the span that is reached only if a place directly in a block is reached.
+
+        The span contains the rest of the block up to a label, and the declarations just before the
+        place.
 
         Args:
-            earliest: the end of the statement before it.
+            at: offset of the place.
+            earliest: end of the statement before it.
         """
         opened, closed = self._block(at)
         label = _LABEL.search(self.bare, at, closed)
@@ -55,8 +58,10 @@ class Layout:
         return min(before, at), label.start() if label else closed
 
     def branches(self, condition_end: int) -> Sequence[Span]:
-        """The branches of an ``if``, the second with its ``else``: none or one where there are no
-        more, or it is not to be told."""
+        """Return the spans of an ``if``'s branches; the second includes its ``else``.
+
+        The result is empty or has one branch if there are no more, or if they are not recognised.
+        """
         close = self._next(condition_end)
         end = self._statement(close + 1) if self.bare.startswith(")", close) else None
         if end is None:
@@ -66,7 +71,7 @@ class Layout:
         return (then,) if last is None else (then, (otherwise, last))
 
     def _statement(self, at: int) -> int | None:
-        """Where the statement ends that begins at a place or after it."""
+        """Return the end of the statement that begins at or after an offset; None if unknown."""
         at = self._next(at)
         if self.bare.startswith("{", at):
             return self._matching(at)
@@ -86,21 +91,21 @@ class Layout:
         return at + 1 if self.bare.startswith(";", at) else None
 
     def _otherwise(self, end: int) -> int | None:
-        """Where an ``else`` ends that follows what ends at a place; None where none does."""
+        """Return the end of the ``else`` that follows a statement's end; None if there is none."""
         word = _ELSE.match(self.bare, self._next(end))
         return None if word is None else self._statement(word.end())
 
     def _next(self, at: int) -> int:
-        """The next place that is not blank."""
+        """Return the next offset that is not blank."""
         found = _BLANK.match(self.bare, at)
         return at if found is None else found.end()
 
     def _matching(self, at: int) -> int | None:
-        """Where what is opened at a place ends; None where it does not."""
+        """Return the offset behind the bracket that closes the one at ``at``, or None."""
         return self._pairs.get(at)
 
     def _block(self, at: int) -> Span:
-        """The innermost braces around a place."""
+        """Return the span of the innermost braces around an offset."""
         around = bisect_left(self._opened, at) - 1
         while around >= 0:
             opened = self._opened[around]
@@ -115,7 +120,7 @@ class Layout:
 
     @cached_property
     def _pairs(self) -> dict[int, int]:
-        """Where each bracket's part ends, behind its closing one."""
+        """For each opening bracket, by offset, the offset behind its closing bracket."""
         found, stack = {}, []
         for match in re.finditer(r"[(){}\[\]]", self.bare):
             if match[0] in _PAIRS:

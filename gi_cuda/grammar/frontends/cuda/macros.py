@@ -1,4 +1,4 @@
-"""What a source's own macros do to the code that uses them."""
+"""Effects of a source's own macros on the code that uses them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class Macros:
     """The macros of one source.
 
     Attributes:
-        names: for each macro, every name that its expansion may use, itself excluded.
-        opaque: macros that declare, jump or do not balance: what uses them stays fixed.
-        assigning: macros that may assign to what they are given.
+        names: for each macro, every name that its expansion may use, without itself.
+        opaque: macros that declare, jump, or have unbalanced brackets; code that uses them is not
+            edited.
+        assigning: macros that may assign to their arguments.
     """
 
     names: Mapping[str, frozenset[str]]
@@ -34,16 +35,16 @@ class Macros:
     assigning: frozenset[str]
 
     def opaque_in(self, text: str) -> bool:
-        """Whether a text uses a macro that must stay where it is."""
+        """Tell whether a text uses an opaque macro."""
         return bool(self.opaque) and self.opaque_word(text) is not None
 
     def opaque_word(self, text: str) -> str | None:
-        """The first such macro that a text uses."""
+        """Return the first opaque macro that a text uses; None if there is none."""
         return next((word for word in _WORD.findall(text) if word in self.opaque), None)
 
 
 def study(macros: Iterable[Macro]) -> Macros:
-    """Find out what each macro uses and does, all its definitions taken together."""
+    """Determine the names and effects of each macro, over all its definitions."""
     direct: dict[str, set[str]] = {}
     opaque, assigning = set(), set()
     for macro in macros:
@@ -92,7 +93,7 @@ def _is_opaque(body: str) -> bool:
 
 
 def _is_many(body: str) -> bool:
-    """Whether it is more than one statement once a semicolon follows it."""
+    """Tell whether a macro's body, followed by a semicolon, is more than one statement."""
     depth = 0
     for character in body:
         depth += (character in "({[") - (character in ")}]")
@@ -102,6 +103,6 @@ def _is_many(body: str) -> bool:
 
 
 def _is_product(children: list[Node]) -> bool:
-    """Whether a "declaration" is really ``a * b``."""
+    """Tell whether a node parsed as a declaration may be the product ``a * b``."""
     types = [child.type for child in children]
     return types[:2] == ["type_identifier", "pointer_declarator"]

@@ -1,4 +1,4 @@
-"""A source with marks that tell whether places in it are ever reached."""
+"""Sources with marks: calls that record whether places are reached."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
 
 _MARK = "gi_loop(0u, 1u)"
-"""Counts that it was reached, and is true. The back ends supply it for loop counts."""
+"""An expression that records that it is evaluated, and is true; the back ends define it."""
 
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 
 def marked(grammar: Grammar, name: str) -> str:
-    """The source with a mark where a rule stands, that is reached when the rule is.
+    """Return the source with a mark that is reached when a rule is reached.
 
-    Where numbers stand there is no place for one: it is at the rule that holds the number, or else
-    at the beginning of the function.
+    A number or transformation has no place for a mark. Its mark is at the innermost rule that
+    contains it, or else at the start of the function.
 
     Raises:
-        KeyError: the grammar has no such rule.
+        KeyError: the grammar has no rule of that name.
     """
     rule = grammar.rule(name)
     if rule.type is RuleType.NUMBER or rule.type.kind.transforms:
@@ -80,16 +80,18 @@ def _function_of(grammar: Grammar, rule: Rule) -> Function:
 
 
 def _at_the_beginning(grammar: Grammar, function: Function, after: int) -> Splice:
-    """A mark where a function's body begins, with the first brace after an offset."""
+    """Return a mark at the start of a function's body, behind the first brace after ``after``."""
     body = grammar.source.text.index("{", after, function.end) + 1
     return replacing(body, body, f" {_MARK};")
 
 
 def marked_where_true(grammar: Grammar, name: str) -> str | None:
-    """The source with a mark that is reached whenever a condition is true; None: no condition.
+    """Return the source with a mark that is reached whenever a condition is true.
+
+    Return None if the rule is not a condition, or has no text.
 
     Raises:
-        KeyError: the grammar has no such rule.
+        KeyError: the grammar has no rule of that name.
     """
     rule = grammar.rule(name)
     if not rule.type.kind.condition or rule.start == rule.end:
@@ -99,12 +101,15 @@ def marked_where_true(grammar: Grammar, name: str) -> str | None:
 
 
 def counted(grammar: Grammar, names: Collection[str]) -> CountedText:
-    """The source with a count of its own for each statement, for either outcome of each ``if`` and
-    of each part of a condition, for each loop that is entered, and for each that goes round again;
-    all in one text, so that one build tells of all.
+    """Return the source with counters for all statements, conditions and loops.
+
+    Each statement has one counter. Each condition of an ``if``, and each part of a condition, has
+    one counter for true and one for false. Each loop has one counter for being entered and one for
+    a further iteration. One text has all counters, so that one build suffices.
 
     Args:
-        names: of the rules that count; those of other types are left out.
+        grammar: the grammar.
+        names: names of the rules to count; rules of other types are ignored.
     """
     splices: list[Splice] = []
     places: list[Place] = []
@@ -139,8 +144,10 @@ def counted(grammar: Grammar, names: Collection[str]) -> CountedText:
 
 
 def _is_open(grammar: Grammar, loop: Loop) -> bool:
-    """Whether a loop's condition says a name that is neither a macro's nor assigned in the loop:
-    of others it is as good as known how often they go round."""
+    """Tell whether a loop's condition uses a name that is neither a macro nor assigned in the loop.
+
+    The number of iterations of other loops is practically fixed, so they need no counters.
+    """
     start, end = loop.condition
     names = set(_WORD.findall(grammar.source.text, start, end)) - grammar.macros
     assigning = (grammar.facts[name] for name in loop.assigned | loop.header)

@@ -1,6 +1,6 @@
-"""Reading names: what declarations declare, what expressions use and assign.
+"""Reader of names: declarations, uses and assignments in a function.
 
-One pass over the syntax tree with a stack of its own, so that the deepest nesting does no harm.
+It makes one pass over the syntax tree with an explicit stack, so deep nesting does no harm.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from gi_cuda.grammar.frontends.cuda.syntax import name_node
 
 
 class NodePlace(NamedTuple):
-    """Where a node stands.
+    """The context of a node.
 
     Attributes:
-        end: where names declared here go out of sight.
-        block: directly in a ``{}`` block, so that a statement may vanish.
-        dangling: an ``else`` further out would bind here if one in between vanished.
-        rules: whether rules are made here.
+        end: end of the scope of names declared here.
+        block: True if directly in a ``{}`` block, so that a statement may vanish.
+        dangling: True if an outer ``else`` would bind here if the ``else`` here vanished.
+        rules: True if rules are made here.
     """
 
     end: int
@@ -35,10 +35,10 @@ Reader = Callable[[Any, Node, NodePlace], Pending]
 
 
 class NameReader:
-    """Reads declarations and expressions of one function into ``findings``."""
+    """Reads the names of one function, and adds them to ``findings``."""
 
     readers: ClassVar[Mapping[str, Reader]]
-    """By node type, the method that reads it and says what is to be read next."""
+    """By node type, the method that reads the node and returns the nodes to read next."""
 
     def __init__(self, findings: Findings, function: int, name: str) -> None:
         self.findings = findings
@@ -67,7 +67,7 @@ class NameReader:
         return self._within(node, place)
 
     def local_type(self, node: Node, place: NodePlace) -> Pending:
-        """A class defined in a function; its members stay its own."""
+        """Read a class defined in a function; its members are not visible outside."""
         if node.child_by_field_name("body") is None:
             return self._within(node, place)
         name = node.child_by_field_name("name")
@@ -76,7 +76,7 @@ class NameReader:
         return self._within(node, place._replace(end=node.end_byte))
 
     def alias(self, node: Node, place: NodePlace) -> Pending:
-        """``using a = b`` or ``typedef b a``."""
+        """Read ``using a = b`` or ``typedef b a``."""
         name = node.child_by_field_name("name")
         name = name or name_node(node.child_by_field_name("declarator"))
         if name is not None:
@@ -108,7 +108,7 @@ class NameReader:
         return []
 
     def qualified(self, node: Node, place: NodePlace) -> Pending:
-        """``a::b<c>``: only ``a`` and ``c`` are looked up from here."""
+        """Read ``a::b<c>``: only ``a`` and ``c`` are looked up from here."""
         scope = node.child_by_field_name("scope")
         if scope is not None:
             yield scope, place
@@ -146,7 +146,7 @@ class NameReader:
         return self._within(node, place)
 
     def lambda_(self, node: Node, place: NodePlace) -> Pending:
-        """A lambda's own names; what it does is not edited."""
+        """Read a lambda's names; its body is not edited."""
         inside = NodePlace(node.end_byte, rules=False)
         declarator = node.child_by_field_name("declarator")
         parameters = None if declarator is None else declarator.child_by_field_name("parameters")

@@ -1,4 +1,4 @@
-"""From findings to a grammar: rules get names and facts, loops their control variables."""
+"""Assembly of a grammar from findings: names and facts of rules, control variables of loops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ def assemble(
     drafts: Sequence[tuple[str, RuleDraft]],
     specials: Mapping[str, str],
 ) -> Grammar:
-    """Put a grammar together from what was found and the rules it is to have."""
+    """Make a grammar of an analysis.
+
+    Args:
+        source: the source.
+        analysis: the analysis of the source.
+        drafts: the rules of the grammar, with their names.
+        specials: texts of the special donors, by name.
+    """
     findings = analysis.findings
     scope = Scope.of(_with_values(analysis))
     ordered = sorted(drafts, key=lambda pair: _order(pair[1]))
@@ -64,7 +71,7 @@ def _order(draft: RuleDraft) -> tuple[int, int, str]:
 
 
 def named(source: Source, drafts: Iterable[RuleDraft]) -> Iterator[tuple[str, RuleDraft]]:
-    """Name rules after type, file and line; a second one of a type on a line gets ``.2``."""
+    """Name rules by type, file and line; a second rule of a type on a line gets ``.2``."""
     places = LineIndex(source)
     seen: Counter[str] = Counter()
     for draft in sorted(drafts, key=_order):
@@ -76,7 +83,7 @@ def named(source: Source, drafts: Iterable[RuleDraft]) -> Iterator[tuple[str, Ru
 
 
 def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> RuleFacts:
-    """What a rule's text uses, assigns and declares."""
+    """Return the facts about a rule's text: the names it uses, assigns and declares."""
     presence = findings.presence
     uses: dict[tuple[str, int], NameUse] = {}
     for at, name in findings.used_in(draft.start, draft.end):
@@ -107,7 +114,7 @@ def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> RuleFacts:
 
 
 def _with_values(analysis: Analysis) -> list[Declaration]:
-    """The declarations, those without a value with where they may first have one."""
+    """Return the declarations; set, for bare variables, where they may first have a value."""
     findings, presence = analysis.findings, analysis.findings.presence
     scope = Scope.of(findings.declarations)
     bare = {one.name for one in findings.declarations if one.bare}
@@ -126,8 +133,10 @@ def _with_values(analysis: Analysis) -> list[Declaration]:
 
 
 def _assigned_at(findings: Findings, at: int, name: str) -> int | None:
-    """The end of a plain assignment to a name that is mentioned there; None where it is none, or
-    reads what was there before."""
+    """Return the end of a plain assignment (``=``) to a name at an offset.
+
+    Return None if there is none, or if the assigned expression uses the name itself.
+    """
     for start, end, root in findings.assignments_in(at, at + 1):
         rest = findings.text[at + len(name) : end].lstrip()
         plain = root == name and rest[:1] == "=" and rest[:2] != "=="
@@ -176,7 +185,7 @@ def _loops(
 
 
 def _parts_of(spans: Sequence[tuple[int, int]], inside: Sequence[Rule]) -> frozenset[str]:
-    """The rules of the finer types that lie in one of the spans."""
+    """Return the rules in some spans whose types are not the paper's."""
     return frozenset(
         rule.name
         for rule in inside
@@ -186,7 +195,7 @@ def _parts_of(spans: Sequence[tuple[int, int]], inside: Sequence[Rule]) -> froze
 
 
 def _controls(loop: LoopDraft, findings: Findings) -> frozenset[str]:
-    """What the condition reads, and what that is computed from within the loop."""
+    """Return the names that a loop's condition reads, and those from which they are computed."""
     controls = {name for _, name in findings.used_in(*loop.condition)}
     if loop.endless:
         for start, end, first, last in findings.exits:
@@ -205,7 +214,7 @@ def _controls(loop: LoopDraft, findings: Findings) -> frozenset[str]:
 
 
 def _exits(loop: LoopDraft, inside: Sequence[Rule], findings: Findings) -> frozenset[str]:
-    """In a loop without a condition of its own: the rules that decide whether it is left."""
+    """Return the rules that decide whether a loop without its own condition is left."""
     if not loop.endless:
         return frozenset()
     leaving = {start for start, _, first, last in findings.exits if _jumps(first, last, findings)}

@@ -1,6 +1,4 @@
-"""Whole numbers that say how often and how much: in loop headers, array sizes, launch bounds and
-indices.
-"""
+"""Rules of integer literals in loop headers, array sizes, launch bounds and indices."""
 
 from __future__ import annotations
 
@@ -19,13 +17,13 @@ _COUNTING = {
     "subscript_expression": ("indices",),
     "array_declarator": ("size",),
 }
-"""By node, which parts of it are such places."""
+"""By node type, the fields in which integer literals become rules."""
 
 _LEAST_OF_SIZE = 2
-"""What may become 1: device code has no arrays of size 0."""
+"""Smallest array size that is a rule: half of it is 1, and device code has no arrays of size 0."""
 
 _Visit = tuple[Node, int | None]
-"""A node, and the least number that changes in it; None where none does."""
+"""A node, and the least number that becomes a rule in it; None if numbers in it stay fixed."""
 
 _PASSED_OVER = frozenset(
     {
@@ -43,7 +41,7 @@ _PASSED_OVER = frozenset(
 
 
 def read_numbers(definition: Node, function: int, findings: Findings) -> None:
-    """Make rules of the numbers of a function that evolves."""
+    """Make rules of the integer literals in a function that evolves."""
     bounds = [child for child in definition.children if child.type == "launch_bounds"]
     body = definition.child_by_field_name("body")
     stack: list[_Visit] = [(node, 0) for node in bounds if _is_plain(node, findings)]
@@ -60,7 +58,7 @@ def read_numbers(definition: Node, function: int, findings: Findings) -> None:
 
 
 def _parts(node: Node, least: int | None, findings: Findings) -> Iterator[_Visit]:
-    """The parts of a node that may hold numbers, each with the least number that changes there."""
+    """Yield the parts of a node that may contain numbers, each with the least number for a rule."""
     names = _COUNTING.get(node.type, ())
     counting = [node.child_by_field_name(name) for name in names]
     fixed: list[Node | None] = []
@@ -79,7 +77,7 @@ def _parts(node: Node, least: int | None, findings: Findings) -> Iterator[_Visit
 
 
 def _is_plain(node: Node, findings: Findings) -> bool:
-    """Whether a node reads the same in every configuration and hides nothing."""
+    """Tell whether a node has no parse errors, no cutting directives and no opaque macros."""
     return (
         not node.has_error
         and findings.presence.is_whole(node.start_byte, node.end_byte)
@@ -88,6 +86,6 @@ def _is_plain(node: Node, findings: Findings) -> bool:
 
 
 def _is_from(least: int, text: str) -> bool:
-    """Whether a literal is a whole number of at least so much that has steps."""
+    """Tell whether a literal is an integer of at least ``least`` that has steps."""
     number = whole(text)
     return number is not None and number >= least and bool(steps(text))

@@ -1,7 +1,7 @@
 """Rules within statements and conditions: WHILE, COND, rhs and op.
 
-A second pass over the functions that evolve, once all declarations are known. It makes rules only
-where the type that a place takes is certain; everything else is fixed text.
+This is a second pass over the functions that evolve, once all declarations are known. It makes
+rules only at places whose required type is certain; everything else stays fixed text.
 """
 
 from __future__ import annotations
@@ -96,7 +96,10 @@ class OperandReader(ExpressionReader):
         return None
 
     def _is_constant(self, value: Node, function: int) -> bool:
-        """Whether a const variable of such an initialiser may stand in constant expressions."""
+        """Tell whether a const variable with this initialiser may be used as a constant.
+
+        The initialiser of a variable in an array size, for example, must stay as it is.
+        """
         typed = self.inference.typed(value, function)
         if typed is not None and not typed.type.integral:
             return False
@@ -130,7 +133,7 @@ class OperandReader(ExpressionReader):
                 yield part
 
     def _clause(self, clause: Node, around: Around) -> Iterator[Node]:
-        """The condition in parentheses of ``if`` or ``while``."""
+        """Read the parenthesised condition of an ``if`` or ``while``; yield its initialisers."""
         initializer = clause.child_by_field_name("initializer")
         if initializer is not None:
             yield from initializer.named_children
@@ -172,7 +175,7 @@ class OperandReader(ExpressionReader):
             yield body
 
     def _is_plain(self, node: Node) -> bool:
-        """Whether a node reads the same in every configuration and hides nothing."""
+        """Tell whether a node has no parse errors, no cutting directives and no opaque macros."""
         findings = self.findings
         return (
             not node.has_error

@@ -1,4 +1,4 @@
-"""CUDA source that evolves."""
+"""CUDA source as a text that can evolve (:class:`ParsedText`)."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ from gi_cuda.grammar.tested import DROPS
 from gi_cuda.grammar.untested import Untested
 
 _SHAPES = 256
-"""Variants whose shapes are remembered."""
+"""Number of variants whose shapes are cached."""
 
 NO_HUNKS: Mapping[str, Hunk] = MappingProxyType({})
 
 
 def load_cuda(path: Path, headers: Sequence[Path], include: Sequence[Path]) -> Source:
-    """A source with those of its headers that evolve with it."""
+    """Read a source together with the headers that evolve with it."""
     return read_files(path, headers, include).source
 
 
 def read_cuda(source: Source, wanted: Wanted) -> CudaText:
-    """A source as a program."""
+    """Read a source as rules."""
     kernels, types = wanted.kernels, wanted.types
     if wanted.notation is None:
         return CudaText(convert(source, kernels, types, wanted.hunks))
@@ -64,13 +64,19 @@ def convert(
     types: frozenset[RuleType] = PAPER_TYPES,
     hunks: Mapping[str, Hunk] = NO_HUNKS,
 ) -> Grammar:
-    """Read a CUDA source as a grammar with rules of the types given.
+    """Read a CUDA source as a grammar.
 
-    The kernels named (None: every ``__global__`` function) and the device functions of the file
-    that they reach are read as rules, and so are hunks; everything else is fixed text.
+    Kernels, and the device functions of the file that they reach, are read as rules. Hunks become
+    rules too. Everything else is fixed text.
+
+    Args:
+        source: the source.
+        kernels: names of the kernels; None: every ``__global__`` function.
+        types: the types of rules to make.
+        hunks: changes of patches, by name of their special donor.
 
     Raises:
-        UserError: there is no kernel, or none of a name asked for.
+        UserError: there is no kernel, or no kernel of a requested name.
     """
     analysis = analyse(source, kernels, types)
     add_sites(source, analysis, types)
@@ -89,33 +95,33 @@ class CudaText(ParsedText):
     grammar: Grammar
 
     def notation(self) -> Mapping[str, str]:
-        """The rules, and where each may go."""
+        """Return the ``.bnf`` (rules) and the ``.scope`` (places of each donor)."""
         return {".bnf": write_bnf(self.grammar), ".scope": write_scope(self.grammar)}
 
     def in_force(
         self, expansions: Mapping[str, Expansion], macros: Mapping[str, str]
     ) -> Mapping[str, Expansion]:
-        """The expansions without what a configuration makes void."""
+        """Return the expansions that have an effect under a configuration."""
         return in_force(self.grammar.under(macros), expansions)
 
     def render(
         self, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None = None
     ) -> str:
-        """A variant's text."""
+        """Return a variant's text."""
         wanted = transformations(self.grammar, expansions)
         if not wanted:
             return render(self.grammar, expansions, limits)
         return self._transformed(expansions, wanted, limits, launches=limits is None).source.text
 
     def changed(self, expansions: Mapping[str, Expansion]) -> Source:
-        """A variant's source without guards, in its files."""
+        """Return a variant's source without guards, with its files."""
         wanted = transformations(self.grammar, expansions)
         if not wanted:
             return rendered(self.grammar, expansions)
         return self._transformed(expansions, wanted, None, launches=True).source
 
     def shape(self, expansions: Mapping[str, Expansion]) -> Mapping[str, int]:
-        """How a variant's launches differ from the reference's."""
+        """Return the changes of launches that a variant's transformations make."""
         wanted = transformations(self.grammar, expansions)
         if not wanted:
             return {}
@@ -125,11 +131,11 @@ class CudaText(ParsedText):
 
     @cached_property
     def _shapes(self) -> OrderedDict[object, Mapping[str, int]]:
-        """The shapes of the last variants that were rendered: each is asked for both."""
+        """Cached shapes of the last rendered variants: callers ask for text and shape of each."""
         return OrderedDict()
 
     def unknown_launches(self, expansions: Mapping[str, Expansion]) -> tuple[str, ...]:
-        """The kernels whose launches a variant changes, and not in its text."""
+        """Return the kernels whose launches must change but cannot be changed in the text."""
         wanted = transformations(self.grammar, expansions)
         if not wanted:
             return ()
@@ -143,8 +149,11 @@ class CudaText(ParsedText):
         *,
         launches: bool = False,
     ) -> Transformed:
-        """A variant with its transformations. Those that a guarded loop forbids are not made in a
-        text without guards either, so that both are the same variant."""
+        """Return a variant with its transformations.
+
+        Guards may prevent a transformation. It is then left out of the text without guards too, so
+        that both texts are the same variant.
+        """
         chosen = {name for name, _ in wanted}
         lines = {name: one for name, one in expansions.items() if name not in chosen}
         if limits is None and touched_loops(self.grammar, lines):
@@ -159,42 +168,42 @@ class CudaText(ParsedText):
         return found
 
     def unchosen(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion] | None:
-        """Those that all variants of a schema have to have; None: it can be in none."""
+        """Return the expansions that cannot be selected at run time; None: it fits no schema."""
         if transformations(self.grammar, expansions):
             return None
         return unchosen(self.grammar, expansions)
 
     def telling(self, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:
-        """Those that may change what a variant answers."""
+        """Return the expansions that may change a variant's results."""
         return telling(self.grammar, expansions)
 
     def schema(self, variants: Sequence[Mapping[str, Expansion]]) -> str:
-        """A source that is each of the variants, by the number in ``gi_chosen``."""
+        """Return one source of several variants; ``gi_chosen`` selects one at run time."""
         return schema(self.grammar, variants)
 
     def instrument(self) -> str:
-        """The source with every loop counting its iterations."""
+        """Return the source with a counter of iterations in every loop."""
         return instrument(self.grammar)
 
     def mark(self, name: str) -> str:
-        """The source with a count where a rule stands."""
+        """Return the source with a counter at a rule's place."""
         return marked(self.grammar, name)
 
     def mark_true(self, name: str) -> str | None:
-        """The source with a count of how often a condition is true."""
+        """Return the source with a counter of how often a condition is true."""
         return marked_where_true(self.grammar, name)
 
     def count_places(self, names: Collection[str]) -> CountedText:
-        """The source with a count for each statement and each outcome of an ``if``."""
+        """Return the source with counters for statements, conditions and loops."""
         return counted(self.grammar, names)
 
     def needed(self) -> Mapping[str, Collection[Operation]]:
-        """The rules without whose text a local is read that nothing has set, or a loop goes on."""
+        """Return the operations that would leave a local variable unset or a loop without end."""
         setting = {rule.name: DROPS for rule in alone_setting(self.grammar)}
         return {**ending(self.grammar), **setting}
 
     def untested(
         self, names: Collection[str], places: Sequence[Place], seen: Collection[Place]
     ) -> Untested:
-        """The rules that no case tests."""
+        """Return the operations on rules that no test case covers."""
         return untested(self.grammar, names, places, seen)

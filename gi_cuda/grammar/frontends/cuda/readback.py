@@ -1,4 +1,4 @@
-"""A source with its hand-edited ``.bnf`` and ``.scope``, as a grammar."""
+"""Read a source with its hand-edited ``.bnf`` and ``.scope`` as a grammar."""
 
 from __future__ import annotations
 
@@ -30,19 +30,24 @@ def read_grammar(
     types: frozenset[RuleType] = PAPER_TYPES,
     called: tuple[str, str] | None = None,
 ) -> Grammar:
-    """The grammar of a source as its ``.bnf`` and ``.scope`` have it.
+    """Return the grammar that a source's ``.bnf`` and ``.scope`` describe.
 
-    Messages name the two files as ``called`` has them, by default ``<source>.bnf`` and
-    ``<source>.scope``.
+    A rule that the ``.bnf`` writes out as text becomes fixed text; a rule that the ``.bnf`` adds
+    becomes variable. A place that the ``.scope`` omits is forbidden; a place that it adds is
+    allowed.
 
-    Types that the ``.bnf`` has rules of are known beside those given.
-
-    A rule that the ``.bnf`` writes out as text is not changed any more, one that it adds is; a
-    place missing in the ``.scope`` is forbidden, one that it adds is allowed.
+    Args:
+        source: the source.
+        bnf_text: text of the ``.bnf``.
+        scope_text: text of the ``.scope``.
+        kernels: names of the kernels; None: all.
+        types: types of the rules; the types in the ``.bnf`` are added.
+        called: names of the two files in messages; by default ``<source>.bnf`` and
+            ``<source>.scope``.
 
     Raises:
-        UserError: with file and line: not in the notation, not this source's, or a rule that
-            cannot be.
+        UserError: a file is not in its notation, does not match the source, or has an impossible
+            rule. The message has the file and line.
     """
     name, scope_name = called or (f"{source.name}.bnf", f"{source.name}.scope")
     found = read_bnf(bnf_text, name)
@@ -85,7 +90,11 @@ def _draft(
     analysis: Analysis,
     where: str,
 ) -> RuleDraft:
-    """The front end's rule where the spans are the same; else one made by hand."""
+    """Return the front end's rule if the spans are the same; else a new rule.
+
+    Raises:
+        UserError: there can be no rule of this type there.
+    """
     start, end = spans[0]
     if known is not None and known.type is kind:
         if kind is RuleType.RESTRICT and set(spans) <= set(known.sites):
@@ -108,8 +117,14 @@ def _draft(
 def _without_place(
     found: Mapping[str, Production], reached: Sequence[str], name: str
 ) -> tuple[dict[str, str], list[Supplied]]:
-    """The donors that stand for no place, which are productions that the source does not use: the
-    texts of all of them, and those that were written by hand."""
+    """Return the donors that stand for no place: productions that the source does not use.
+
+    Returns:
+        The text of each of these donors, by name, and the donors that were written by hand.
+
+    Raises:
+        UserError: a production is not a donor.
+    """
     texts, supplied = {}, []
     for production in unreached(found, reached):
         kind = type_of(production.name)

@@ -1,8 +1,9 @@
-"""A source as the parser is shown it: every offset kept, what would mislead it blanked out.
+"""Prepare a source for the parser: blank out text that would mislead it, and keep all offsets.
 
-Comments and all directives but the conditional ones and includes become white space. So does a
-conditional chain that cuts through a construct (half a statement, an opening brace, a signature):
-of its branches only the one compiled by default is shown, the others stay fixed text.
+Comments become white space, and so do directives except conditionals and includes. If a conditional
+chain cuts through a construct (half a statement, an opening brace, a signature), its directives
+and all branches but the one compiled by default become white space too; the blanked branches stay
+fixed text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _UNKNOWN = re.compile(
     r"\b__restrict\b(?=[^_(])"
     r"|\b__(?:align|cluster_dims|maxnreg|block_size)__\s*\((?:[^()]|\([^()]*\))*\)"
 )
-"""Words of compilers that the parser takes for names; they say nothing that it should know."""
+"""Compiler keywords that the parser would take for names; it does not need them."""
 
 _ARGUMENTS = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _ATTRIBUTES = re.compile(
@@ -28,14 +29,16 @@ _ATTRIBUTES = re.compile(
     rf"|(?P<head>\b__global__\s+(?:static\s+|inline\s+)*void\s+)(?P<name>(?!__[a-z])[A-Za-z_]\w*"
     rf"(?:\s*{_ARGUMENTS})?)(?=\s+[A-Za-z_]\w*\s*(?:<[^<>();]*>\s*)?\()"
 )
-"""Macros in heads of kernels, as for `__launch_bounds__`: nothing else can stand there."""
+"""Macros in heads of kernels, for example for `__launch_bounds__`."""
 
 _QUALIFIER = re.compile(
     r"(?<=[\w>])\s*\*\s*(?P<name>(?!(?:const|volatile|new|not|compl|sizeof|alignof)\b)(?!__)[A-Za-z_]\w*)"
     r"(?=\s+(?!(?:and|or|xor|bitand|bitor|not_eq)\b)[A-Za-z_]\w*\s*(?:\[[^][]*\]\s*)?[,)])"
 )
-"""A macro between the star and the name of a parameter, as for `__restrict__`: between two names
-there is no operator."""
+"""A macro between the star and the name of a parameter, for example for `__restrict__`.
+
+It cannot be an operand, because there is no operator between two names.
+"""
 
 _ELSE = re.compile(r"\s*else\b")
 _CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", re.MULTILINE)
@@ -50,12 +53,12 @@ Span = tuple[int, int]
 
 
 class Hidden(NamedTuple):
-    """A stretch of code that the parser is not shown.
+    """A span of code that is hidden from the parser.
 
     Attributes:
-        start, end: its span.
-        shown: the span within which what is shown instead declares the same names.
-        until: where the names that it may declare go out of sight at the latest.
+        start, end: the span.
+        shown: span that contains the visible alternative; names declared in both are the same.
+        until: latest end of the scope of names that the hidden code may declare.
     """
 
     start: int
@@ -66,15 +69,15 @@ class Hidden(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParserView:
-    """What the parser is shown of a source.
+    """A source as the parser sees it.
 
     Attributes:
         code: the text to parse, as long as the source.
-        bare: the same without directives and literals, for a look at what precedes an offset.
-        hidden: conditional branches that are not shown, and calls of macros that open or close
-            a block.
-        exposed: where a statement starts that some configuration may put under an ``if`` or
-            ``else`` of a hidden branch.
+        bare: the source without comments, directives and literals, as long as the source.
+        hidden: conditional branches, and calls of macros that open or close a block, which are
+            hidden from the parser.
+        exposed: starts of statements that some configuration may put under an ``if`` or ``else``
+            of a hidden branch.
     """
 
     code: str
@@ -85,13 +88,13 @@ class ParserView:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """An ``#if`` with all its branches; ``regions`` are those of the branches."""
+    """An ``#if`` with all its branches; ``regions`` has the presence region of each branch."""
 
     directives: tuple[Directive, ...]
     regions: tuple[int, ...]
 
     def branches(self) -> Iterator[tuple[int, int, int]]:
-        """Region, start and end of each branch."""
+        """Yield region, start and end of each branch."""
         for k, region in enumerate(self.regions):
             yield region, self.directives[k].end, self.directives[k + 1].start
 
@@ -99,7 +102,7 @@ class _Chain:
 _SPACE_BEHIND_INCLUDE = re.compile(
     r"^(?P<include>[ \t]*#[ \t]*include\b[^\n]*[>\"])(?P<space>[ \t]+)(?=\r?$)", re.M
 )
-"""The parser takes such space for the file's name, and what follows for more of it."""
+"""An include line with trailing space, which the parser would take for part of the file's name."""
 
 
 def read(text: str, presence: Presence) -> ParserView:
@@ -133,7 +136,7 @@ def read(text: str, presence: Presence) -> ParserView:
 
 
 def _attributes(bare: str) -> Iterator[Span]:
-    """Macros in the heads of kernels, and of their parameters."""
+    """Yield the spans of macros in the heads of kernels, and in their parameters."""
     for match in _ATTRIBUTES.finditer(bare):
         yield match.span("name") if match["name"] else match.span()
     for match in _QUALIFIER.finditer(bare):
@@ -141,9 +144,9 @@ def _attributes(bare: str) -> Iterator[Span]:
 
 
 def _definitions_by_macro(bare: str, presence: Presence) -> list[Span]:
-    """Lines at the margin that call a macro which makes a whole definition, without semicolon.
+    """Return unindented lines that call a macro for a whole definition, without a semicolon.
 
-    The parser would take one for the beginning of what follows.
+    The parser would take such a line for the start of the following construct.
     """
     names = {macro.name for macro in presence.macros() if macro.parameters and "{" in macro.body}
     if not names:
@@ -152,9 +155,9 @@ def _definitions_by_macro(bare: str, presence: Presence) -> list[Span]:
 
 
 def _blocks_by_macro(bare: str, presence: Presence) -> Iterator[Hidden]:
-    """Statements on lines of their own that call a macro which opens, closes or turns a block.
+    """Yield lines with a macro call that opens, closes or continues a block (``else``).
 
-    No semicolon follows them, so the parser would take one for the beginning of what follows.
+    No semicolon follows the call, so the parser would take it for the start of the next construct.
     """
     names = {macro.name for macro in presence.macros() if _TURNS_BLOCK.search(macro.body)}
     names -= {
@@ -173,7 +176,7 @@ def _blocks_by_macro(bare: str, presence: Presence) -> Iterator[Hidden]:
 
 
 def block_end(bare: str, at: int) -> int:
-    """Behind the brace that closes the one at ``at``, or the text's end."""
+    """Return the offset behind the brace that closes the one at ``at``, or the text's end."""
     depth = 0
     for match in _BRACES.finditer(bare, at):
         depth += 1 if match[0] == "{" else -1
@@ -183,7 +186,10 @@ def block_end(bare: str, at: int) -> int:
 
 
 def _closing(bare: str, at: int) -> int:
-    """Behind the parenthesis that closes the one at ``at``, if it does so soon."""
+    """Return the offset behind the parenthesis that closes the one at ``at``.
+
+    Return ``at`` if no parenthesis closes it within 500 characters.
+    """
     depth = 0
     for k in range(at, min(len(bare), at + 500)):
         depth += (bare[k] == "(") - (bare[k] == ")")
@@ -214,13 +220,15 @@ _GROUP_INDEX = re.compile(
 
 
 def built_in_indices(text: str) -> str:
-    """A text with the indices of cooperative groups as the built-in variables that they are:
-    ``block.thread_index().y`` becomes ``threadIdx.y``."""
+    """Replace indices of cooperative groups by built-in variables.
+
+    Example: ``block.thread_index().y`` becomes ``threadIdx.y``.
+    """
     return _GROUP_INDEX.sub(lambda found: _INDICES[found[1]], text)
 
 
 def bare_text(text: str) -> str:
-    """A source without comments, directives and literals, every offset kept."""
+    """Return a source without comments, directives and literals, with equal offsets."""
     return TOKENS.sub(_bare, text)
 
 
@@ -246,7 +254,7 @@ def _blanked(text: str, spans: list[Span]) -> str:
 
 
 def _chains(directives: Sequence[Directive]) -> list[_Chain]:
-    """The closed chains, outer before inner."""
+    """Return the closed chains, outer before inner."""
     found: list[_Chain] = []
     stack: list[tuple[list[Directive], list[int]]] = []
     region = 0
@@ -267,7 +275,7 @@ def _chains(directives: Sequence[Directive]) -> list[_Chain]:
 
 
 def _is_whole(chain: _Chain, bare: str) -> bool:
-    """Whether the chain stands between statements and each branch is made of whole ones."""
+    """Tell whether a chain is between statements, and each branch consists of whole statements."""
     first, last = chain.directives[0], chain.directives[-1]
     before = len(bare[: first.start].rstrip())
     if before > 0 and bare[before - 1] not in ";{}:":
@@ -282,7 +290,7 @@ def _is_sequence(body: str) -> bool:
 
 
 def is_balanced(text: str) -> bool:
-    """Whether the brackets of a text without comments and literals match."""
+    """Tell whether the brackets of a text without comments and literals match."""
     stack: list[str] = []
     for match in _BRACKETS.finditer(text):
         bracket = match[0]

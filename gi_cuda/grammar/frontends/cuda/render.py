@@ -1,4 +1,4 @@
-"""From edits back to source text: splices into the original, never a second parse."""
+"""Render edits as source text, by splices into the original text without parsing it again."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ _FIXED_LAYOUT = re.compile(r'R"|\\\r?\n')
 def render(
     grammar: Grammar, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None = None
 ) -> str:
-    """The variant's source text; that of no expansions is the source, byte for byte.
+    """Return a variant's source text; without expansions exactly the source.
 
     Args:
-        expansions: by rule name, what becomes of it; rules not named stay as they are. What
-            becomes of rules inside one that is replaced or deleted does not matter.
-        limits: by loop ident, the most iterations allowed; loops that the expansions touch are
-            guarded. None: no guards at all.
+        grammar: the grammar.
+        expansions: the expansion of each changed rule, by name. Expansions of rules inside a
+            replaced or deleted rule have no effect.
+        limits: largest number of iterations of each loop, by ident. Loops that the expansions may
+            keep from ending get guards. None: no guards.
 
     Raises:
-        KeyError: a rule or donor that the grammar does not have.
+        KeyError: the grammar does not have one of the rules or donors.
     """
     if not expansions:
         return grammar.source.text
@@ -51,12 +52,12 @@ def render(
 
 
 def rendered(grammar: Grammar, expansions: Mapping[str, Expansion]) -> Source:
-    """The variant's source without guards: the text that :func:`render` gives, with its parts.
+    """Return a variant's source without guards: the text of :func:`render`, with its parts.
 
-    No rule lies across two parts, so each file of the variant is its own parts put together.
+    No rule lies across two parts, so each file of the variant consists of its own parts.
 
     Raises:
-        KeyError: as :func:`render`.
+        KeyError: the grammar does not have one of the rules or donors.
     """
     return spliced(grammar.source, line_splices(grammar, expansions, None))
 
@@ -64,7 +65,7 @@ def rendered(grammar: Grammar, expansions: Mapping[str, Expansion]) -> Source:
 def line_splices(
     grammar: Grammar, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None
 ) -> list[Splice]:
-    """All changes that the expansions make to the text; transformations are not among them."""
+    """Return the splices of all expansions except transformations, and of the guards."""
     expansions = without_lost_names(grammar, expansions)
     gone = without_text(expansions)
     splices = edits(grammar, expansions, limits)
@@ -80,7 +81,10 @@ def edits(
     expansions: Mapping[str, Expansion],
     limits: Mapping[int, int] | None = None,
 ) -> list[Splice]:
-    """What the expansions do to the text where they are made."""
+    """Return the splices of all expansions except transformations.
+
+    With limits, only the loops that come with donors and fissions get guards.
+    """
     gone = without_text(expansions)
     return [
         one
@@ -91,16 +95,16 @@ def edits(
 
 
 def without_text(expansions: Mapping[str, Expansion]) -> frozenset[str]:
-    """The rules whose own text is no longer there."""
+    """Return the rules whose own text is replaced or deleted."""
     return frozenset(name for name, one in expansions.items() if one.body is not None)
 
 
 def in_force(view: View, expansions: Mapping[str, Expansion]) -> dict[str, Expansion]:
-    """The expansions without what a configuration makes void.
+    """Return the expansions that have an effect under a configuration.
 
-    After edits were made, another configuration may leave their place or donor out, or give a
-    donor's names another meaning where it went. Such an edit does nothing until a configuration
-    brings it back: an insert is left out, a replaced rule stays as it was.
+    Another configuration than the one under which an edit was made may not compile the edit's place
+    or donor, or may give a donor's names another meaning there. The edit then has no effect under
+    that configuration: an insert is left out, a replaced rule keeps its text.
     """
     found = {}
     for name, expansion in expansions.items():
@@ -121,7 +125,7 @@ def _edit(
     expansions: Mapping[str, Expansion],
     limits: Mapping[int, int] | None,
 ) -> Iterator[Splice]:
-    """What the expansion of one rule does to the text."""
+    """Yield the splices of one rule's expansion."""
     text, expansion = grammar.source.text, expansions[rule.name]
     if rule.type is RuleType.RESTRICT:
         yield from _switch(grammar, rule, expansion)
@@ -151,7 +155,7 @@ def _at_seam(
     expansions: Mapping[str, Expansion],
     limits: Mapping[int, int] | None,
 ) -> Iterator[Splice]:
-    """A fusion, or a fission: the second loop has a guard where others may have one."""
+    """Return the splices of a fusion or fission; if guards are used, both loops get one."""
     text = grammar.source.text
     if not expansions[rule.name].body:
         return fused(text, rule, seam, _REST_OF_LINE)
@@ -162,7 +166,7 @@ def _at_seam(
 
 
 def _join(text: str, rule: Rule, parts: list[str]) -> str:
-    """One text for the place of a rule; it may have to fit where the source spells out none."""
+    """Join donors' texts for a rule's place; add white space if the rule's text is empty."""
     if rule.type is RuleType.BOUNDS:
         return parts[-1] if rule.start < rule.end else " " + parts[-1]
     if rule.type is RuleType.PRAGMA and rule.start == rule.end:
@@ -185,12 +189,12 @@ def _join(text: str, rule: Rule, parts: list[str]) -> str:
 
 
 def _as_operand(text: str) -> str:
-    """A text as an operand: in parentheses unless nothing around it can come apart from it."""
+    """Return a text as an operand: in parentheses, unless it is a single word."""
     return text if _ONE_WORD.fullmatch(text) else f"({text})"
 
 
 def _insert(text: str, rule: Rule, parts: list[str]) -> Iterator[Splice]:
-    """Put ``parts`` before the rule, whose own text stays."""
+    """Yield splices that insert ``parts`` before a rule, whose own text stays."""
     start, end = rule.start, rule.end
     match rule.type.kind.join:
         case Join.CONJUNCTION:
@@ -217,14 +221,14 @@ def _delete(text: str, rule: Rule) -> Splice:
 
 
 def _delete_statement(text: str, rule: Rule) -> Splice:
-    """Take the whole line where the statement has it for itself."""
+    """Delete a statement, with its whole line if nothing else is on the line."""
     if not rule.block:
         return replacing(rule.start, rule.end, ";")
     return removing(text, rule.start, rule.end, _REST_OF_LINE)
 
 
 def _delete_else(text: str, rule: Rule) -> Splice:
-    """Take the white space before it along, unless that ends a comment or directive."""
+    """Delete an ``else`` and the white space before it, unless that ends a comment or directive."""
     if not rule.block:
         return replacing(rule.start, rule.end, "else ;")
     start = len(text[: rule.start].rstrip(" \t"))
@@ -239,7 +243,7 @@ def _delete_else(text: str, rule: Rule) -> Splice:
 
 
 def _delete_pragma(text: str, rule: Rule) -> Splice:
-    """Take its line, in such a way that a guard can still be put where the pragma starts."""
+    """Delete a pragma with its line, so that a guard can still be inserted at its start."""
     rest = _REST_OF_LINE.match(text, rule.end)
     if rest is None:
         return replacing(rule.start, rule.end, "")
@@ -264,7 +268,7 @@ _DELETIONS: dict[RuleType, Callable[[str, Rule], Splice]] = {
 
 
 def _switch(grammar: Grammar, rule: Rule, expansion: Expansion) -> Iterator[Splice]:
-    """Put the keyword at every site of the rule that lacks it, or take it away everywhere."""
+    """Yield splices that add the keyword at each site that lacks it, or remove it at all sites."""
     text = grammar.source.text
     keyword = grammar.text(expansion.body) if expansion.body else ""
     for start, end in rule.sites:
@@ -276,7 +280,7 @@ def _switch(grammar: Grammar, rule: Rule, expansion: Expansion) -> Iterator[Spli
 
 
 def _donor(grammar: Grammar, donor: str, place: Rule, limits: Mapping[int, int] | None) -> str:
-    """A donor's text for a place: its loops guarded, its further lines indented as there."""
+    """Return a donor's text for a place, with guarded loops and with the place's indentation."""
     body = grammar.text(donor)
     if donor in grammar.specials:
         return body

@@ -1,9 +1,9 @@
-"""One source that is many variants: a mutant schema (Untch, Offutt and Harrold, "Mutation analysis
-using mutant schemata", ISSTA 1993).
+"""Mutant schemata: one source that contains many variants.
 
-Wherever variants differ it holds what each of them has there, and which of it runs is decided by a
-number that is read as it runs. So it is compiled once for all of them. It answers as they do, but
-takes longer.
+See Untch, Offutt and Harrold, "Mutation analysis using mutant schemata", ISSTA 1993. At each place
+where variants differ, the schema contains the text of each variant, and a number that is read at
+run time selects one. So one compilation serves all variants. A schema gives the same results as its
+variants, but runs more slowly.
 """
 
 from __future__ import annotations
@@ -18,26 +18,28 @@ from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing,
 from gi_cuda.grammar.values import Type
 
 CHOSEN = "gi_chosen"
-"""What holds the variant's number. The back ends supply it."""
+"""Name of the variable that holds the variant's number; the back ends define it."""
 
 _SILENT = frozenset({RuleType.PRAGMA, RuleType.RESTRICT, RuleType.BOUNDS})
-"""Rules that say how fast a program is, not what it answers."""
+"""Types of rules that change a program's speed, but not its results."""
 _NO_PLACE = _SILENT | {RuleType.ELSE, RuleType.SEAM}
-"""Rules in which nothing is chosen as a whole."""
+"""Types of rules that are never selected as a whole."""
 _AROUND = frozenset({RuleType.ELSE, RuleType.LOOP})
-"""Rules around which something is put, since others may be chosen within."""
+"""Types of rules whose text stays in place, because rules within them may be selected."""
 _HEADERS = frozenset({RuleType.FOR1, RuleType.FOR3})
 _TRIPLE = Type("dim3")
-"""What ``threadIdx`` and ``blockDim`` are taken for; neither of their types is better than the
-other where one of the two is chosen."""
+"""Common type of ``threadIdx`` and ``blockDim``: their own types differ, so ``?:`` needs a cast."""
 
 
 def unchosen(
     grammar: Grammar, expansions: Mapping[str, Expansion]
 ) -> Mapping[str, Expansion] | None:
-    """Those of a variant's expansions that cannot be chosen as it runs: of a declaration, or of a
-    number that is in no other rule, such as an array's size. None where it can be in no schema:
-    which loops there are cannot be chosen, nor a declaration within what can."""
+    """Return the expansions of a variant that cannot be selected at run time.
+
+    These are the expansions of declarations, and of numbers that are in no other rule, for example
+    an array's size. Return None if the variant can be in no schema: loop fusion and fission cannot
+    be selected, nor can a declaration inside another rule.
+    """
     found = {}
     for name, expansion in expansions.items():
         rule, apart = grammar.rule(name), _place(grammar, name) == name
@@ -49,20 +51,24 @@ def unchosen(
 
 
 def telling(grammar: Grammar, expansions: Mapping[str, Expansion]) -> Mapping[str, Expansion]:
-    """Those of a variant's expansions that may change what it answers."""
+    """Return the expansions of a variant that may change its results."""
     return {name: one for name, one in expansions.items() if grammar.rule(name).type not in _SILENT}
 
 
 def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str:
-    """A text that is each of the variants, by number from 1, and with any other number what they
-    have in common: what all of several have at a place is not chosen, for that takes a compiler
-    longer than what makes one of them. Loops have no guards.
+    """Return a text that contains several variants and selects one by its number, from 1.
+
+    With any other number, only the changes common to all variants are in effect. A change that all
+    of several variants have at a place is not selected at run time, to save compile time. Loops
+    have no guards.
 
     Args:
-        variants: all of them with the same expansions that cannot be chosen.
+        grammar: the grammar.
+        variants: the expansions of each variant; all variants have the same expansions that cannot
+            be selected.
 
     Raises:
-        KeyError: a rule or donor that the grammar does not have.
+        KeyError: the grammar does not have one of the rules or donors.
     """
     fixed = (unchosen(grammar, variants[0]) or {}) if variants else {}
     places: dict[str, dict[str, list[int]]] = {}
@@ -84,10 +90,12 @@ def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str
 def _by_place(
     grammar: Grammar, expansions: Mapping[str, Expansion], fixed: Mapping[str, Expansion]
 ) -> Mapping[str, Mapping[str, Expansion]]:
-    """The expansions that make a difference, by the place where it is chosen between variants: the
-    outermost rule that they are a part of, since in a whole statement each type is what it is in
-    the variant. An ``else`` is none, for that may hold all the rest of a function. What is fixed is
-    left out, and what is within that: it is no longer there."""
+    """Group the expansions that may change results by the place at which variants are selected.
+
+    The place is the outermost rule that contains an expansion's rule, so that types in a whole
+    statement are as in the variant. An ``else`` is not such a place, because it may contain the
+    rest of a function. Fixed expansions, and expansions inside replaced text, are left out.
+    """
     found: dict[str, dict[str, Expansion]] = {}
     gone = without_text(fixed)
     for name, expansion in telling(grammar, expansions).items():
@@ -107,7 +115,7 @@ def _place(grammar: Grammar, name: str) -> str:
 
 
 def _written(grammar: Grammar, place: Rule, own: Mapping[str, Expansion]) -> str:
-    """What a variant has at a place."""
+    """Return a variant's text at a place."""
     if own.get(place.name) == Expansion((), ""):
         return place.type.kind.deleted or ""
     moved = (
@@ -120,7 +128,13 @@ def _written(grammar: Grammar, place: Rule, own: Mapping[str, Expansion]) -> str
 def _chosen(
     grammar: Grammar, place: Rule, alternatives: Mapping[str, list[int]]
 ) -> Iterator[Splice]:
-    """What a schema has at a place, given what some variants have there, by their numbers."""
+    """Yield the splices that select between several texts at a place.
+
+    Args:
+        grammar: the grammar.
+        place: the rule of the place.
+        alternatives: numbers of the variants that have each text.
+    """
     start, end, text = place.start, place.end, grammar.source.text
     tests = {
         written: " || ".join(f"{CHOSEN} == {number}u" for number in numbers)
@@ -144,14 +158,14 @@ def _chosen(
 
 
 def _instead(grammar: Grammar, place: Rule, written: str) -> str:
-    """What stands at a place where all variants have the same."""
+    """Return the text at a place where all variants have the same text."""
     if place.type is RuleType.STATEMENT:
         return f"{{ {written} }}"
     return f"({_value(grammar, place, written)})"
 
 
 def _value(grammar: Grammar, place: Rule, written: str) -> str:
-    """What stands at a place as something that can be chosen."""
+    """Return a text at a place as an operand of ``?:``."""
     if place.type in _HEADERS:
         return f"(void)({written or 0})"
     if place.type.kind.condition:

@@ -1,4 +1,4 @@
-"""What fusion and fission make of a text, at the seams of its loops."""
+"""Splices for loop fusion and loop fission at the seams of loops."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ _MARGIN = re.compile(r"[ \t]*")
 
 
 def fused(text: str, rule: Rule, seam: Seam, rest: re.Pattern[str]) -> Iterator[Splice]:
-    """Two loops as one: the second header goes, and one block holds both bodies.
+    """Yield the splices that fuse two loops: remove the second header, and join the bodies.
 
     Args:
-        rest: what may follow on a line that goes with what it holds.
+        text: text of the source.
+        rule: the seam's rule.
+        seam: the seam.
+        rest: pattern for the rest of a line that may be removed with its code.
     """
     assert seam.first is not None, "what holds one loop cannot be deleted"
     first, last = seam.first
@@ -38,7 +41,14 @@ def fused(text: str, rule: Rule, seam: Seam, rest: re.Pattern[str]) -> Iterator[
 
 
 def _second_counter(text: str, header: Splice, end: int, seam: Seam) -> Splice:
-    """What takes a header away that ends at a place, with what comes instead of it."""
+    """Return the splice that removes a header, with the declaration of the second counter.
+
+    Args:
+        text: text of the source.
+        header: the splice that removes the header.
+        end: end of the header.
+        seam: the seam.
+    """
     if not seam.instead or header.end == end:
         return header._replace(text=seam.instead)
     margin = _MARGIN.match(text, header.end)
@@ -47,10 +57,13 @@ def _second_counter(text: str, header: Splice, end: int, seam: Seam) -> Splice:
 
 
 def divided(text: str, rule: Rule, seam: Seam, guard: Sequence[Splice] = ()) -> Iterator[Splice]:
-    """One loop as two: it ends at the rule, and its header comes once more.
+    """Yield the splices that divide a loop: end it at the rule, and repeat its header.
 
     Args:
-        guard: what guards the loop; the second one gets the same.
+        text: text of the source.
+        rule: the seam's rule.
+        seam: the seam.
+        guard: splices of the loop's guard; the second loop gets the same guard.
     """
     start, end = seam.header
     inside = [
@@ -71,7 +84,7 @@ def divided(text: str, rule: Rule, seam: Seam, guard: Sequence[Splice] = ()) -> 
 
 
 def _margin(text: str, start: int) -> str:
-    """The white space before the keyword of a loop that begins at a place, with its pragma."""
+    """Return the white space before a loop's keyword; ``start`` is the loop's or its pragma's."""
     if not text.startswith("#", start):
         return indent(text, start)
     margin = _MARGIN.match(text, text.index("\n", start) + 1)
@@ -81,7 +94,11 @@ def _margin(text: str, start: int) -> str:
 def without_lost_names(
     grammar: Grammar, expansions: Mapping[str, Expansion]
 ) -> dict[str, Expansion]:
-    """The expansions without each fission behind which others put a name that it would hide."""
+    """Return the expansions without fissions that would hide a name needed behind them.
+
+    A fission ends the scope of names declared in the first half of the body. It is left out if
+    another expansion inserts a donor that uses one of these names in the second half.
+    """
     return {
         name: one
         for name, one in expansions.items()
@@ -93,7 +110,7 @@ def without_lost_names(
 def _put(
     grammar: Grammar, expansions: Mapping[str, Expansion], start: int, end: int
 ) -> frozenset[str]:
-    """The names that donors use which are put somewhere in a span."""
+    """Return the names used by donors that expansions put into a span."""
     inside = (one for name, one in expansions.items() if start <= grammar.rule(name).start < end)
     donors = (donor for one in inside for donor in (*one.before, one.body) if donor)
     facts = (grammar.facts[donor] for donor in donors if donor in grammar.facts)

@@ -1,8 +1,8 @@
-"""The seams of loops: where two neighbours have one header, so that they can be one loop (fusion),
-and where the body of a loop can be divided, so that it becomes two (fission).
+"""Finder of seams: places for loop fusion and loop fission.
 
-Both are made only where they compile: of names, each half has what it uses, and no jump leaves a
-body. Whether they compute the same is for tests of variants to say.
+Fusion joins two neighbouring loops with equal headers. Fission divides a loop's body between two
+loops. Seams are found only where the result compiles: each half has the names that it uses, and no
+jump leaves a body. Tests of variants decide whether the results are correct.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEAVING = frozenset(
     }
 )
 _OWN_RULES = frozenset({"lambda_expression", "struct_specifier", "class_specifier", "ERROR"})
-"""What is passed over: jumps in it stay in it, and nothing in it changes."""
+"""Nodes that are skipped: jumps in them stay in them, and no rules are in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,13 @@ class _ForLoop:
     """A loop that can have a seam.
 
     Attributes:
-        start: where it begins, with its pragma.
-        close: the end of its header.
-        body: what it repeats.
-        end: where it ends.
-        header: its header as tokens, in which one that it declares stands for its counter.
-        counter: the name of the one variable that its header declares; "" if it declares none or
-            several.
-        type: what stands in front of the counter where that is declared.
+        start: start of the loop, with its pragma.
+        close: end of its header.
+        body: node of its body.
+        end: end of the loop.
+        header: tokens of its header, with "" in place of the counter.
+        counter: name of the variable that its header declares; "" if it declares none or several.
+        type: text before the counter in its declaration.
     """
 
     start: int
@@ -69,7 +68,9 @@ def read_seams(body: Node, function: int, findings: Findings) -> None:
     """Make rules of the seams in the body of a function that evolves.
 
     Args:
-        findings: in which all else of the source is read and sorted.
+        body: the body.
+        function: number of the function.
+        findings: the findings, complete and sorted except for seams.
     """
     reader = _SeamReader(findings, function)
     stack = [body]
@@ -88,11 +89,11 @@ class _SeamReader:
     def __init__(self, findings: Findings, function: int) -> None:
         self.findings = findings
         self.function = function
-        # Statements can be put before these, so they stand in blocks, whatever the configuration.
+        # Statements can be inserted before these loops, so they are in blocks in any configuration.
         self._in_blocks = {one.start for one in findings.rules if one.type is RuleType.LOOP}
 
     def among(self, statements: Sequence[Node]) -> Iterator[RuleDraft]:
-        """The seams between the loops of a block, and those in their bodies."""
+        """Yield the seams between the loops of a block, and those in the loops' bodies."""
         loops = [self._for_loop(one) for one in statements]
         for loop in loops:
             if loop is not None:
@@ -109,7 +110,10 @@ class _SeamReader:
     # -- loops ------------------------------------------------------------------------------
 
     def _for_loop(self, node: Node) -> _ForLoop | None:
-        """A loop whose header is complete and which nothing but its header ends."""
+        """Return a ``for`` loop that can have a seam; None for other statements.
+
+        Its header is complete, its body does not assign names of the header, and no jump leaves it.
+        """
         findings = self.findings
         if node.type != "for_statement" or node.has_error:
             return None
@@ -135,7 +139,7 @@ class _SeamReader:
         return _ForLoop(start, close, body, end, header, counter, type_)
 
     def _counter(self, initializer: Node) -> tuple[str, str]:
-        """The type and the name of the one variable that a header declares; "" for none."""
+        """Return type and name of the only variable that a header declares; "" for others."""
         found = list(declarators(initializer)) if initializer.type == "declaration" else []
         name = name_node(found[0]) if len(found) == 1 else None
         if name is None:
@@ -144,13 +148,13 @@ class _SeamReader:
         return span, self.findings.span(name)
 
     def _beginning(self, statement: Node) -> int:
-        """Where a statement begins, with the pragma that belongs to it."""
+        """Return the start of a statement, with its pragma."""
         start = statement.start_byte
         pragma = self.findings.pragma_before(start) if statement.type == "for_statement" else None
         return start if pragma is None else pragma[0]
 
     def _are_neighbours(self, end: int, start: int) -> bool:
-        """Whether nothing but comments stands between two places."""
+        """Tell whether only white space and comments are between two offsets."""
         directives = self.findings.presence.directives
         first, last = (
             bisect_left(directives, at, key=lambda directive: directive.start)
@@ -164,7 +168,10 @@ class _SeamReader:
         return one.header == other.header and self._are_neighbours(one.end, other.start)
 
     def _between(self, run: Sequence[_ForLoop]) -> Iterator[RuleDraft]:
-        """The seams between neighbours of one header, each of which can go with any others."""
+        """Yield the seams between neighbouring loops with equal headers.
+
+        Any subset of the seams can be fused together.
+        """
         parts: list[list[_ForLoop]] = []
         for loop in run:
             if parts and self._have_one_counter([*parts[-1], loop]):
@@ -177,7 +184,7 @@ class _SeamReader:
                 yield self._between_two(one, other, in_one_block=in_one_block)
 
     def _between_two(self, one: _ForLoop, other: _ForLoop, *, in_one_block: bool) -> RuleDraft:
-        """The seam of two loops: with the braces within it, if one block can hold both bodies."""
+        """Return the seam of two loops, with their braces if one block can hold both bodies."""
         start, end = one.body.end_byte, other.body.start_byte
         if in_one_block:
             start, end = start - 1, end + 1
@@ -194,8 +201,11 @@ class _SeamReader:
         return RuleDraft(RuleType.SEAM, start, end, self.function, seam=seam)
 
     def _have_one_counter(self, run: Sequence[_ForLoop]) -> bool:
-        """Whether some loops have one counter, or theirs can stand in one block, each declared to
-        be the one before it."""
+        """Tell whether loops share a counter, or can when fused.
+
+        Counters with different names can share a block if each is declared as a copy of the counter
+        before it.
+        """
         counters = [counter for counter, _ in groupby(loop.counter for loop in run)]
         if len(counters) < 2:
             return True
@@ -209,29 +219,29 @@ class _SeamReader:
         )
 
     def _share_block(self, run: Sequence[_ForLoop]) -> bool:
-        """Whether one block can hold the bodies of some loops."""
+        """Tell whether one block can hold the bodies of some loops without name clashes."""
         return all(loop.in_braces for loop in run) and not any(
             self._own(one) & (self._said(other) | {other.counter})
             for one, other in permutations(run, 2)
         )
 
     def _said(self, loop: _ForLoop) -> frozenset[str]:
-        """The words of a loop's body."""
+        """Return the words of a loop's body."""
         return self.findings.words_in(loop.body.start_byte, loop.body.end_byte)
 
     def _own(self, loop: _ForLoop) -> frozenset[str]:
-        """The names that a loop's body declares for all that follows in it."""
+        """Return the names that are declared directly in a loop's body."""
         return self._declared(loop, loop.body.end_byte - 1)
 
     def _declared(self, loop: _ForLoop, at: int) -> frozenset[str]:
-        """The names that a loop's body declares before a place and that mean something there."""
+        """Return the names declared in a loop's body before an offset and visible there."""
         found = self.findings.declared_in(loop.body.start_byte, at)
         return frozenset(one.name for one in found if one.end > at)
 
     # -- fission ----------------------------------------------------------------------------
 
     def _in_body(self, loop: _ForLoop) -> Iterator[RuleDraft]:
-        """The places where a loop can be divided, in front of statements of its body."""
+        """Yield the seams before statements of a loop's body, where the loop can be divided."""
         statements = loop.body.named_children if loop.in_braces else []
         for k, (before, after) in enumerate(pairwise(statements), 1):
             if self._can_divide(loop, before, after) and all(
@@ -246,7 +256,7 @@ class _SeamReader:
                 yield RuleDraft(RuleType.SEAM, at, at, self.function, seam=seam)
 
     def _can_divide(self, loop: _ForLoop, before: Node, after: Node) -> bool:
-        """Whether a loop can end and begin once more between two statements of its body."""
+        """Tell whether a loop can be divided between two statements of its body."""
         at = self._beginning(after)
         later = self.findings.words_in(at, loop.body.end_byte)
         return (
@@ -258,7 +268,7 @@ class _SeamReader:
 
 
 def _is_left(body: Node) -> bool:
-    """Whether a jump may leave a loop's body, or come into it."""
+    """Tell whether a jump may leave a loop's body or enter it."""
     stack = [(body, False, False)]
     while stack:
         node, in_loop, in_switch = stack.pop()

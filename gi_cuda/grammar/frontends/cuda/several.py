@@ -1,15 +1,15 @@
-"""A source of several files: a CUDA file, and headers that evolve with it, as one text.
+"""Join a CUDA file and the headers that evolve with it to one text.
 
-The text of such a header stands where it is first included, behind the include line itself:
+The text of such a header is inserted where it is first included, behind the include line itself:
 
     #include "detail/device.cuh"
     #line 1 "detail/device.cuh"
     ... all of the header ...
     #line 4 "kernel.cu"
 
-So any compiler names the right file and line. An include with a ``#line`` directly behind it is
-done with: its header's text follows, or (where a guarded header is included once more) has come
-before, or it follows under a name that is found from the main file's folder.
+So any compiler names the right file and line. An include line with a ``#line`` directly behind it
+has no effect itself. Its header's text follows; or it came before, if a guarded header is included
+again; or another include follows, with a name that is found from the main file's folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,13 @@ _NO_PLAIN_NAME = "its path has white space, quotes, '<', '>' or '@' in it"
 
 @dataclass(frozen=True, slots=True)
 class KeptInclude:
-    """A header that was asked for and stays an include: where it stands, and why it stays."""
+    """A requested header that stays an include.
+
+    Attributes:
+        header: name of the header.
+        place: the include line; None if there is none to name.
+        reason: reason why the header stays an include.
+    """
 
     header: str
     place: SourceLine | None
@@ -39,7 +45,7 @@ class KeptInclude:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A source with its headers' text in place, and the headers for which that could not be."""
+    """A source with its headers' texts inserted, and the headers that stay includes."""
 
     source: Source
     kept: tuple[KeptInclude, ...] = ()
@@ -51,21 +57,21 @@ def read_files(
     include: Sequence[Path] = (),
     changed: Mapping[Path, str] = UNCHANGED,
 ) -> Joined:
-    """Read a source and put the text of headers where they are included.
+    """Read a source, and insert the texts of headers where they are included.
 
-    A header stays an include where it would not mean the same in place: it is included twice and
-    has no guard, a first inclusion is conditional and a later one is not, or its text is cut from
-    the middle of something.
+    A header stays an include if its inserted text would have another meaning: it is included twice
+    without a guard; its first inclusion is conditional and a later one is not; or its text is not a
+    sequence of whole declarations.
 
     Args:
         main: the CUDA file.
-        headers: files that it includes, itself or through others of them; or other sources, which
-            are linked with it.
+        headers: files that the source includes, directly or through others of them; or other
+            sources, which are linked with it.
         include: the folders in which includes are looked up.
-        changed: what counts as the text of files, by their paths, in place of what is on disk.
+        changed: texts that replace the contents of files on disk, by path.
 
     Raises:
-        UserError: a file cannot be read or is not text; a header is not included by the source; a
+        UserError: a file cannot be read or is not text; the source does not include a header; or a
             file that is not among the headers includes one of them.
     """
     reader = Reader(main, tuple(include), changed)
@@ -75,12 +81,12 @@ def read_files(
 
 @dataclass(frozen=True)
 class Tree:
-    """All files of a source's own tree that it includes, itself or through others of them.
+    """A source, with all files of its own tree that it includes directly or indirectly.
 
     Attributes:
-        joined: the source with all of them in place that can be.
-        includers: by name of a file, the names of those that include it.
-        paths: by name, where a file is.
+        joined: the source with the texts of these files inserted where possible.
+        includers: for each file, by name, the names of the files that include it.
+        paths: the path of each file, by name.
     """
 
     joined: Joined
@@ -94,8 +100,13 @@ def read_tree(
     belongs: Callable[[Path], bool],
     linked: Sequence[Path] = (),
 ) -> Tree:
-    """Read a source, and those that are linked with it, with every header for which ``belongs``
-    holds.
+    """Read a source with all headers that belong to it.
+
+    Args:
+        main: the CUDA file.
+        include: the folders in which includes are looked up.
+        belongs: returns True for the path of a header that belongs to the source.
+        linked: other sources that are linked with it.
 
     Raises:
         UserError: a file cannot be read or is not text.
@@ -138,18 +149,18 @@ def _joined(reader: Reader, wanted: Mapping[File, None], policy: _Strict | _Leni
 
 
 class _Lenient:
-    """What the user did not ask for simply stays an include."""
+    """Policy for headers that the user did not name: if one cannot evolve, it stays an include."""
 
     def shared(self, header: File, other: File, place: SourceLine) -> None:
-        """A file that is none of the headers includes one of them."""
+        """Handle a file, not among the headers, that includes one of them."""
 
     def not_included(self, header: File, others: Iterable[File]) -> None:
-        """No file includes a header."""
+        """Handle a header that no file includes."""
 
 
 @dataclass(frozen=True)
 class _Strict:
-    """What the user can mend is an error."""
+    """Policy for headers that the user named: a problem that the user can correct is an error."""
 
     reader: Reader
 
@@ -176,10 +187,10 @@ def _refusals(
     kept: Mapping[File, KeptInclude],
     policy: _Strict | _Lenient,
 ) -> Iterator[tuple[File, KeptInclude]]:
-    """Headers whose text cannot be put in place, and why.
+    """Yield the headers whose texts cannot be inserted, with the reasons.
 
     Raises:
-        UserError: as the policy has it, for what the user can mend.
+        UserError: the policy raises it for a problem that the user can correct.
     """
     for other in walk.others:
         for file, include, target in walk.behind(other):
@@ -209,7 +220,10 @@ def _refusals(
 
 
 def _reason(header: File, inclusions: Sequence[Inclusion]) -> str | None:
-    """Why a header's text cannot stand at the first of its inclusions, for all of them."""
+    """Return the reason why a header's text cannot replace all its inclusions; None if it can.
+
+    The text would be inserted at the first inclusion.
+    """
     first, *later = inclusions
     if not _PLAIN_NAME.fullmatch(header.name):
         return _NO_PLAIN_NAME
@@ -226,11 +240,14 @@ def _reason(header: File, inclusions: Sequence[Inclusion]) -> str | None:
 
 
 _MOST_BESIDE = 2_000_000
-"""Characters of headers that are read for what they define; a toolkit's own are many times that."""
+"""Largest number of characters of included headers that are read for their declarations.
+
+The CUDA toolkit's own headers have many times that number.
+"""
 
 
 def _beside(reader: Reader, walk: Walk) -> Iterator[str]:
-    """The texts of headers that stay includes, each behind those that it includes."""
+    """Yield the texts of headers that stay includes, each after the headers that it includes."""
     seen = set(walk.chosen)
     length = 0
     stack = [(file, False) for file in reversed(walk.others)]
@@ -248,7 +265,7 @@ def _beside(reader: Reader, walk: Walk) -> Iterator[str]:
 
 @dataclass(eq=False)
 class _Writer:
-    """Writes files one into the other."""
+    """Writes the joined text: each file with the texts of its headers inserted."""
 
     reader: Reader
     walk: Walk
@@ -258,7 +275,7 @@ class _Writer:
     _written: set[File] = field(default_factory=set)
 
     def write(self, file: File) -> None:
-        """Write a file with what is included in it."""
+        """Write a file, with the headers that it includes."""
         self._written.add(file)
         at, line = 0, 1
         for include, target in self.reader.included(file):
@@ -282,7 +299,7 @@ class _Writer:
         self._part(file, line, file.text[at:])
 
     def write_behind(self, file: File) -> None:
-        """Write a source that is linked with what is written."""
+        """Write a source that is linked with the main file, behind the text so far."""
         end = "" if self.pieces and self.pieces[-1].endswith("\n") else "\n"
         self._text(f'{end}#line 1 "{file.name}"\n')
         self.write(file)
@@ -290,7 +307,12 @@ class _Writer:
     def _following(
         self, file: File, include: Include, target: File | None
     ) -> str | Sequence[File] | None:
-        """What is to stand behind an include: nothing, files (perhaps none), or another include."""
+        """Return the text to write behind an include line.
+
+        Returns:
+            None: nothing; a list of files: their texts (none if already written); a string: another
+            include line.
+        """
         if target in self.walk.chosen:
             return [target] if target not in self._written else []
         far = file.path.parent != self.reader.main.path.parent

@@ -1,4 +1,4 @@
-"""Functions of a source as calls see them: which of several is called, and what it gives."""
+"""Signatures of functions, and overload resolution."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gi_cuda.grammar.values import Type
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function: the types of its result and parameters.
+    """The signature of a function.
 
     Attributes:
-        result: None where it cannot be told.
-        parameters: of each its type, None where it cannot be told, and whether it is a reference.
-        least: how many of them a call gives at least.
+        result: type of the result; None if unknown.
+        parameters: type of each parameter (None if unknown), and True if it is a reference.
+        least: smallest number of arguments of a call.
     """
 
     result: Type | None
@@ -23,11 +23,11 @@ class Signature:
     least: int = 0
 
     def takes(self, count: int) -> bool:
-        """Whether it may be called with so many arguments."""
+        """Tell whether a call may have this number of arguments."""
         return self.least <= count <= len(self.parameters)
 
     def exactly(self, arguments: Sequence[Type | None]) -> bool:
-        """Whether each argument is of its parameter's type, so that no overload is nearer."""
+        """Tell whether each argument has its parameter's type, so that no overload fits better."""
         pairs = zip(self.parameters, arguments, strict=False)
         return all(
             wanted is not None and given is not None and wanted.value == given.value
@@ -36,7 +36,7 @@ class Signature:
 
 
 def called(overloads: Sequence[Signature], arguments: Sequence[Type | None]) -> Type | None:
-    """What the one among overloads gives that is called; None where that is not certain."""
+    """Return the result type of the overload that a call selects; None if that is uncertain."""
     fitting = [one for one in overloads if one.takes(len(arguments))]
     if len({one.result for one in fitting}) > 1:
         fitting = [one for one in fitting if one.exactly(arguments)]

@@ -1,7 +1,7 @@
-"""Donors that stand nowhere in the source, written into its ``.bnf`` by hand.
+"""Supplied donors: donors that are not in the source, written into its ``.bnf`` by hand.
 
-They are read as if they stood at the first place where all of their names mean something, and so
-have a scope and a type like the source's own.
+A supplied donor is read as if it were at the first place where all of its names are declared. So it
+has a scope and a type like the source's own rules.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _SEVERAL = frozenset({"ERROR", "comma_expression"})
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """A donor as it was written.
+    """A supplied donor.
 
     Attributes:
-        name: its symbol, such as ``rhs_K1``.
-        type: what it may stand for, one of TYPES.
-        text: its text.
-        where: file and line, for errors.
+        name: symbol of the donor, for example ``rhs_K1``.
+        type: type of the donor, one of TYPES.
+        text: text of the donor.
+        where: file and line, for error messages.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Supplied:
 
     @property
     def probe(self) -> tuple[str, str]:
-        """What stands around it where it is read as a statement of its own."""
+        """The texts before and after the donor with which it is read as a separate statement."""
         if self.type is RuleType.STATEMENT:
             return "{ ", " } "
         return "(", "); "
@@ -59,7 +59,7 @@ class Supplied:
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """Where a donor is read: a place in the source, and the function that this is in."""
+    """The place at which a donor is read: an offset in the source, and the function's number."""
 
     at: int
     function: int
@@ -72,14 +72,18 @@ def supplied_facts(
     analysis: Analysis,
     donors: Sequence[Supplied],
 ) -> dict[str, RuleFacts]:
-    """What each donor's text uses, by its name.
+    """Return the facts about each donor's text, by the donor's name.
 
     Args:
-        analysis: of the source, for these kernels and types.
+        source: the source.
+        kernels: names of the kernels; None: all.
+        types: types of the rules.
+        analysis: the analysis of the source for these kernels and types.
+        donors: the donors.
 
     Raises:
-        UserError: it is not what its name says; its names are declared at no one place; or what
-            type it is of is not certain.
+        UserError: a donor is not of the type that its name says; no place has all its names
+            declared; or its C++ type is uncertain.
     """
     if not donors:
         return {}
@@ -110,7 +114,11 @@ def supplied_facts(
 
 
 def _value(one: Supplied, node: Node | None, inference: Inference, function: int) -> Value | None:
-    """What an expression is, for the types that go by value."""
+    """Return the value of a donor that is an expression; None for other types.
+
+    Raises:
+        UserError: the C++ type of the expression is uncertain.
+    """
     if not one.type.kind.valued:
         return None
     typed = inference.typed(node, function)
@@ -126,7 +134,7 @@ def _value(one: Supplied, node: Node | None, inference: Inference, function: int
 def _with_probes(
     text: str, donors: Sequence[tuple[_Home, Supplied]]
 ) -> tuple[str, dict[str, tuple[int, int]]]:
-    """The source with the donors in it, and where each of them is then."""
+    """Return the source with the donors inserted, and the span of each donor in it."""
     parts, spans = [], {}
     last = length = 0
     for home, one in sorted(donors, key=lambda pair: pair[0].at):
@@ -140,7 +148,13 @@ def _with_probes(
 
 
 def _home(one: Supplied, analysis: Analysis, scope: Scope) -> _Home:
-    """The first place of a statement where all names are declared that the source declares."""
+    """Return the first statement's place where the donor's names are declared.
+
+    Names that the source does not declare at all are ignored.
+
+    Raises:
+        UserError: there is no such place.
+    """
     names = set(_names(one))
     declared = {name for _, name in scope.tables}
     for draft in sorted(_statements(analysis), key=lambda draft: draft.start):
@@ -167,10 +181,10 @@ def _statements(analysis: Analysis) -> Iterator[RuleDraft]:
 
 
 def _names(one: Supplied) -> Iterator[str]:
-    """The names that a donor uses.
+    """Yield the names that a donor uses.
 
     Raises:
-        UserError: it is no statement or expression.
+        UserError: the donor is not one statement, or one expression, as its type requires.
     """
     before, after = one.probe
     head = "void f() { "
@@ -194,7 +208,7 @@ def _names(one: Supplied) -> Iterator[str]:
 
 
 def _is_one(node: Node, one: Supplied) -> bool:
-    """Whether the node is all of the donor, and no more than one."""
+    """Tell whether a node is the whole donor, and is one statement or one expression."""
     whole = node.end_byte - node.start_byte == len(one.text.strip())
     if one.type is RuleType.STATEMENT:
         return whole and node.type == "expression_statement"

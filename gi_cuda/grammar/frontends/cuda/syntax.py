@@ -1,7 +1,7 @@
-"""CUDA C++ as a syntax tree, by tree-sitter.
+"""Syntax trees of CUDA C++, by tree-sitter.
 
-Nodes count bytes and the rest of the grammar counts characters; so every character beyond ASCII
-is replaced by one ASCII character before parsing, and both counts agree.
+Tree-sitter counts bytes, and the rest of the grammar counts characters. So every character beyond
+ASCII is replaced by one ASCII character before parsing, and both counts agree.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 CONDITIONAL_TEXT = frozenset(
     {"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"}
 )
-"""Nodes of ``#if`` and the like: what stands in them stands where the directive stands."""
+"""Types of nodes of conditional directives; their children count as children of their parent."""
 
 CONTAINERS = CONDITIONAL_TEXT | {"declaration_list", "linkage_specification"}
-"""Nodes of a file that hold declarations."""
+"""Types of nodes of a file that contain declarations."""
 
 _DECLARATOR_ENDS = frozenset({"identifier", "type_identifier", "field_identifier"})
 
 
 def parse(text: str) -> Node:
-    """The root of the syntax tree; node offsets are character offsets into ``text``."""
+    """Return the root of the syntax tree; node offsets are character offsets into ``text``."""
     plain = _BEYOND_ASCII.sub(lambda m: "x" if m[0].isalnum() else " ", text)
     return Parser(_LANGUAGE).parse(plain.encode("ascii")).root_node
 
 
 def name_node(declarator: Node | None) -> Node | None:
-    """The identifier that a declarator declares; None for an unnamed or unusual one."""
+    """Return the identifier that a declarator declares; None if it has none."""
     while declarator is not None and declarator.type not in _DECLARATOR_ENDS:
         inner = declarator.child_by_field_name("declarator")
         if inner is None and declarator.type in (
@@ -48,19 +48,19 @@ def name_node(declarator: Node | None) -> Node | None:
 
 
 def parts(node: Node | None) -> list[Node]:
-    """What a node is made of by the grammar's names, without comments; nothing of no node."""
+    """Return the named children of a node, without comments; an empty list for None."""
     return [] if node is None else [one for one in node.named_children if one.type != "comment"]
 
 
 def structured_binding(declarator: Node) -> Node | None:
-    """The names of ``auto [a, b]`` or ``auto &[a, b]``; None for another declarator."""
+    """Return the ``[a, b]`` of ``auto [a, b]`` or ``auto &[a, b]``; None for other declarators."""
     if declarator.type == "reference_declarator" and declarator.named_children:
         declarator = declarator.named_children[-1]
     return declarator if declarator.type == "structured_binding_declarator" else None
 
 
 def declarators(declaration: Node) -> Iterator[Node]:
-    """The declarators of a declaration, without their initialisers."""
+    """Yield the declarators of a declaration, without their initialisers."""
     for declarator in declaration.children_by_field_name("declarator"):
         if declarator.type == "init_declarator":
             inner = declarator.child_by_field_name("declarator")
@@ -71,7 +71,7 @@ def declarators(declaration: Node) -> Iterator[Node]:
 
 
 def is_bare(declaration: Node, name: Node) -> bool:
-    """Whether a name is declared without a value, and no other thread or call can give it one."""
+    """Tell whether a name is declared without a value, and is local to a thread and a call."""
     if declaration.type != "declaration" or any(
         child.type == "storage_class_specifier" or child.text == b"__shared__"
         for child in declaration.children
@@ -86,7 +86,7 @@ def is_bare(declaration: Node, name: Node) -> bool:
 
 
 def assigned_root(target: Node | None) -> Node | None:
-    """The variable at the root of an assignment's left side (``a`` of ``a.b[i]`` or ``*a``)."""
+    """Return the variable at the root of an assignment's target: ``a`` of ``a.b[i]`` or ``*a``."""
     while target is not None and target.type != "identifier":
         if target.type == "parenthesized_expression":
             named = target.named_children

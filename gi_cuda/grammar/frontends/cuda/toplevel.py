@@ -1,4 +1,4 @@
-"""What a CUDA file declares outside functions, and the rules in function heads."""
+"""Declarations outside functions, and the rules in function heads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TYPES = frozenset({"struct_specifier", "class_specifier", "union_specifier", "e
 
 
 def declare_file_level(root: Node, findings: Findings) -> None:
-    """Note functions, variables, types, constants and macros of the file."""
+    """Add the functions, variables, types, constants and macros of the file to the findings."""
     size = len(findings.text)
     stack = [(root, size)]
     while stack:
@@ -66,12 +66,12 @@ def _declare_macros(findings: Findings, size: int) -> None:
 
 
 def read_head(definition: Definition, function: int, findings: Findings) -> None:
-    """Note a function's parameters and template parameters; make the rules of its head."""
+    """Add a function's parameters and template parameters, and make the rules of its head."""
     node, end = definition.node, definition.node.end_byte
     head = function_declarator(node)
     if head is None:
         return
-    # Within itself a function is another name: a call of it put there would recur for ever.
+    # Declare the name anew in its own body, so that no donor that calls it goes there and recurs.
     findings.declare(definition.name, "", node.start_byte, end, function)
     if definition.outer.type == "template_declaration":
         _template_parameters(definition.outer, end, function, findings)
@@ -112,7 +112,7 @@ def _jump_targets(definition: Definition, head: Node, function: int, findings: F
 
 
 def _restrict_rule(parameters: Node, function: int, findings: Findings) -> None:
-    """One switch for the pointer parameters that lack the keyword, or else for all that have it."""
+    """Make one rule for all pointer parameters without the keyword, or else for all with it."""
     missing, present = [], []
     for parameter in parameters.named_children:
         pointer = parameter.child_by_field_name("declarator")
@@ -151,7 +151,7 @@ def _bounds_rule(definition: Definition, head: Node, function: int, findings: Fi
             )
             return
     if "__launch_bounds__" in definition.words:
-        return  # by a macro, beside which there can be no others
+        return  # a macro sets the launch bounds, and there can be only one
     at = findings.text.find("__global__", node.start_byte, head.start_byte)
     if at >= 0:
         end = at + len("__global__")

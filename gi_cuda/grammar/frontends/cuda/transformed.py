@@ -1,4 +1,4 @@
-"""Transformations as rules of a grammar: where they may be made, and the text that they leave."""
+"""Transformations as rules of a grammar: find their sites, and apply them to a text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BY_TYPE = {family.type: family for family in FAMILIES}
 
 
 def add_sites(source: Source, analysis: Analysis, types: frozenset[RuleType]) -> None:
-    """Add a rule for each site of the transformations among some types."""
+    """Add a rule to an analysis for each site of the transformations in ``types``."""
     code = Code(source, analysis)
     for kind, family in _BY_TYPE.items():
         if kind in types:
@@ -38,10 +38,10 @@ def add_sites(source: Source, analysis: Analysis, types: frozenset[RuleType]) ->
 
 
 def add_hunks(source: Source, analysis: Analysis, hunks: Mapping[str, Hunk]) -> None:
-    """Add a rule for each place where hunks begin, with all of these as its choices.
+    """Add a rule to an analysis for each offset at which hunks start; its choices are these hunks.
 
-    Those in host functions are left out: a search launches kernels itself. A hunk outside the
-    functions that evolve belongs to the next one.
+    Hunks in host functions are left out, because a search launches kernels itself. A hunk outside
+    the functions that evolve belongs to the next function.
     """
     macros = analysis.findings.macros.names
     hosts = [one.outer for one in definitions(analysis.root, source.text, macros) if not one.device]
@@ -61,11 +61,12 @@ class Transformed:
     """A variant after its transformations.
 
     Attributes:
-        source: its text, in its files.
-        shape: how its launches change, see :class:`gi_cuda.spec.shape.Shape`.
-        made: the rules of those that were made; the others' conditions do not hold.
-        unknown: the kernels whose launches have to change, and are not changed in the text: it has
-            none, or has one that is not understood.
+        source: text of the variant, with its files.
+        shape: changes of its launches, see :class:`gi_cuda.spec.shape.Shape`.
+        made: names of the rules whose transformations were applied; the conditions of the others
+            do not hold.
+        unknown: kernels whose launches have to change but are not changed in the text, because the
+            text has no launch, or a launch is not understood.
     """
 
     source: Source
@@ -77,8 +78,10 @@ class Transformed:
 def transformations(
     grammar: Grammar, expansions: Mapping[str, Expansion]
 ) -> tuple[tuple[str, str], ...]:
-    """The transformations among expansions, as rule and choice: hunks of patches, then all others
-    in the order of the families."""
+    """Return the transformations among expansions: name of the rule, and choice.
+
+    Hunks of patches come first, then all others in the order of ``FAMILIES``.
+    """
     found = [
         (name, one.body)
         for name, one in expansions.items()
@@ -101,14 +104,15 @@ def transform(
     *,
     launches: bool,
 ) -> Transformed:
-    """Make transformations on a text that line edits have changed.
+    """Apply transformations to a text that line edits have changed.
 
     Args:
+        grammar: the grammar.
         source: the text after line edits.
-        splices: those edits, as changes of the grammar's own text.
-        wanted: see :func:`transformations`.
-        launches: whether those in host code are changed too. To read how they may be takes longer
-            than all else, and a variant that is compiled for its kernels does not need it.
+        splices: the line edits, as splices of the grammar's original text.
+        wanted: rule and choice of each transformation, see :func:`transformations`.
+        launches: True to change launches in host code too. That takes most of the time, and a
+            variant that is compiled only for its kernels does not need it.
     """
     moved: list[_Moves] = [_Moves(splices)]
     shape: dict[str, int] = {}
@@ -137,8 +141,10 @@ def transform(
 def _rewrite(
     grammar: Grammar, source: Source, at: int, kind: RuleType, choice: str
 ) -> Rewrite | None:
-    """Make one transformation; None where its conditions do not hold: those of a hunk are that what
-    it replaces is there still."""
+    """Apply one transformation; return None if its conditions do not hold.
+
+    The condition of a hunk is that the text it replaces is unchanged.
+    """
     hunk = grammar.hunks.get(choice)
     if hunk is None:
         return _BY_TYPE[kind].rewrite(read_code(source), at, choice)
@@ -151,11 +157,12 @@ def _rewrite(
 def _launches(
     source: Source, shape: Mapping[str, int], moved: Sequence[_Moves]
 ) -> tuple[list[Splice], tuple[str, ...]]:
-    """The changes of launches in a text, and the kernels whose launches it does not have.
+    """Return the splices that change launches in a text, and the kernels for which that failed.
 
     Args:
-        source: the grammar's own text.
-        moved: the changes from that text to the one that the launches are changed in.
+        source: the grammar's original text.
+        shape: the changes of launches.
+        moved: the changes from the original text to the current text.
     """
     found: list[Splice] = []
     unknown = []
@@ -176,7 +183,7 @@ def _launch_text(source: Source, shape: tuple[tuple[str, int], ...]) -> LaunchTe
 
 
 def _moved(one: Splice, moved: Sequence[_Moves]) -> Splice | None:
-    """A splice in a text that others have changed; None if they changed what it replaces."""
+    """Return a splice moved to a changed text; None if the text that it replaces has changed."""
     start: int | None = one.start
     last: int | None = max(one.start, one.end - 1)
     for moves in moved:
@@ -189,14 +196,14 @@ def _moved(one: Splice, moved: Sequence[_Moves]) -> Splice | None:
 
 
 class _Moves:
-    """Where places of a text are after splices."""
+    """A map from offsets in a text to offsets after splices."""
 
     def __init__(self, splices: Sequence[Splice]) -> None:
         self._splices = sorted(splices)
         self._starts = [one.start for one in self._splices]
 
     def place(self, at: int) -> int | None:
-        """Where what begins at a place begins now; None if it is gone."""
+        """Return the new offset of a character; None if the character was replaced."""
         moved = at
         for one in self._splices[: bisect_right(self._starts, at)]:
             if one.end > at and one.start <= at:

@@ -1,4 +1,4 @@
-"""The types that a source names: what is spelled, and what the source's names have."""
+"""C++ types in a source: parse spelled types, and record the types of the source's names."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ _STANDARD: dict[str, Type] = {
 
 @dataclass(slots=True)
 class TypeBook:
-    """What a source's own names are, where that is one thing only."""
+    """The types of a source's own names; a name with several meanings has none."""
 
     aliases: dict[str, Type | None] = field(default_factory=dict)
     fields: dict[str, dict[str, Type | None]] = field(default_factory=dict)
     enums: dict[str, str] = field(default_factory=dict)
-    """By name of an enumerator or enumeration, the base of its type."""
+    """The base type of each enumerator and enumeration, by name."""
     globals: dict[tuple[str, int], Type | None] = field(default_factory=dict)
-    """By name and where it becomes visible."""
+    """The type of each global variable, by name and offset from which it is visible."""
     functions: dict[str, tuple[Signature, ...]] = field(default_factory=dict)
-    """All overloads of a name."""
+    """All overloads of each function, by name."""
     included: dict[str, tuple[Signature, ...]] = field(default_factory=dict)
-    """The same of headers that stay includes."""
+    """All overloads of each function in headers that stay includes, by name."""
     templates: set[str] = field(default_factory=set)
-    """Names of functions that some template makes."""
+    """Names of function templates."""
 
     def read(self, spelled: str) -> Type | None:
-        """The type that a spelling means; None for what is not understood (or deduced)."""
+        """Parse a spelled type; None if it is not understood, or deduced (``auto``)."""
         text = _DROPPED.sub(" ", spelled)
         arrays = tuple(_SPACE.sub("", a) for a in _ARRAY.findall(text))
         text = _ARRAY.sub(" ", text).replace("&", " ").strip()
@@ -100,20 +100,20 @@ class TypeBook:
         return Type(name, levels, const)
 
     def result(self, name: str, arguments: Sequence[Type | None]) -> Type | None:
-        """What a function of the source gives for arguments of these types."""
+        """Return the result type of a function of the source for arguments of these types."""
         return None if name in self.templates else called(self.functions.get(name, ()), arguments)
 
     def result_of_included(self, name: str, arguments: Sequence[Type | None]) -> Type | None:
-        """What a function of a header gives for arguments of these types."""
+        """Return the result type of a function of a header for arguments of these types."""
         return None if name in self.templates else called(self.included.get(name, ()), arguments)
 
     def signature(self, name: str) -> Signature | None:
-        """A function that is neither overloaded nor a template."""
+        """Return the signature of a function; None if it is overloaded, a template or unknown."""
         found = self.functions.get(name, ())
         return found[0] if len(found) == 1 and name not in self.templates else None
 
     def member(self, object_: Type | None, name: str) -> Type | None:
-        """The type of a member of an object."""
+        """Return the type of a member of an object; None if it is not known."""
         if object_ is None or object_.levels:
             return None
         if object_.base in self.fields:
@@ -125,7 +125,7 @@ class TypeBook:
 
 
 def _arithmetic(words: list[str]) -> str:
-    """One spelling for each arithmetic type, such as ``unsigned long``."""
+    """Return the canonical spelling of an arithmetic type, for example ``unsigned long``."""
     if "double" in words:
         return "long double" if "long" in words else "double"
     sign = "unsigned " if "unsigned" in words else ""
@@ -174,12 +174,17 @@ def read_types(
     beside: Iterable[tuple[Node, str]] = (),
     macros: Mapping[str, str] = MappingProxyType({}),
 ) -> TypeBook:
-    """Note the types of a file's level and of the function bodies given.
+    """Record the types at file level and in function bodies.
 
     Args:
-        beside: headers that stay includes, with their texts, each behind those it includes: their
-            types are known and their functions outside namespaces; their variables are not.
-        macros: the text of those that always mean the same: ``float`` of ``#define real float``.
+        root: the syntax tree of the file.
+        text: text of the file.
+        bodies: the function bodies.
+        beside: headers that stay includes, with their texts; each comes after the headers that it
+            includes. Their types, and their functions outside namespaces, are recorded; their
+            variables are not.
+        macros: text of each macro that always has the same body: ``float`` for
+            ``#define real float``.
     """
     book = TypeBook()
     for name, meaning in macros.items():
@@ -202,7 +207,7 @@ def read_types(
 
 
 def _is_built_in(base: str) -> bool:
-    """Tell whether a type is one of the language or of CUDA's vectors."""
+    """Tell whether a type is an arithmetic type of the language or a vector type of CUDA."""
     own = _INTEGER_WORDS | {"float", "bool"}
     return own.issuperset(base.split()) or _VECTOR.fullmatch(base) is not None
 
@@ -215,7 +220,7 @@ def _in_namespace(node: Node) -> bool:
 
 
 class _Reader:
-    """Notes definitions in a book; a name that means two things means none."""
+    """Records definitions in a type book; a name with two meanings gets none."""
 
     def __init__(self, book: TypeBook, text: str) -> None:
         self.book = book
@@ -225,7 +230,7 @@ class _Reader:
         return self.text[node.start_byte : node.end_byte]
 
     def definitions(self, root: Node) -> list[Node]:
-        """Define the types of a file's level; all declarations there, in order."""
+        """Record the types at file level; return all declarations there, in order."""
         found: list[Node] = []
         stack = [root]
         while stack:
@@ -239,7 +244,7 @@ class _Reader:
         return found
 
     def local(self, body: Node) -> None:
-        """Types defined in a function."""
+        """Record the types defined in a function."""
         stack = [body]
         while stack:
             node = stack.pop()
@@ -249,7 +254,7 @@ class _Reader:
                 stack.extend(node.named_children)
 
     def define(self, node: Node) -> None:
-        """Types that a declaration defines."""
+        """Record the types that a declaration defines."""
         kind = node.child_by_field_name("type")
         if node.type in ("struct_specifier", "class_specifier", "union_specifier"):
             self._class(node)
@@ -322,7 +327,7 @@ class _Reader:
                 self.book.enums[self.span(constant)] = base
 
     def declare(self, node: Node) -> None:
-        """Variables and functions of the file's level."""
+        """Record the variables and functions that a declaration at file level declares."""
         if node.type == "template_declaration":
             inner = node.named_children[-1]
             name = name_node(function_declarator(inner))
@@ -360,7 +365,7 @@ class _Reader:
         self._overload(self.span(name), Signature(result, tuple(parameters), least))
 
     def _overload(self, name: str, found: Signature) -> None:
-        """Note a function; of one that is declared first, the declaration has what is left out."""
+        """Record a function; the default arguments of its earlier declaration count as well."""
         others = []
         for known in self.book.functions.get(name, ()):
             if (known.result, known.parameters) == (found.result, found.parameters):
@@ -370,7 +375,7 @@ class _Reader:
         self.book.functions[name] = (*others, found)
 
     def _declared(self, node: Node) -> Iterator[tuple[str, Type | None, int]]:
-        """Name and type of each declarator, and where it ends."""
+        """Yield name, type and end of each declarator."""
         kind = node.child_by_field_name("type")
         first = next(declarators(node), None)
         if kind is None or first is None:

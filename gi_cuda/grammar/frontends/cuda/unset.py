@@ -1,9 +1,9 @@
-"""Statements that alone give a local its value: without them it is read as nothing has set it.
+"""Finder of statements that are the only ones to set a local variable.
 
-What such a variant answers is chance, and another chance in each way of compiling it: it may be
-right where it runs first and hang as it is. So it is said for sure, by the text of a function:
-where anything else might set the local (a reference that a function takes, an address, assembler),
-the statement is none of these.
+Without such a statement, the variable is read uninitialised. The results of the variant are then
+random, and differ between builds: it may pass in a schema and hang when compiled alone. A statement
+is found only if the text is certain about it: nothing else can set the variable (a function that
+takes a reference, an address, inline assembly).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _PLAIN = re.compile(
     r"(?:const)?(?:unsigned|signed|char|short|int|long|float|double|bool|size_t|u?int\d+_t"
     r"|u?(?:char|short|int|long|longlong)[1-4]|(?:float|double)[1-4])+\**(?:const)?|.+\*(?:const)?"
 )
-"""Types, without white space, of which a local that is declared without a value has none."""
+"""Types, without white space, whose variables have no value if declared without one."""
 
 _STEP = r"\s*(?P<operator><<=|>>=|[-+*/%&|^]=|\+\+|--|=(?!=))?"
 _BY_VALUE = re.compile(
     r"__\w+|min|max|abs|f(?:abs|min|max|ma|loor)f?|ceilf?|r?sqrtf?|exp2?f?|log2?f?|powf?|sinf?|cosf?"
 )
-"""Functions of CUDA that take no references."""
+"""Functions of CUDA that take all arguments by value."""
 _NO_CALL = frozenset({"if", "while", "for", "switch", "return", "sizeof"})
 
 
 def alone_setting(grammar: Grammar) -> Iterator[Rule]:
-    """The statements of a source that alone set a local, or a member of one."""
+    """Yield the statements that are the only ones to set a local variable or a member of it."""
     text = bare_text(grammar.source.text)
     statements = {rule.start: rule for rule in grammar.rules if rule.type is RuleType.STATEMENT}
     for table in grammar.scope.tables.values():
@@ -47,7 +47,7 @@ def alone_setting(grammar: Grammar) -> Iterator[Rule]:
 
 
 def _has_no_value(local: Declaration, text: str) -> bool:
-    """Whether it has none where it is declared: it has no constructor."""
+    """Tell whether a local variable has no value where it is declared (no constructor)."""
     if _PLAIN.fullmatch(local.type):
         return True
     if not re.fullmatch(r"\w+", local.type):
@@ -62,7 +62,7 @@ def _has_no_value(local: Declaration, text: str) -> bool:
 
 
 def _set_once(local: Declaration, text: str) -> Iterator[int]:
-    """Where a local or a member of it is set that nothing else can set."""
+    """Yield the offsets of the only assignments to a local variable or to a member of it."""
     name, span = local.name, text[local.start : local.end]
     set_at: dict[str, list[int | None]] = defaultdict(list)
     mention = re.compile(rf"(?<![\w.])(?<!->)(?P<path>{re.escape(name)}\b(?:\s*\.\s*\w+)*){_STEP}")
@@ -82,12 +82,18 @@ def _set_once(local: Declaration, text: str) -> Iterator[int]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether one of two paths is the other one or leads to it."""
+    """Tell whether one of two member paths equals the other or is a prefix of it."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
 def _gives_away(before: str, after: str, text: str) -> bool:
-    """Whether what is mentioned between two texts may be set there by others."""
+    """Tell whether a mention of a variable may let other code set it.
+
+    Args:
+        before: text before the mention.
+        after: text behind the mention.
+        text: text of the whole source.
+    """
     if after[:1] == "[" or after[:2] in ("->", ">>") or re.search(r"(?<!&)&$", before):
         return True
     if before[-1:] not in ("(", ","):
@@ -104,8 +110,10 @@ def _gives_away(before: str, after: str, text: str) -> bool:
 
 
 def _callee(before: str) -> str | None:
-    """The name before the bracket that is open at the end of a text; "" where that is no name, as
-    in assembler, None where nothing is called."""
+    """Return the name of the function whose call is open at the end of a text.
+
+    Return "" if the call has no name (inline assembly), and None if there is no open call.
+    """
     depth = 0
     for at in range(len(before) - 1, -1, -1):
         if before[at] in ")]}":

@@ -1,8 +1,8 @@
-"""What no case tests of a CUDA source, by what its counts say.
+"""Find the rules of a CUDA source that no test case covers, from its counters.
 
-Statements and conditions have counts; what else stands where no case gets is told by how the text
-is laid out: the branch of an ``if`` that is never taken, the body of a loop that is never entered,
-what stands in one block with a statement that is never reached.
+Statements and conditions have counters. The layout of the text tells about all other code: the
+branch of an ``if`` that is never taken, the body of a loop that is never entered, and the rest of a
+block with a statement that is never reached.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ from gi_cuda.grammar.untested import Untested, UntestedRule, Why
 _EVERYTHING = tuple(Operation)
 
 _WITHOUT_EFFECT = frozenset({RuleType.PRAGMA, RuleType.RESTRICT, RuleType.BOUNDS})
-"""What changes no answer wherever it stands, so that no case has to test it."""
+"""Types of rules that never change results, so that no test case has to cover them."""
 
 
 def untested(
     grammar: Grammar, names: Collection[str], places: Sequence[Place], seen: Collection[Place]
 ) -> Untested:
-    """The rules that no case tests.
+    """Return the operations on rules that no test case covers.
 
     Args:
-        names: of the rules that were compiled.
-        places: all that were counted.
-        seen: those that some case reached.
+        grammar: the grammar.
+        names: names of the rules that were compiled.
+        places: all places with counters.
+        seen: the places whose counters some test case increased.
     """
     reading = _Reading(grammar, frozenset(places), frozenset(seen))
     found: dict[str, UntestedRule] = {}
@@ -59,10 +60,12 @@ Finding = tuple[Rule, Why, tuple[Operation, ...], int]
 
 @dataclass(frozen=True)
 class _Reading:
-    """A source with what was counted of it.
+    """A source with the results of its counters.
 
     Attributes:
-        places, seen: all that were counted, and those that some case reached.
+        grammar: the grammar of the source.
+        places: all places with counters.
+        seen: the places whose counters some test case increased.
     """
 
     grammar: Grammar
@@ -70,7 +73,7 @@ class _Reading:
     seen: frozenset[Place]
 
     def findings(self) -> Iterator[Finding]:
-        """What no case tests, rule by rule; of some rules several things."""
+        """Yield the operations that no test case covers; a rule may occur several times."""
         for rule in self._inside(self._dead):
             yield rule, Why.UNREACHED, _EVERYTHING, rule.line
         for rule in self._counted:
@@ -80,7 +83,7 @@ class _Reading:
             if Place(rule.name, Outcome.TRUE) not in self.seen:
                 yield from ((one, Why.NEVER_TRUE, _EVERYTHING, one.line) for one in within)
             elif Place(rule.name, Outcome.FALSE) not in self.seen:
-                # Without it, or with one more condition before it, it is false: cases see that.
+                # Deleted, or with a further conjunct, the condition is false; test cases notice.
                 for one in within:
                     what = (Operation.REPLACE,) if one is rule else DROPS
                     yield one, Why.NEVER_FALSE, what, one.line
@@ -88,11 +91,11 @@ class _Reading:
             yield from self._of_loop(loop)
 
     def _of_loop(self, loop: Loop) -> Iterator[Finding]:
-        """What no case tests of the header and the steps of a loop."""
+        """Yield the operations on a loop's header and steps that no test case covers."""
         start, end = loop.condition
         condition = list(self._inside([(start, end)]))
         if self._is_never_entered(loop):
-            # A body that does what was done before would hide that another beginning enters it.
+            # If the body repeats earlier work, no test case notices that another start enters it.
             header = map(self.grammar.rule, loop.header)
             before = self._inside((one.start, one.end) for one in header if one.end <= start)
             for one in (*before, *condition):
@@ -102,7 +105,7 @@ class _Reading:
         if Place("", Outcome.TRUE, loop.ident) not in self.seen:
             return
         for one in condition:
-            # Without its condition a loop goes round for ever, or not at all.
+            # Without its condition, a loop never ends or never runs; test cases notice.
             whole = (one.start, one.end) == loop.condition
             kept = (Operation.REPLACE, Operation.INSERT) if whole else _EVERYTHING
             yield one, Why.NEVER_AGAIN, kept, loop.line
@@ -115,7 +118,7 @@ class _Reading:
                     yield part, Why.NEVER_AGAIN, DROPS, loop.line
 
     def _steps(self, loop: Loop, rule: Rule) -> bool:
-        """Whether a statement in a loop's body assigns what decides how the loop goes on."""
+        """Tell whether a rule is a statement that assigns a control variable of a loop."""
         assigns = self.grammar.facts[rule.name].assigns
         return rule.type is RuleType.STATEMENT and bool(assigns & loop.controls)
 
@@ -131,7 +134,7 @@ class _Reading:
         return frozenset(place.rule for place in self.seen if place.loop is None)
 
     def _is_never_entered(self, loop: Loop) -> bool:
-        """Whether its condition is known never to hold before its body."""
+        """Tell whether no test case enters a loop's body."""
         return Place("", Outcome.TRUE, loop.ident) in self.places - self.seen and (
             not ends_with_condition(self.grammar, loop)
         )
@@ -140,13 +143,13 @@ class _Reading:
 
     @cached_property
     def _dead(self) -> list[Span]:
-        """Spans of text that no case reaches, none of them within another."""
+        """Spans of text that no test case reaches, merged so that none overlap."""
         alive = sorted(self.grammar.rule(name).start for name in self._reached)
         entered = (place.loop for place in self.seen if place.loop is not None)
         alive = sorted([*alive, *(self.grammar.loops[ident].start for ident in entered)])
         found: list[Span] = []
         for start, end in sorted(self._dead_by_layout()):
-            # What is laid out in another way than it seems may be reached all the same.
+            # The layout may be misread: keep a span only if no counter in it was reached.
             if bisect_left(alive, start) == bisect_left(alive, end):
                 if found and start <= found[-1][1]:
                     found[-1] = found[-1][0], max(end, found[-1][1])
@@ -178,7 +181,7 @@ class _Reading:
                 yield function.start, function.end
 
     def _last_before(self, at: int) -> int:
-        """Where the last statement ends that is counted and ends before an offset."""
+        """Return the end of the last counted statement that ends before an offset; 0 if none."""
         before = bisect_right(self._ends, at) - 1
         return self._ends[before] if before >= 0 else 0
 
@@ -193,7 +196,7 @@ class _Reading:
     # -- shared ----------------------------------------------------------------------------------
 
     def _inside(self, spans: Iterable[Span]) -> Iterator[Rule]:
-        """The rules that lie in one of the spans."""
+        """Yield the rules that lie in one of the spans."""
         rules = self.grammar.rules
         for start, end in spans:
             first, last = bisect_left(self._starts, start), bisect_left(self._starts, end)

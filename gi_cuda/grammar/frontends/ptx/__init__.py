@@ -1,1 +1,1 @@
-"""The PTX front end: the PTX that nvcc makes of kernels, as a grammar."""
+"""The PTX front end: reads the PTX that nvcc makes of kernels as a grammar."""

@@ -1,4 +1,4 @@
-"""The body of a PTX function: its instructions, its registers, its flow."""
+"""The body of a PTX function: instructions, registers and control flow."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ class Body:
     """The body of an evolved function.
 
     Attributes:
-        function: its text's items.
-        statements: the instructions among them.
-        steps: as many, and one more where labels stand at the end; with the labels before each.
-        label_starts: where each label stands in the module's text.
-        bits: which bit stands for each register that an instruction names.
-        writers: by register, the numbers of the statements that write it.
-        flow: of the text as it is.
+        function: the function with its items (labels and instructions).
+        statements: the instructions among the items.
+        steps: one step per instruction, with the labels before it; one more step if labels are at
+            the end.
+        label_starts: offset of each label in the module's text.
+        bits: the bit that represents each register named by an instruction.
+        writers: for each register, the numbers of the statements that write it.
+        flow: flow graph of the unchanged text.
     """
 
     def __init__(self, function: PtxFunction) -> None:
@@ -55,7 +56,7 @@ class Body:
         self.flow = Flow(self.steps)
 
     def mask(self, names: Iterable[str]) -> int:
-        """Registers as a set of bits."""
+        """Return a set of registers as a bit mask."""
         mask = 0
         for name in names:
             mask |= self.bits[name]

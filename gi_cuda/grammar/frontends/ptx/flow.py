@@ -1,8 +1,8 @@
 """Control and data flow of a PTX function: blocks, definite assignment, natural loops.
 
 Definite assignment is the forward must-analysis of compiler textbooks (Aho et al., "Compilers",
-section 9.2): a register is defined at a place if every way there writes it. Of loops those are
-found that have one header, which dominates every jump back to it.
+section 9.2): a register is defined at a place if every path there writes it. Natural loops have one
+header, which dominates every jump back to it; other loops are not found.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gi_cuda.grammar.frontends.ptx.operands import Instruction
 
 @dataclass(frozen=True, slots=True)
 class FlowStep:
-    """One item of a function's text as the flow sees it.
+    """An instruction of a function's text in the flow graph, with its labels.
 
     Attributes:
-        labels: that stand directly before it.
-        instruction: None where there are only labels.
-        targets: labels that it may jump to.
-        reads, writes: registers, as sets of bits.
+        labels: the labels directly before the instruction.
+        instruction: the instruction; None if there are only labels.
+        targets: labels that the instruction may jump to.
+        reads, writes: registers that it reads and writes, as bit masks.
     """
 
     labels: tuple[str, ...]
@@ -34,7 +34,12 @@ class FlowStep:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A basic block: steps from ``first`` up to ``last``, not included; numbers of blocks."""
+    """A basic block.
+
+    Attributes:
+        first, last: numbers of the first step, and of the step behind the last one.
+        successors: numbers of the blocks to which control may pass.
+    """
 
     first: int
     last: int
@@ -45,11 +50,11 @@ class Flow:
     """The flow graph of a function's steps, in the order of the text.
 
     Attributes:
-        steps: what it is of.
-        blocks: in the order of the text.
-        predecessors: of each block.
-        block_of: for each step, its block.
-        gains: for each block, the registers that it writes.
+        steps: the steps.
+        blocks: the basic blocks, in the order of the text.
+        predecessors: for each block, the numbers of its predecessors.
+        block_of: for each step, the number of its block.
+        gains: for each block, the registers that it writes, as a bit mask.
     """
 
     def __init__(self, steps: Sequence[FlowStep]) -> None:
@@ -67,15 +72,18 @@ class Flow:
                 self.predecessors[successor].append(number)
 
     def statements_of(self, block: int) -> range:
-        """The steps of a block that have an instruction."""
+        """Return the numbers of the steps of a block that have an instruction."""
         one = self.blocks[block]
         bare = self.steps[one.last - 1].instruction is None
         return range(one.first, one.last - bare)
 
     def entries(self, gains: Sequence[int]) -> list[int]:
-        """For each block the registers that are written on every way to it, if blocks write so.
+        """Return, for each block, the registers that are written on every path to it.
 
-        Where no way leads to, all are.
+        An unreachable block has all registers.
+
+        Args:
+            gains: for each block, the registers that it writes, as a bit mask.
         """
         entries = [-1] * len(self.blocks)
         if entries:
@@ -93,12 +101,12 @@ class Flow:
 
     @cached_property
     def original_entries(self) -> tuple[int, ...]:
-        """:meth:`entries` of the function as it is."""
+        """The result of :meth:`entries` for the unchanged function."""
         return tuple(self.entries(self.gains))
 
     @cached_property
     def defined(self) -> tuple[int, ...]:
-        """For each step, the registers that are written on every way to it."""
+        """For each step, the registers that are written on every path to it."""
         found = []
         for entry, block in zip(self.original_entries, self.blocks, strict=True):
             for step in self.steps[block.first : block.last]:
@@ -108,7 +116,7 @@ class Flow:
 
     @cached_property
     def reached(self) -> frozenset[int]:
-        """The blocks to which a way leads from the first one."""
+        """The blocks that are reachable from the first block."""
         found: set[int] = set()
         waiting = [0] if self.blocks else []
         while waiting:
@@ -120,7 +128,7 @@ class Flow:
 
     @cached_property
     def dominators(self) -> tuple[int, ...]:
-        """For each block the blocks that every way to it passes, itself included, as bits."""
+        """For each block, the blocks that dominate it, itself included, as a bit mask."""
         everything = (1 << len(self.blocks)) - 1
         found = [everything] * len(self.blocks)
         if found:
@@ -165,9 +173,9 @@ class Cycle:
     """A natural loop.
 
     Attributes:
-        header: the block by which it is entered.
-        latches: the blocks that go back there.
-        blocks: all that belong to it.
+        header: the block through which the loop is entered.
+        latches: the blocks that jump back to the header.
+        blocks: all blocks of the loop.
     """
 
     header: int

@@ -1,12 +1,12 @@
-"""A PTX module as a grammar: instructions and what they read are rules.
+"""A PTX module as a grammar: instructions and the operands that they read are rules.
 
 The edits are those of GEVO (Liou, Forrest and Wu, "GEVO: GPU code optimization using evolutionary
-computation", TACO 2020) one level further down: an instruction is deleted, copied before
-another one, or put in another's place; what an instruction reads gives way to another value of its
-type. Two edits make a move or a swap.
+computation", TACO 2020), applied to PTX instead of LLVM IR. An instruction can be deleted, copied
+before another instruction, or put in the place of another one. An operand that an instruction reads
+can be replaced by another value of its type. Two edits make a move or a swap.
 
-Labels, directives, declarations, calls and jumps stay. Something may be inserted before a jump, and
-its predicate may be exchanged.
+Labels, directives, declarations, calls and jumps stay. An instruction may be inserted before a
+jump, and a jump's predicate may be replaced.
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ from gi_cuda.grammar.source import LineIndex, Source
 
 @dataclass(frozen=True, slots=True)
 class PtxPlace:
-    """Where a rule is: number of its body and statement, and of what that reads (None: whole)."""
+    """The place of a rule.
+
+    Attributes:
+        body: number of the function's body.
+        statement: number of the statement in the body.
+        use: number of the operand among those that the statement reads; None: the statement itself.
+    """
 
     body: int
     statement: int
@@ -41,8 +47,8 @@ class PtxGrammar(Rules):
     """A PTX module cut into fixed text and rules; its loops are the natural ones.
 
     Attributes:
-        bodies: the functions that evolve.
-        places: where each rule is, by its name.
+        bodies: bodies of the functions that evolve.
+        places: the place of each rule, by name.
     """
 
     bodies: tuple[Body, ...] = field(repr=False)
@@ -50,17 +56,17 @@ class PtxGrammar(Rules):
     _donors: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def use(self, place: PtxPlace) -> OperandUse | None:
-        """What an operand's rule stands for."""
+        """Return the operand at a place; None if the place is a whole statement."""
         if place.use is None:
             return None
         return self.bodies[place.body].statements[place.statement].instruction.uses[place.use]
 
     def donors(self, place: str) -> tuple[str, ...]:
-        """The donors that may go to a place, never the place itself nor what spells the same.
+        """Return the donors that may go to a place, without rules of the same text.
 
-        An instruction takes all others of its function. A register gives way to registers of the
-        type that it is declared with which are defined there on every way, a literal to literals of
-        its kind in the function; the first rule that spells it stands for each.
+        An instruction takes all other instructions of its function. A register takes registers of
+        its declared type that are defined there on every path. A literal takes literals of its kind
+        in the function. Of rules with equal texts, only the first is a donor.
         """
         found = self._donors.get(place)
         if found is None:
@@ -68,11 +74,11 @@ class PtxGrammar(Rules):
         return found
 
     def count(self, place: str) -> int:
-        """How many donors :meth:`donors` has for a place."""
+        """Return the number of donors that :meth:`donors` returns for a place."""
         return len(self.donors(place))
 
     def operations(self, place: str) -> tuple[Operation, ...]:
-        """Which edits apply to a rule."""
+        """Return the operations that a rule offers."""
         rule = self.rule(place)
         if rule.type is RuleType.STATEMENT:
             others = (Operation.REPLACE, Operation.INSERT) if self.donors(place) else ()
@@ -83,7 +89,7 @@ class PtxGrammar(Rules):
 
     @cached_property
     def _groups(self) -> Mapping[tuple[int, str], Mapping[str, str]]:
-        """By function and type or kind, the first rule that spells each text."""
+        """For each function and type (or kind of literal), the first rule with each text."""
         found: dict[tuple[int, str], dict[str, str]] = {}
         for rule in self.rules:
             if rule.type is not RuleType.JUMP:
@@ -112,15 +118,15 @@ def convert_ptx(
 ) -> PtxGrammar:
     """Read PTX as a grammar.
 
-    The kernels and those functions that they call are read as rules; everything else is fixed text.
+    The kernels and the functions that they call are read as rules; everything else is fixed text.
 
     Args:
         source: the module.
-        kernels: their symbols; None: every ``.entry``.
-        functions: symbols of the functions that may be rules; None: all of the module.
+        kernels: symbols of the kernels; None: every ``.entry``.
+        functions: symbols of the functions that may evolve besides kernels; None: all.
 
     Raises:
-        UserError: there is no kernel, or none of a name asked for.
+        UserError: there is no kernel, or no kernel of a requested name.
     """
     found = {function.name: function for function in read_functions(source.text)}
     entries = [function.name for function in found.values() if function.kernel]
@@ -160,7 +166,7 @@ def _reached(functions: Mapping[str, PtxFunction], wanted: Iterable[str]) -> fro
 
 
 def _rules(number: int, body: Body, lines: LineIndex) -> Iterator[tuple[Rule, PtxPlace]]:
-    """The rules of one body."""
+    """Yield the rules of one body, with their places."""
     seen: Counter[tuple[int, RuleType]] = Counter()
     name_of_function = body.function.name
 
@@ -180,7 +186,7 @@ def _rules(number: int, body: Body, lines: LineIndex) -> Iterator[tuple[Rule, Pt
         yield rule(kind, statement.start, statement.end), PtxPlace(number, at)
         for use_number, use in enumerate(instruction.uses):
             if instruction.operation == "brx" and not (instruction.guarded and use_number == 0):
-                continue  # any other number than the compiler's would lead anywhere
+                continue  # with another index, the indirect branch could go anywhere
             kind = body.function.registers[use.name] if use.name else RuleType.IMM
             span = statement.start + use.start, statement.start + use.end
             yield rule(kind, *span), PtxPlace(number, at, use_number)

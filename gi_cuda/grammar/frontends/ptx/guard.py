@@ -1,8 +1,7 @@
-"""PTX loops that an edit may keep from ending get a counter that ends them.
+"""Guards: counters that end PTX loops which an edit may keep from ending.
 
-The counter is set to zero on every way into the loop and counts at every jump back to its header.
-At its limit the launch traps: without the counter the loop would go on. Confined code goes on to
-its end instead, and leaves a sign.
+A counter is set to zero on every path into its loop, and counts at every jump back to the header.
+At its limit the launch traps. (Confined code runs to its end instead, and records that.)
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from gi_cuda.grammar.rule import Loop
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """What is put into a function's text.
+    """The lines that guards insert into a function's text.
 
     Attributes:
-        declarations: at its beginning.
-        before_label: by label, in front of it.
-        before: by statement, directly in front of it.
+        declarations: lines at the start of the body.
+        before_label: lines before each label, by name.
+        before: lines directly before each statement, by number.
     """
 
     declarations: list[str] = field(default_factory=list)
@@ -34,10 +33,10 @@ class Guards:
 
 
 def touched(grammar: PtxGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle]]:
-    """The loops of an altered function that may not end any more.
+    """Yield the loops of an altered function that may not end any more.
 
-    Those are meant for which an instruction comes, goes or changes that writes a register which
-    decides whether the loop goes on, and those of which a jump changes.
+    These are loops with a changed jump, and loops for which an instruction that writes a control
+    register is added, removed or changed.
     """
     body = grammar.bodies[altered.body]
     written, jumps = _changed(body, altered)
@@ -52,14 +51,14 @@ def touched(grammar: PtxGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle
 
 
 def loops_in(grammar: PtxGrammar, number: int) -> Iterator[tuple[Loop, Cycle]]:
-    """The loops of the function with that number."""
+    """Yield the loops of the function with a number."""
     before = sum(len(body.flow.loops) for body in grammar.bodies[:number])
     cycles = grammar.bodies[number].flow.loops
     yield from zip(grammar.loops[before : before + len(cycles)], cycles, strict=True)
 
 
 def _changed(body: Body, altered: Altered) -> tuple[set[str], set[int]]:
-    """The registers that changed instructions write, and the jumps that changed."""
+    """Return the registers that changed instructions write, and the changed jumps."""
     written: set[str] = set()
     jumps: set[int] = set()
     for at, found in altered.changes.items():
@@ -75,7 +74,7 @@ def _changed(body: Body, altered: Altered) -> tuple[set[str], set[int]]:
 
 
 def guard(body: Body, loops: Iterable[tuple[Loop, Cycle]], limits: Mapping[int, int]) -> Guards:
-    """What ends each of these loops of a function after ``limits[ident]`` iterations."""
+    """Return the guards that end some loops of a function after ``limits[ident]`` iterations."""
     guards = Guards()
     for loop, cycle in loops:
         count, test = f"%gi_count{loop.ident}", f"%gi_over{loop.ident}"
@@ -92,7 +91,12 @@ def guard(body: Body, loops: Iterable[tuple[Loop, Cycle]], limits: Mapping[int, 
 
 
 def counters(grammar: PtxGrammar, counter: str) -> Iterator[Guards]:
-    """For each function, what makes all its loops count into an array of that name."""
+    """Yield, for each function, the lines that count its loops' iterations in an array.
+
+    Args:
+        grammar: the grammar.
+        counter: name of the array.
+    """
     for number, body in enumerate(grammar.bodies):
         guards = Guards()
         for loop, cycle in loops_in(grammar, number):
@@ -109,7 +113,7 @@ def counters(grammar: PtxGrammar, counter: str) -> Iterator[Guards]:
 def frame(
     body: Body, cycle: Cycle, entering: list[str], returning: list[str], guards: Guards
 ) -> None:
-    """Put instructions on every way into a loop, and on every way back to its header."""
+    """Add instructions to every path into a loop, and to every jump back to its header."""
     blocks = body.flow.blocks
     header = body.steps[blocks[cycle.header].first].labels[0]
     if cycle.header == 0:

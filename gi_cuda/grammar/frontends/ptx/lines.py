@@ -1,8 +1,8 @@
-"""Which lines of source PTX was made of, as nvcc's line information (``-lineinfo``) says.
+"""Source lines of PTX instructions, from nvcc's line information (``-lineinfo``).
 
-``.loc`` tells the place of what follows it. Where that is in a function that was inlined, it tells
-where to, too; that place is one of an earlier ``.loc``, which may be in an inlined function again
-(PTX ISA, "Debugging Directives").
+A ``.loc`` directive gives the source line of the instructions that follow it. For an inlined
+function, it also gives the position of the call. That is the position of an earlier ``.loc``, which
+may be in an inlined function itself (PTX ISA, "Debugging Directives").
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ NOTHING_BEFORE = "no line information stands before it"
 UNKNOWN_FILE = "its line information names a file that the PTX does not list"
 
 _Position = tuple[int, int, int]
-"""File, line and column, as ``.loc`` has them."""
+"""Number of the file, line and column, as in ``.loc``."""
 
 
 def origins(grammar: PtxGrammar) -> Mapping[str, SourceLines]:
-    """Where each rule's instruction comes from.
+    """Return the source lines of each rule's instruction, by rule name.
 
-    Files are called what the PTX calls them.
+    Files have the names that the PTX gives them.
     """
     text = grammar.source.text
     files = {int(number): name for number, name in _FILE.findall(text)}
@@ -48,7 +48,7 @@ def origins(grammar: PtxGrammar) -> Mapping[str, SourceLines]:
 def _told(
     text: str, start: int, end: int, files: Mapping[int, str]
 ) -> Iterator[tuple[int, SourceLines]]:
-    """From where on each ``.loc`` of a function holds, and what it says."""
+    """Yield, for each ``.loc`` of a function, its end and its source lines."""
     chains: dict[_Position, tuple[_Position, ...]] = {}
     for found in _LOC.finditer(text, start, end):
         numbers = [int(number) for number in found.groups() if number is not None]
@@ -63,7 +63,7 @@ def _told(
 
 
 def _origin(chain: tuple[_Position, ...], files: Mapping[int, str]) -> SourceLines:
-    # Line 0 is the compiler's own doing, at a place that may be known from further out.
+    # Line 0 marks code that the compiler made up; an outer call may still have a known line.
     lines = [(file, line) for file, line, _ in chain if line]
     if not lines:
         return SourceLines(reason=NOT_TOLD)

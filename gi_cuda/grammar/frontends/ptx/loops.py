@@ -1,4 +1,4 @@
-"""The loops of PTX functions, and what decides how long they go on."""
+"""The loops of PTX functions, and the registers that decide how long they run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BETWEEN_THREADS = frozenset({"shfl", "vote", "match", "activemask", "redux", "c
 
 
 def loops_of(bodies: Iterable[Body], lines: LineIndex) -> Iterator[Loop]:
-    """The loops of functions, numbered through, those of a function in the order of its text."""
+    """Yield the loops of several functions, numbered consecutively, in the order of the text."""
     ident = 0
     for body in bodies:
         for cycle in body.flow.loops:
@@ -38,13 +38,13 @@ def loops_of(bodies: Iterable[Body], lines: LineIndex) -> Iterator[Loop]:
 
 
 def controls(body: Body, cycle: Cycle) -> frozenset[str]:
-    """The registers that decide whether a loop goes on.
+    """Return the registers that decide whether a loop goes on.
 
-    A loop that counts ends by one of its exits whatever the others do: an exit that is passed in
-    every iteration, whose predicate changes within the loop, and there by arithmetic that is done
-    in every iteration. The simplest such exit decides; where there is none, all jumps of the loop
-    do. The answer is what they read and what that is computed from within the loop. What goes
-    through memory is not followed.
+    A counting exit ends a loop whatever its other exits do. Every iteration passes it, and its
+    predicate is computed in the loop by arithmetic that is done in every iteration. If the loop has
+    counting exits, the one with the fewest registers decides; else all jumps of the loop decide.
+    The result contains the registers that these jumps read, and the registers from which the loop
+    computes them. Values that pass through memory are not followed.
     """
     sure = [found for block in cycle.blocks if (found := _counting_exit(body, cycle, block))]
     if sure:
@@ -57,7 +57,7 @@ def _span(body: Body, block: int) -> range:
 
 
 def _jump(body: Body, block: int) -> Iterator[str]:
-    """The registers that the jump at a block's end reads."""
+    """Yield the registers that the jump at a block's end reads."""
     for at in _span(body, block)[-1:]:
         instruction = body.statements[at].instruction
         if instruction.jumps:
@@ -65,7 +65,7 @@ def _jump(body: Body, block: int) -> Iterator[str]:
 
 
 def _counting_exit(body: Body, cycle: Cycle, block: int) -> frozenset[str] | None:
-    """What decides about an exit that is sure to be taken some time; None for other blocks."""
+    """Return the registers that decide a block's counting exit; None if it has none."""
     flow = body.flow
     always = {n for n in cycle.blocks if all(flow.dominators[k] >> n & 1 for k in cycle.latches)}
     leaves = any(successor not in cycle.blocks for successor in flow.blocks[block].successors)
@@ -85,12 +85,12 @@ def _counting_exit(body: Body, cycle: Cycle, block: int) -> frozenset[str] | Non
 
 
 def _is_arithmetic(instruction: Instruction) -> bool:
-    """Whether the same operands always give the same result."""
+    """Tell whether an instruction's result depends only on its operands."""
     return "[" not in instruction.text and instruction.operation not in _BETWEEN_THREADS
 
 
 def _computed_from(body: Body, cycle: Cycle, names: Iterable[str]) -> frozenset[str]:
-    """Registers, and all that they are computed from within a loop."""
+    """Return registers, and all registers from which a loop computes them."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:

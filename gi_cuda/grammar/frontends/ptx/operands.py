@@ -1,7 +1,7 @@
-"""What a PTX instruction writes and reads, told from its text.
+"""Operands of PTX instructions: the registers that they write, and the values that they read.
 
-PTX is regular: the first operand is the destination, unless it is an address or the instruction has
-none (PTX ISA, "Instruction Operands"). A destination may be a vector ``{a, b}`` or a pair ``a|p``.
+The first operand is the destination, unless it is an address or the instruction has no destination
+(PTX ISA, "Instruction Operands"). A destination may be a vector ``{a, b}`` or a pair ``a|p``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VALUES = frozenset(
     {"abs", "add", "and", "div", "fma", "mad", "max", "min", "mov", "mul", "or", "rem", "selp"}
     | {"setp", "sub", "xor"}
 )
-"""Operations that take any number of their type where they take a literal at all."""
+"""Operations whose literal operands may be any number of the type."""
 _SHIFTS = frozenset({"shl", "shr"})
 
 
@@ -35,10 +35,10 @@ class OperandUse:
     """A register or literal that an instruction reads.
 
     Attributes:
-        start, end: its span in the instruction's text.
-        name: the register's name; empty for a literal.
-        literal: what literals it may be exchanged with: those of the same kind; empty for a
-            register, and for a literal that only its own place takes.
+        start, end: span in the instruction's text.
+        name: name of the register; empty for a literal.
+        literal: kind of a literal, which may be replaced by literals of the same kind; empty for a
+            register.
     """
 
     start: int
@@ -49,14 +49,14 @@ class OperandUse:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction, without its place.
+    """An instruction, without its place in the text.
 
     Attributes:
-        text: from the guard predicate or opcode to the semicolon.
-        opcode: with its modifiers, e.g. ``ld.global.u32``.
-        defines: the registers it writes; those of a predicated instruction count as written.
-        uses: what it reads, its guard predicate first.
-        guarded: whether it is executed under a predicate.
+        text: text from the guard predicate or opcode to the semicolon.
+        opcode: opcode with modifiers, e.g. ``ld.global.u32``.
+        defines: the registers that it writes, even if it is predicated.
+        uses: the registers and literals that it reads, its guard predicate first.
+        guarded: True if it is predicated.
     """
 
     text: str
@@ -72,21 +72,21 @@ class Instruction:
 
     @property
     def jumps(self) -> bool:
-        """Whether control may go elsewhere than to the next instruction."""
+        """Tell whether control may pass to another place than the next instruction."""
         return self.operation in _JUMPS
 
     @property
     def falls(self) -> bool:
-        """Whether control may go to the next instruction."""
+        """Tell whether control may pass to the next instruction."""
         return self.guarded or not self.jumps
 
 
 def read_instruction(text: str, registers: Mapping[str, RuleType]) -> Instruction | None:
-    """Read an instruction; None where the text does not begin like one.
+    """Read an instruction; return None if the text does not start like an instruction.
 
     Args:
-        text: from the guard predicate or opcode to the semicolon.
-        registers: type by name, of all that are declared; other names are special registers.
+        text: text from the guard predicate or opcode to the semicolon.
+        registers: type of each declared register, by name; other names are special registers.
     """
     head = _HEAD.match(text)
     if head is None:
@@ -116,7 +116,7 @@ def read_instruction(text: str, registers: Mapping[str, RuleType]) -> Instructio
 
 
 def _operands(text: str, at: int) -> Iterator[tuple[int, int]]:
-    """The spans of the operands: what commas separate outside all brackets."""
+    """Yield the spans of the operands, which are separated by commas outside brackets."""
     depth, start = 0, at
     for place in range(at, len(text)):
         character = text[place]
@@ -138,7 +138,10 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _literal(text: str, opcode: str, number: int) -> str:
-    """The kind of a literal: its size, and whether it is a fraction or how far something shifts."""
+    """Return the kind of a literal: integer, fraction or shift distance, with its size in bits.
+
+    Return "" if the text is not a literal, or if other literals cannot replace it.
+    """
     operation, _, modifiers = opcode.partition(".")
     size = re.search(r"(\d+)\Z", modifiers)
     if size is None:

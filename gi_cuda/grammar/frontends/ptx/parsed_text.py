@@ -1,4 +1,4 @@
-"""PTX that evolves."""
+"""PTX as a text that can evolve (:class:`ParsedText`)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gi_cuda.grammar.rule import Expansion
 from gi_cuda.grammar.source import Source
 
 COUNTER = "_ZN2v012gi_loop_mostE"
-"""Where loops count: a variable in the namespace of the reference."""
+"""Symbol of the array in which loops count; it is in the namespace of the reference."""
 
 
 def read_ptx(source: Source, wanted: Wanted) -> PtxText:
-    """PTX as a program."""
+    """Read PTX as rules."""
     return PtxText(convert_ptx(source, wanted.kernels, wanted.functions))
 
 
@@ -29,30 +29,30 @@ class PtxText(ParsedText):
     grammar: PtxGrammar
 
     def notation(self) -> Mapping[str, str]:
-        """The rules."""
+        """Return the ``.bnf`` (rules)."""
         return {".bnf": write_bnf(self.grammar)}
 
     def identity(self, beside: Sequence[str] = ()) -> str:
-        """The code and the names of the rules in it."""
+        """Return the code, without debug strings, and the names of its rules."""
         code = [text.partition("\t.section\t.debug_str")[0] for text in (self.text, *beside)]
         return "\n".join([*code, *(rule.name for rule in self.grammar.rules)])
 
     def render(
         self, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None = None
     ) -> str:
-        """A variant's PTX."""
+        """Return a variant's PTX."""
         return render_ptx(self.grammar, expansions, limits)
 
     def instrument(self) -> str:
-        """The PTX with every loop counting its iterations."""
+        """Return the PTX with a counter of iterations in every loop."""
         return instrument_ptx(self.grammar, COUNTER)
 
     def mark(self, name: str) -> str:
-        """The PTX with a count before the instruction that a rule is or is read by."""
+        """Return the PTX with a counter before a rule's instruction."""
         return mark_ptx(self.grammar, name, COUNTER)
 
     def instructions(self) -> Mapping[str, CompiledInstruction]:
-        """By rule, the instruction that it is or is read by."""
+        """Return the instruction of each rule: itself, or the reader of the operand."""
         found, grammar = origins(self.grammar), self.grammar
         statements = (
             (name, grammar.bodies[place.body].statements[place.statement])

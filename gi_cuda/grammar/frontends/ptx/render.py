@@ -1,4 +1,4 @@
-"""From edits back to PTX text: splices into the original."""
+"""Render edits as PTX text, by splices into the original text."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ def render_ptx(
     expansions: Mapping[str, Expansion],
     limits: Mapping[int, int] | None = None,
 ) -> str:
-    """The variant's PTX; that of no expansions is the original, byte for byte.
+    """Return a variant's PTX; without expansions exactly the original text.
 
     Args:
-        expansions: by rule name, what becomes of it. What becomes of the operands of an instruction
-            that is deleted or replaced does not matter.
-        limits: by loop ident, the most iterations allowed; loops that the expansions touch are
-            guarded. None: no guards at all.
+        grammar: the grammar.
+        expansions: the expansion of each changed rule, by name. Expansions of operands of a deleted
+            or replaced instruction have no effect.
+        limits: largest number of iterations of each loop, by ident. Loops that the expansions may
+            keep from ending get guards. None: no guards.
 
     Raises:
-        KeyError: a rule or donor that the grammar does not have.
+        KeyError: the grammar does not have one of the rules or donors.
     """
     splices: list[Splice] = []
     for altered in alter(grammar, expansions):
@@ -40,11 +41,12 @@ def render_ptx(
 
 
 def instrument_ptx(grammar: PtxGrammar, counter: str) -> str:
-    """The PTX with every loop counting how often control goes back to its header.
+    """Return the PTX with a counter in every loop of the jumps back to its header.
 
     Args:
-        grammar: what is read of the PTX.
-        counter: symbol of the array that is added; it holds the most for each loop, by ident.
+        grammar: the grammar.
+        counter: symbol of the array that is added; it holds the largest count of any thread for
+            each loop, by ident.
     """
     splices: list[Splice] = []
     for number, guards in enumerate(counters(grammar, counter)):
@@ -54,14 +56,16 @@ def instrument_ptx(grammar: PtxGrammar, counter: str) -> str:
 
 
 def mark_ptx(grammar: PtxGrammar, name: str, counter: str) -> str:
-    """The PTX with a mark before the instruction that a rule is or is read by.
+    """Return the PTX with a mark before a rule's instruction.
 
     Args:
-        counter: symbol of an array of one number that is added; it is 1 once a thread was there,
-            whether or not the instruction's predicate held.
+        grammar: the grammar.
+        name: name of the rule.
+        counter: symbol of an array of one number that is added. It becomes 1 once a thread reaches
+            the instruction, whether or not the instruction's predicate holds.
 
     Raises:
-        KeyError: there is no such rule.
+        KeyError: there is no rule of that name.
     """
     place = grammar.places[name]
     reached = Guards(before={place.statement: [f"red.global.max.u32 [{counter}], 1;"]})
@@ -75,7 +79,7 @@ def _array(grammar: PtxGrammar, name: str, length: int) -> Splice:
 
 
 def _splices(grammar: PtxGrammar, altered: Altered, guards: Guards) -> Iterator[Splice]:
-    """A function's."""
+    """Yield the splices of one function: its changed statements and its guards."""
     text, body = grammar.source.text, grammar.bodies[altered.body]
     if guards.declarations:
         start = body.function.body
@@ -95,7 +99,7 @@ def _splices(grammar: PtxGrammar, altered: Altered, guards: Guards) -> Iterator[
 
 
 def _put(text: str, start: int, end: int, pieces: Sequence[str]) -> Splice:
-    """Put instructions where one stands; where there are none its line goes with it."""
+    """Replace an instruction by other instructions; remove its line if there are none."""
     if len(pieces) == 1:
         return replacing(start, end, pieces[0])
     if pieces:

@@ -1,6 +1,6 @@
-"""PTX text cut into functions, and their bodies into labels and instructions (PTX ISA, "Syntax").
+"""Cut PTX text into functions, and their bodies into labels and instructions (PTX ISA, "Syntax").
 
-What is not understood is no statement and stays fixed text; reading never fails.
+Text that is not understood stays fixed text; reading never fails.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TYPES: Mapping[str, RuleType] = {
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place that jumps go to."""
+    """A label, the target of jumps."""
 
     name: str
     start: int
@@ -52,12 +52,12 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An instruction in its place.
+    """An instruction at its place in the text.
 
     Attributes:
-        instruction: what it is.
-        start, end: its span in the module's text.
-        nested: whether it stands in a block within the body: a call's, or inline assembly's.
+        instruction: the instruction.
+        start, end: span in the module's text.
+        nested: True if it is in a block within the body: a call's, or inline assembly's.
         targets: labels that it may jump to.
     """
 
@@ -76,13 +76,13 @@ class PtxFunction:
     """A kernel or function with a body.
 
     Attributes:
-        name: its symbol.
-        kernel: whether it is an ``.entry``.
-        start, end: span of the whole.
-        body: where the text after its opening brace begins.
-        registers: type by name.
+        name: symbol of the function.
+        kernel: True if it is an ``.entry``.
+        start, end: span of the whole function.
+        body: offset behind its opening brace.
+        registers: type of each register, by name.
         items: labels and instructions in order.
-        calls: names of the functions that it names in calls.
+        calls: names that occur in its calls; includes the names of the called functions.
     """
 
     name: str
@@ -96,7 +96,7 @@ class PtxFunction:
 
 
 def read_functions(text: str) -> Iterator[PtxFunction]:
-    """The functions of a module that have bodies, in order."""
+    """Yield the functions of a module that have bodies, in order."""
     at = 0
     while head := _FUNCTION.search(text, at):
         opening, end = _body(text, head.end())
@@ -106,7 +106,7 @@ def read_functions(text: str) -> Iterator[PtxFunction]:
 
 
 def _body(text: str, at: int) -> tuple[int | None, int]:
-    """Where a function's body opens (None: it has none), and where the function ends."""
+    """Return the offset of a function's opening brace (None: no body), and the function's end."""
     depth, opening = 0, None
     for found in _BRACE_OR_SEMICOLON.finditer(text, at):
         match found[0]:
@@ -138,7 +138,7 @@ def _function(text: str, head: re.Match[str], body: int, end: int) -> PtxFunctio
 
 
 def _registers(body: str) -> dict[str, RuleType]:
-    """The registers that a body declares, of the types that may be exchanged."""
+    """Return the registers that a body declares, if their types have rules."""
     found = {}
     for declaration in _DECLARED.finditer(body):
         kind = _TYPES.get(declaration["type"])
@@ -153,7 +153,7 @@ def _registers(body: str) -> dict[str, RuleType]:
 
 
 def _tables(body: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The labels that each table of an indirect branch lists, by the table's name."""
+    """Yield the name and the labels of each table of an indirect branch."""
     for found in re.finditer(r"([\w$]+)\s*:\s*\.branchtargets\s+([^;]*);", body):
         yield found[1], tuple(_LABELS.findall(found[2]))
 

@@ -1,13 +1,13 @@
-"""What edits make of a PTX function, with broken uses of registers repaired.
+"""Apply edits to PTX functions, and repair broken uses of registers.
 
-A use is broken if some way leads to it on which nothing writes its register: the instruction that
-did is gone, or the use came to where it is not written yet. GEVO repairs such operands with another
-value of the type (Liou et al., TACO 2020). Here it is the register of the type that is
-defined on every way there and was written last in the order of the text; where there is none the
-use stays as it is, and reads what the assembler finds in its register. A use that nvcc left like
-that in its own place stays too.
+A use is broken if its register is not written on some path to it: the edit removed the instruction
+that wrote the register, or moved the use to a place before it. GEVO repairs a broken operand with
+another value of its type (Liou et al., TACO 2020). Here the repair takes a register of the same
+type that is defined on every path to the use: the one written last in the order of the text. If
+there is no such register, the use stays, and reads an undefined value. A use that nvcc itself left
+broken at its place stays too.
 
-A copied instruction writes the register that it writes in its own place.
+A copied instruction writes the same register as the original.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Placed:
     """An instruction of a variant.
 
     Attributes:
-        instruction: what it is, repaired.
-        own: whether it is a statement's own in its own place, be it with other operands.
+        instruction: the repaired instruction.
+        own: True if it is the original instruction of its statement, perhaps with other operands.
     """
 
     instruction: Instruction
@@ -38,12 +38,11 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """A function of a variant.
+    """A changed function of a variant.
 
     Attributes:
-        body: its number.
-        changes: by number of the statement, what stands in its place; those that are as they were
-            are left out.
+        body: number of the function's body.
+        changes: the instructions that replace each changed statement, by statement number.
     """
 
     body: int
@@ -51,10 +50,10 @@ class Altered:
 
 
 def alter(grammar: PtxGrammar, expansions: Mapping[str, Expansion]) -> Iterator[Altered]:
-    """The functions that expansions change.
+    """Yield the functions that expansions change.
 
     Raises:
-        KeyError: a rule or donor that the grammar does not have.
+        KeyError: the grammar does not have one of the rules or donors.
     """
     changes: dict[int, dict[int, dict[int | None, Expansion]]] = {}
     for name, expansion in expansions.items():
@@ -69,7 +68,12 @@ def alter(grammar: PtxGrammar, expansions: Mapping[str, Expansion]) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """An instruction before repair; ``kept``: the uses that are as they were in its own place."""
+    """An instruction before repair.
+
+    Attributes:
+        own: True if it is the original instruction of its statement.
+        kept: numbers of the uses that are unchanged at their original place.
+    """
 
     instruction: Instruction
     own: bool
@@ -79,7 +83,14 @@ class _Draft:
 def _drafts(
     grammar: PtxGrammar, body: Body, at: int, changes: Mapping[int | None, Expansion]
 ) -> list[_Draft]:
-    """What expansions of a statement and of its operands make of it."""
+    """Return the instructions, before repair, that replace a statement.
+
+    Args:
+        grammar: the grammar.
+        body: the body.
+        at: number of the statement.
+        changes: the expansions of the statement (key None) and of its operands, by use number.
+    """
     expansion = changes.get(None, Expansion())
     drafts = [_Draft(_instruction(grammar, one), False) for one in expansion.before]
     if expansion.body is None:
@@ -95,7 +106,7 @@ def _drafts(
 
 
 def _own(body: Body, at: int, operands: Mapping[int, str]) -> _Draft:
-    """A statement in its own place."""
+    """Return a statement at its original place, with other texts for some operands."""
     instruction = body.statements[at].instruction
     kept = frozenset(range(len(instruction.uses))) - operands.keys()
     return _Draft(exchange(body, instruction, operands), True, kept)
@@ -107,7 +118,13 @@ def _instruction(grammar: PtxGrammar, donor: str) -> Instruction:
 
 
 def exchange(body: Body, instruction: Instruction, texts: Mapping[int, str]) -> Instruction:
-    """An instruction with other operands, by the number of the use."""
+    """Return an instruction with other operands.
+
+    Args:
+        body: the body.
+        instruction: the instruction.
+        texts: the new text of each changed operand, by use number.
+    """
     if not texts:
         return instruction
     text = instruction.text
@@ -122,7 +139,7 @@ def exchange(body: Body, instruction: Instruction, texts: Mapping[int, str]) -> 
 class _Repair:
     """Repairs one function of a variant.
 
-    Edits leave labels and jumps alone, so the blocks stay what they are, with other steps in them.
+    Edits do not change labels and jumps, so the basic blocks stay the same, with other steps.
     """
 
     def __init__(self, body: Body, drafts: Mapping[int, list[_Draft]]) -> None:
@@ -130,7 +147,7 @@ class _Repair:
         self._drafts = drafts
 
     def changes(self) -> dict[int, tuple[Placed, ...]]:
-        """By statement, what stands in its place where that is not what did."""
+        """Return the instructions that replace each changed statement, by statement number."""
         flow = self._body.flow
         touched = {flow.block_of[at] for at in self._drafts}
         gains = list(flow.gains)
@@ -144,7 +161,7 @@ class _Repair:
                 continue
             for at in flow.statements_of(number):
                 step = flow.steps[at]
-                # Nearly all are neither.
+                # Skip the many statements that are neither edited nor affected by an edit.
                 if at in self._drafts or step.reads & flow.defined[at] & ~entry:
                     placed = tuple(self._repaired(at, entry))
                     if [one.instruction for one in placed] != [step.instruction]:
@@ -153,7 +170,7 @@ class _Repair:
         return found
 
     def _writes(self, at: int) -> int:
-        """What is written by all that stands in the place of a statement."""
+        """Return the registers, as a bit mask, that a statement or its replacement writes."""
         if at not in self._drafts:
             return self._body.flow.steps[at].writes
         return self._body.mask(
@@ -182,7 +199,14 @@ class _Repair:
     def _nearest(
         self, at: int, before: Sequence[Instruction], defined: int, kind: RuleType
     ) -> str | None:
-        """The register of a type that is defined at a place and was written last before it."""
+        """Return the register of a type that was written last before a place, or None.
+
+        Args:
+            at: number of the statement at the place.
+            before: instructions that precede the use in the replacement of the statement.
+            defined: the registers that are defined there, as a bit mask.
+            kind: type of the register.
+        """
         body = self._body
         for instruction in chain(reversed(before), self._back_from(at)):
             for name in reversed(instruction.defines):

@@ -1,9 +1,9 @@
 """Transformations: rewrites of whole kernels and loops that an expert would try first.
 
 A transformation is a gene like any edit: ``<coarsen_kernel.cu_41><coarsen_K4>`` gives each block
-the work of four. Each *family* is one file with one class: it finds its sites in a source, and
-rewrites the text at a site. Line edits are made first; a transformation is then read anew in the
-text that they leave, and does nothing where its conditions no longer hold.
+the work of four. Each *family* is one file with one class, which finds the family's sites in a
+source and rewrites the text at a site. Line edits are applied first. Each transformation then reads
+the edited text, and has no effect if its conditions no longer hold.
 
 To add a family: a row in :class:`~gi_cuda.grammar.rule_types.RuleType` with its choices, a file
 here with a subclass of :class:`Family`, and its instance in :data:`FAMILIES`.

@@ -1,4 +1,4 @@
-"""Atomic additions: what a loop adds to one place is added up in a register first."""
+"""Atomic additions of a loop to one place: add up in a register, then add to memory once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Atomic(Family):
     type = RuleType.ATOMIC
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """Each outermost loop with such places."""
+        """Return a site for each outermost loop with atomic additions that can be gathered."""
         for function in code.functions:
             end = 0
             for loop in _loops(function):

@@ -1,5 +1,8 @@
-"""Block size and shape, where a kernel knows its launch by global indices alone, or its block by
-loops in which all threads take turns."""
+"""Transformation of the size and shape of blocks.
+
+It applies to kernels that use the launch geometry only in global indices, or that use the block
+only in loops in which all threads take turns.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class Block(Family):
     type = RuleType.BLOCK
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """Each kernel whose block may have any shape."""
+        """Return a site for each kernel whose block may have any shape."""
         for kernel in code.kernels:
             axes = _axes(code, kernel) or AXES[: takes_turns(code, kernel)]
             if axes:
@@ -34,7 +37,7 @@ class Block(Family):
                 yield Site(kernel.at, kernel.number, tuple(choices))
 
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
-        """The text stays; launches get another block."""
+        """Change the block of the launches; the text stays."""
         kernel = code.function_at(at)
         if kernel is None:
             return None
@@ -49,12 +52,12 @@ class Block(Family):
 
 
 def shape(choice: str) -> tuple[int, ...]:
-    """The threads along x, y and z that a donor such as ``block_K32x8`` stands for."""
+    """Return the threads along x, y and z of a choice such as ``block_K32x8``."""
     return tuple(int(count) for count in choice.rpartition("K")[2].split("x"))
 
 
 def _axes(code: Code, kernel: Function) -> tuple[str, ...]:
-    """The axes of a kernel whose block may have any shape; none where it may not."""
+    """Return the axes of a kernel whose block may have any shape; none if it may not."""
     if not code.alone(kernel, conditional=True):
         return ()
     found = indices(code, kernel)

@@ -33,7 +33,7 @@ _STREAMED = frozenset(
         *(f"u{b}{size}" for b, sizes in _VECTORS.items() if b != "float" for size in sizes),
     }
 )
-"""The types of which CUDA loads and stores values with a hint."""
+"""Types whose values CUDA can load and store with a cache hint."""
 
 
 class Cache(Family):

@@ -62,7 +62,7 @@ class Coarsen(Family):
     type = RuleType.COARSEN
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """Each kernel whose threads work alone."""
+        """Return a site for each kernel whose threads work independently."""
         for kernel in code.kernels:
             axes = _axes(code, kernel)
             choices = [one for one in self.type.kind.specials if _read(one)[1] in axes]
@@ -86,14 +86,14 @@ class Coarsen(Family):
 
 
 def _read(choice: str) -> tuple[int, str]:
-    """How many items, and the axis."""
+    """Return the number of items and the axis of a choice."""
     match = _CHOICE.fullmatch(choice)
     assert match is not None, "it is a donor of this type"
     return int(match[1]), match[2] or "x"
 
 
 def _axes(code: Code, kernel: Function) -> frozenset[str]:
-    """The axes along which a kernel can be coarsened."""
+    """Return the axes along which a kernel can be coarsened."""
     if not code.alone(kernel, conditional=True) or not _leaves_by_continue(kernel):
         return frozenset()
     found = indices(code, kernel)
@@ -117,7 +117,7 @@ def _changes_parameter(code: Code, kernel: Function) -> bool:
 
 
 def _leaves_by_continue(kernel: Function) -> bool:
-    """Tell whether each ``return`` would leave nothing but the loop around the body."""
+    """Tell whether each ``return`` can become a ``continue`` of a loop around the body."""
     return all(not is_nested(one, kernel.body) for one in _returns(kernel))
 
 
@@ -128,7 +128,7 @@ def _returns(kernel: Function) -> Iterator[Node]:
 def _in_place_of_if(
     code: Code, kernel: Function, axis: str, count: int, item: str
 ) -> list[Splice] | None:
-    """The loop in the place of an ``if`` that holds all that a thread does."""
+    """Return the splices that replace the ``if`` around a thread's work by a loop."""
     own = statements(kernel.body)
     found = [one for one in indices(code, kernel).found if one.axis == axis]
     if len(found) != 1 or not own or own[-1].type != "if_statement" or any(_returns(kernel)):
@@ -191,7 +191,7 @@ def _bare_outside(code: Code, before: Sequence[Node], work: Node) -> bool:
 
 
 def _around_body(code: Code, kernel: Function, axis: str, count: int, item: str) -> list[Splice]:
-    """The loop around the whole body."""
+    """Return the splices that put a loop around the whole body."""
     text, body = code.text, kernel.body
     first, last = statements(body)[0], body.children[-1]
     step = unit(code, kernel)

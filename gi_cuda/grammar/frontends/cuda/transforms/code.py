@@ -1,4 +1,4 @@
-"""A CUDA source as transformations read it: kernels, loops, indices, types."""
+"""The view of a CUDA source that transformations read: kernels, loops, indices, types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AXES = ("x", "y", "z")
 
 LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 NESTS = LOOPS | {"switch_statement", "lambda_expression"}
-"""Nodes in which a ``return`` leaves another thing than the body of a loop around all of it."""
+"""Types of nodes in which a ``return`` cannot become a ``continue`` of a loop around the body."""
 
 TOGETHER = re.compile(
     r"__shared__|__syncthreads|__syncwarp|(?<![a-z])shfl|__ballot|__any|__all|__match|__reduce|__activemask"
@@ -39,13 +39,13 @@ class Function:
     """A function that evolves.
 
     Attributes:
-        number: its place among the functions of the grammar.
-        name: as called, without namespaces.
-        kernel: whether it is a ``__global__`` function.
-        host: whether it is compiled for the host as well.
+        number: index among the functions of the grammar.
+        name: name without namespaces.
+        kernel: True if it is a ``__global__`` function.
+        host: True if it is compiled for the host as well.
         at: offset of its name.
-        node: its definition.
-        body: its block.
+        node: node of its definition.
+        body: node of its block.
     """
 
     number: int
@@ -78,34 +78,34 @@ class Code:
 
     @property
     def kernels(self) -> Iterator[Function]:
-        """The kernels among them."""
+        """The kernels that evolve, in source order."""
         return (one for one in self.functions if one.kernel)
 
     def function_at(self, at: int) -> Function | None:
-        """The function whose name stands at an offset."""
+        """Return the function whose name is at an offset; None if there is none."""
         return next((one for one in self.functions if one.at == at), None)
 
     def span(self, node: Node) -> str:
-        """The text of a node."""
+        """Return the text of a node."""
         return self.text[node.start_byte : node.end_byte]
 
     def bare(self, node: Node) -> str:
-        """The same without comments, directives and literals, and as long."""
+        """Return the text of a node without comments, directives and literals, of equal length."""
         return self._analysis.findings.reading.bare[node.start_byte : node.end_byte]
 
     def words(self, node: Node) -> frozenset[str]:
-        """All identifiers in a node, and those that come with macros of the source."""
+        """Return all identifiers in a node, and those in the expansions of its macros."""
         found = frozenset(_WORD.findall(self.bare(node)))
         names = self._analysis.findings.macros.names
         return found.union(*(names[word] for word in found & names.keys()))
 
     def macros_in(self, node: Node) -> frozenset[str]:
-        """The macros of the source that a node uses."""
+        """Return the macros of the source that a node uses."""
         macros = self._analysis.findings.macros.names.keys()
         return frozenset(_WORD.findall(self.bare(node))) & macros
 
     def macro_words(self, node: Node) -> frozenset[str]:
-        """All identifiers that come with the macros that a node uses."""
+        """Return all identifiers in the expansions of a node's macros."""
         return frozenset[str]().union(*(self._macro_words(m) for m in self.macros_in(node)))
 
     def assigns(self, macro: str) -> bool:
@@ -137,7 +137,7 @@ class Code:
         return found
 
     def called(self, function: Function) -> Iterator[Function]:
-        """The functions of the source that a function may call, itself apart."""
+        """Return the functions of the source that a function may call, without itself."""
         seen, frontier = {function.number}, [function]
         while frontier:
             for word in self.words(frontier.pop().body):
@@ -191,20 +191,20 @@ class Code:
         return Inference(findings, Scope.of(findings.declarations), book)
 
     def type(self, node: Node | None, function: Function) -> Type | None:
-        """The type of an expression's value; None where that is not certain."""
+        """Return the type of an expression's value; None if it is uncertain."""
         return self._inference.type(node, function.number)
 
     def declared_type(self, node: Node | None, function: Function) -> Type | None:
-        """The type of an expression as declared: an array's is not the pointer that it becomes."""
+        """Return the declared type of an expression: arrays do not decay to pointers."""
         found = self._inference.typed(node, function.number)
         return None if found is None else found.type
 
     def spelled_type(self, text: str) -> Type | None:
-        """The type that a spelling such as ``unsigned long`` means."""
+        """Return the type of a spelling such as ``unsigned long``."""
         return self._inference.read(text)
 
     def declaration(self, name: Node, function: Function) -> Declaration | None:
-        """The declaration of a variable that is used somewhere; None where the source has none."""
+        """Return the declaration of a used variable; None if the source does not have it."""
         scope = self._inference.scope
         return next(scope.visible(self.span(name), name.start_byte, function.number), None)
 
@@ -250,7 +250,7 @@ def holds(outer: Node, inner: Node) -> bool:
 
 
 def geometry(node: Node, text: str) -> tuple[str, str] | None:
-    """The variable and axis of ``blockIdx.x`` and its kin; None of any other node."""
+    """Return variable and axis of ``blockIdx.x`` and similar; None for any other node."""
     if node.type != "field_expression":
         return None
     of, axis = node.child_by_field_name("argument"), node.child_by_field_name("field")
@@ -261,7 +261,7 @@ def geometry(node: Node, text: str) -> tuple[str, str] | None:
 
 
 def statements(block: Node) -> Sequence[Node]:
-    """The statements of a block, without comments."""
+    """Return the statements of a block, without comments."""
     return [one for one in block.named_children if one.type != "comment"]
 
 

@@ -14,11 +14,11 @@ from gi_cuda.grammar.splice import Splice
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place where a transformation may be made.
+    """A place where a transformation may be applied.
 
     Attributes:
-        at: offset of the word that it is made at: a kernel's name, or a loop's keyword.
-        function: the number of the function, as the code counts them.
+        at: offset of the word that marks the site: a kernel's name, or a loop's keyword.
+        function: number of the function, as in :attr:`.Code.functions`.
         choices: the special donors of the family's type that may go there, e.g. ``coarsen_K4``.
     """
 
@@ -33,8 +33,8 @@ class Rewrite:
 
     Attributes:
         splices: the changes of the text.
-        shape: how launches of a kernel change, by the keys of
-            :class:`gi_cuda.spec.shape.Shape` (``KERNEL.items.x`` and the like).
+        shape: changes of a kernel's launches, keyed as in :class:`gi_cuda.spec.shape.Shape`
+            (for example ``KERNEL.items.x``).
     """
 
     splices: tuple[Splice, ...]
@@ -51,8 +51,9 @@ class Family(ABC):
     type: ClassVar[RuleType]
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """Find the places where the family's conditions hold: if a family does not say otherwise,
-        the kernels that one of its choices rewrites."""
+        """Find the places where the family's conditions hold.
+
+        The default finds the kernels that one of the family's choices rewrites."""
         for kernel in code.kernels:
             specials = self.type.kind.specials
             choices = tuple(one for one in specials if self.rewrite(code, kernel.at, one))
@@ -66,7 +67,7 @@ class Family(ABC):
         Args:
             code: the source, which line edits or other transformations may have changed since the
                 site was found.
-            at: where the site's word stands now.
+            at: current offset of the site's word.
             choice: one of the family's special donors.
 
         Returns:
@@ -79,7 +80,7 @@ class OfFunctions(Family):
 
     @abstractmethod
     def splices(self, code: Code, function: Function) -> list[Splice]:
-        """Return the changes of a function; none where there is nothing to change."""
+        """Return the changes of a function; empty if there is nothing to change."""
 
     def sites(self, code: Code) -> Iterator[Site]:
         """Find the names of the functions that would change."""
@@ -88,7 +89,7 @@ class OfFunctions(Family):
                 yield Site(function.at, function.number, tuple(self.type.kind.specials))
 
     def rewrite(self, code: Code, at: int, choice: str) -> Rewrite | None:
-        """Change the function whose name stands at the place."""
+        """Rewrite the function whose name is at the offset."""
         function = code.function_at(at)
         found = self.splices(code, function) if function else []
         return Rewrite(tuple(found)) if found else None

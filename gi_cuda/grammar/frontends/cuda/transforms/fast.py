@@ -68,7 +68,7 @@ class Fast(Family):
 
 
 def _at(node: Node, name: str) -> int:
-    """Where a call begins, or the sign of a division stands."""
+    """Return the offset of a call, or of a division's operator."""
     return _operator(node).start_byte if name == _DIVISION else node.start_byte
 
 
@@ -79,8 +79,10 @@ def _operator(node: Node) -> Node:
 
 
 def _slow(code: Code, function: Function) -> Iterator[tuple[Node, str]]:
-    """The calls with the name of the intrinsic, and the divisions; none with a directive inside,
-    and none in a constant that the compiler computes."""
+    """Yield the calls that have an intrinsic, with its name, and the divisions.
+
+    Expressions with a directive inside, and those in ``constexpr`` declarations, are left out.
+    """
     fixed = [
         one
         for one in descend(function.body)
@@ -93,7 +95,7 @@ def _slow(code: Code, function: Function) -> Iterator[tuple[Node, str]]:
 
 
 def _intrinsic(code: Code, node: Node, function: Function) -> str:
-    """The name of the intrinsic that a call has, or the sign of a division; "" for neither."""
+    """Return the intrinsic for a call, or the operator of a division; "" for other nodes."""
     if node.type == "call_expression":
         called = node.child_by_field_name("function")
         name = "" if called is None else code.span(called)

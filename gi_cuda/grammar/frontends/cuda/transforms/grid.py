@@ -1,4 +1,4 @@
-"""The number of blocks, where a kernel does the same work with any number of them."""
+"""Transformation of the number of blocks, for kernels that work with any number of blocks."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ class Index:
 
 @dataclass(frozen=True)
 class Indices:
-    """How a kernel uses the geometry of its launch.
+    """The uses of the launch geometry in a kernel.
 
     Attributes:
         found: the global indices, in source order.
         strides: the products ``blockDim.x * gridDim.x``, with their axes.
-        others: the uses of geometry that are part of neither.
+        others: all other uses of the launch geometry.
     """
 
     found: tuple[Index, ...]
@@ -51,12 +51,14 @@ class Indices:
 
     @property
     def plain(self) -> bool:
-        """Tell whether any block size will do: the kernel knows its geometry by global indices and
-        strides alone."""
+        """Tell whether the kernel works with any block size.
+
+        It does if it uses the launch geometry only in global indices and strides.
+        """
         return bool(self.found) and not self.others
 
     def axes(self) -> tuple[str, ...]:
-        """The axes along which the kernel has an index, in order."""
+        """Return the axes along which the kernel has an index, in order."""
         return tuple(sorted({one.axis for one in self.found}))
 
 
@@ -89,7 +91,7 @@ def indices(code: Code, kernel: Function) -> Indices:
 
 
 def _index(code: Code, thread: Node, axis: str) -> Index | None:
-    """The sum that a ``threadIdx`` is a term of, if it is an index."""
+    """Return the global index that has a ``threadIdx`` as a term; None if there is none."""
     top = _outer(thread)
     while top.parent is not None and _is(code, top.parent, "+"):
         top = _outer(top.parent)
@@ -101,12 +103,12 @@ def _index(code: Code, thread: Node, axis: str) -> Index | None:
 
 
 def is_whole(code: Code, index: Index) -> bool:
-    """Tell whether an index is the number of the thread alone, and nothing is added to it."""
+    """Tell whether an index is only the thread's number, with nothing added."""
     return len(list(_terms(code, index.node))) == 2
 
 
 def _outer(node: Node) -> Node:
-    """A node with the parentheses and casts around it."""
+    """Return a node with the parentheses and casts around it."""
     while node.parent is not None and (
         node.parent.type == "parenthesized_expression"
         or (
@@ -124,7 +126,7 @@ def _is(code: Code, node: Node, operator: str) -> bool:
 
 
 def _terms(code: Code, node: Node) -> Iterator[Node]:
-    """The terms of a sum."""
+    """Yield the terms of a sum."""
     node = without_casts(node)
     if _is(code, node, "+"):
         for side in ("left", "right"):
@@ -135,7 +137,7 @@ def _terms(code: Code, node: Node) -> Iterator[Node]:
 
 
 def _factors(code: Code, node: Node) -> Iterator[Node]:
-    """The factors of a product, also of one by ``__mul24``."""
+    """Yield the factors of a product, including products by ``__mul24``."""
     node = without_casts(node)
     if _is(code, node, "*"):
         for side in ("left", "right"):
@@ -154,7 +156,7 @@ def _is_mul24(code: Code, node: Node) -> bool:
 
 
 def _product_of(node: Node) -> Node:
-    """The whole product that a node is a factor of."""
+    """Return the whole product that has a node as a factor."""
     node = _outer(node)
     while (above := node.parent) is not None:
         call = above.parent if above.type == "argument_list" else None
@@ -201,7 +203,7 @@ def declared_as(index: Index) -> tuple[Node, Node] | None:
 
 @lru_cache(maxsize=256)
 def index_names(code: Code, kernel: Function, axis: str) -> frozenset[str]:
-    """The variables that are computed from a kernel's index along an axis, not loaded by it."""
+    """Return the variables that are computed from a kernel's index along an axis, not loaded."""
     where = frozenset(one.node.id for one in indices(code, kernel).found if one.axis == axis)
     return derived_names(code, kernel, where)
 
@@ -257,7 +259,7 @@ def is_guarded(code: Code, kernel: Function, axis: str) -> bool:
 
 
 def _computed(node: Node) -> Iterator[Node]:
-    """The nodes of an expression, without those that say what is loaded: ``i`` of ``a[i]``."""
+    """Yield the nodes of an expression, without those of addresses: ``i`` of ``a[i]``."""
     yield node
     if node.type not in _LOADS:
         for child in node.children:
@@ -265,7 +267,7 @@ def _computed(node: Node) -> Iterator[Node]:
 
 
 def _word(code: Code, node: Node) -> frozenset[str]:
-    """The identifier that a node is, with those that come with it as a macro."""
+    """Return the identifier of a node, with those in its expansion if it is a macro."""
     return code.words(node) if node.type == "identifier" else frozenset()
 
 

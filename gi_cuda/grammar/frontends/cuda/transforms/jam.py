@@ -84,7 +84,7 @@ class Jam(Family):
 def _rewritten(
     code: Code, kernel: Function, items: Items, axis: str, count: int
 ) -> list[Splice] | None:
-    """The changes of a kernel; None where a variable cannot become an array."""
+    """Return the changes of a kernel; None if a variable cannot become an array."""
     work, tests = items.work, items.tests
     item, numbers = (fresh(one, code, kernel) for one in ("item", "items"))
     text, step = code.text, unit(code, kernel)

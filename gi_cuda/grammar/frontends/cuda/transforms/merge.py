@@ -28,7 +28,7 @@ from gi_cuda.grammar.splice import indent, newline, opening
 
 _CHOICE = re.compile(r"merge_K(\d+)(y?)")
 _SHARED_BYTES = 48 * 1024
-"""The most shared memory that a kernel may declare."""
+"""Largest size of the shared memory that a kernel may declare, in bytes."""
 
 
 class Merge(Family):

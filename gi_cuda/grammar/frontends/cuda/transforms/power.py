@@ -35,10 +35,10 @@ _POWERS = {
 """The expression for each exponent."""
 
 _RECIPROCALS = {"sqrt": "rsqrt", "cbrt": "rcbrt"}
-"""The functions whose reciprocal is a function."""
+"""Functions whose reciprocal is another function, for example ``sqrt`` and ``rsqrt``."""
 
 _NEGATED = frozenset({"exp", "exp2", "exp10", "pow"})
-"""Those whose reciprocal is the function of the last argument with another sign."""
+"""Functions whose reciprocal is the same function with a negated last argument."""
 
 _TERMS = frozenset(
     {
@@ -55,7 +55,7 @@ _LOOSE = frozenset(
 """Nodes in which a product needs no parentheses."""
 
 _SUMS = frozenset({"+", "-", "<", ">", "<=", ">=", "==", "!=", "&&", "||"})
-"""Operators that bind less than those of a product."""
+"""Operators that bind less tightly than those of a product."""
 
 
 class Power(OfFunctions):

@@ -88,8 +88,11 @@ class Recip(Family):
     type = RuleType.RECIP
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """The first division by each number that is a literal, or a divisor more than once, and the
-        name of a function that divides by several of them."""
+        """Find the divisions that a reciprocal can replace.
+
+        A site is the first division by each literal, and by each divisor that occurs more than
+        once. A function with several such divisors has a further site at its name.
+        """
         for function in code.functions:
             groups, choices = _groups(code, function), tuple(self.type.kind.specials)
             for group in groups:
@@ -239,13 +242,12 @@ def _varies(facts: Facts, division: _Division) -> bool:
 
 
 def _text(code: Code, division: _Division) -> str:
-    """The divisor on one line."""
+    """Return the text of the divisor on one line."""
     return " ".join(code.span(division.divisor).split())
 
 
 def _all_rewritten(code: Code, function: Function, groups: list[list[_Division]]) -> list[Splice]:
-    """Rewrite groups of divisions, without those that lie in a divisor of an earlier group, or have
-    one in theirs."""
+    """Rewrite groups of divisions; skip groups whose divisions are nested in earlier ones."""
     found: list[Splice] = []
     names: set[str] = set()
     for group in groups:

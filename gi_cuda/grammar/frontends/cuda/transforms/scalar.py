@@ -85,7 +85,7 @@ class Scalar(Family):
     type = RuleType.SCALAR
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """Each loop with such elements, unless a loop around it has the same ones."""
+        """Return a site for each loop with such elements, unless an outer loop has them too."""
         for function in code.functions:
             covered: list[tuple[Node, frozenset[str]]] = []
             for loop in _loops(function):

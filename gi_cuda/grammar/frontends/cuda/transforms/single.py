@@ -74,8 +74,10 @@ def _says_float(code: Code, declared: Node | None) -> bool:
 
 
 def _in_single(code: Code, node: Node, function: Function) -> list[Splice] | None:
-    """The changes that make a double expression single; None where a part of it has to be double,
-    or is not understood."""
+    """Return the changes that make a double expression single.
+
+    Return None if a part of the expression has to be double, or is not understood.
+    """
     if number_type(code, node, function) != DOUBLE:
         return []
     text = code.span(node)

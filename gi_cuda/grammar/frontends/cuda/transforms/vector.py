@@ -51,11 +51,13 @@ _NATIVE = {
     "int2": (8, ""),
     "uint2": (8, ""),
 }
-"""The bytes of an element, and the name of its vector types without their number; none where
-another type carries the bytes."""
+"""Size of each element type in bytes, and the base name of its vector types.
+
+The base name is "" if vectors of another type carry the bytes.
+"""
 
 _OF_CUDA = re.compile(r"\w*[a-z]\d|\w*(?:half|bfloat16|fp8|fp16)\w*")
-"""Vectors of CUDA, and its short numbers."""
+"""Names of CUDA's vector types and of its 8-bit and 16-bit floating-point types."""
 _DEFINITIONS = frozenset({"struct_specifier", "class_specifier", "union_specifier"})
 _ALIAS = "type_definition"
 
@@ -100,7 +102,7 @@ class Vector(Family):
     type = RuleType.VECTOR
 
     def sites(self, code: Code) -> Iterator[Site]:
-        """Each elementwise kernel with an array of elements that a vector can hold."""
+        """Return a site for each elementwise kernel with an array that vectors can access."""
         for kernel in code.kernels:
             choices = [one for one in self.type.kind.specials if _read(code, kernel, one)]
             if choices:

@@ -109,18 +109,18 @@ class _Layout:
 
     @property
     def whole(self) -> bool:
-        """Tell whether they are a warp."""
+        """Tell whether the threads of a row are a whole warp."""
         return self.lanes == _WARP
 
     @property
     def lane(self) -> str:
-        """The number of a thread among those of its row."""
+        """The expression for the number of a thread among the threads of its row."""
         lane = f"threadIdx.x % {self.lanes * self.apart}"
         return lane if self.apart == 1 else f"{lane} / {self.apart}"
 
     @property
     def mask(self) -> str:
-        """The lanes of a thread's row in its warp."""
+        """The mask of the lanes of a thread's row in its warp."""
         ones = sum(1 << lane * self.apart for lane in range(self.lanes))
         first = f"threadIdx.x % {_WARP} / {self.lanes} * {self.lanes}"
         return f"0x{ones:x}u << ({first if self.apart == 1 else f'threadIdx.x % {self.apart}'})"
@@ -135,7 +135,7 @@ class _Layout:
         return f"for (int {{0}} = {furthest}; {{0}} {end}; {{0}} /= 2)"
 
     def row(self, thread: str) -> str:
-        """The number of a row, of that of its thread."""
+        """Return the expression for the number of a row, from the number of its thread."""
         if self.apart == 1:
             return f"{thread} / {self.lanes}"
         return f"{thread} / {_WARP} * {self.apart} + threadIdx.x % {self.apart}"

@@ -33,7 +33,7 @@ _OF_FLOATING = re.compile(r"(?:const )?(?:float|double|long double)")
 
 
 class Opaque(Exception):
-    """An expression of which the value is not known."""
+    """An expression whose value is not known."""
 
 
 @lru_cache(maxsize=4096)

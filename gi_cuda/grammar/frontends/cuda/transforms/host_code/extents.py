@@ -1,4 +1,4 @@
-"""The places of host code that say the extents of a launch, and which of them may be edited.
+"""Finder of the places in host code that set the extents of a launch, and may be edited.
 
 ``k<<<grid, block>>>(a)`` takes the extents of its grid from ``dim3 grid((n + 255) / 256)``. That
 place may be edited if nothing but launches of the kernel uses ``grid``.
@@ -30,13 +30,13 @@ _Role = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the extent of a grid or block along an axis is said.
+    """The place in host code that sets the extent of a grid or block along an axis.
 
     Attributes:
         text: an expression for the extent.
-        span: where it stands and may be edited; None where it may not.
-        variable: the variable that has it as its value.
-        missing: whether nothing is said, so that the extent is 1.
+        span: span of the expression; None if it must not be edited.
+        variable: the variable whose value is the extent; None if there is none.
+        missing: True if the code does not set the extent, so that it is 1.
     """
 
     text: str
@@ -68,7 +68,7 @@ class Values:
     # -- places -----------------------------------------------------------------------------------
 
     def place(self, extents: Extents, axis: int) -> Place:
-        """Return where an extent is said."""
+        """Return the place that sets an extent."""
         variable, values = extents.variable, extents.values
         if values is None and variable in self.own:
             values = self._values(variable)

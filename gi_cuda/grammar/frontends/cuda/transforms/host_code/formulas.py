@@ -1,4 +1,4 @@
-"""Formulas for the number of blocks, such as ``(n + 255) / 256``, and what they become.
+"""Rewriter of formulas for the number of blocks, such as ``(n + 255) / 256``.
 
 A formula is recognised by its values, not by its spelling: ``(n - 1) / B + 1`` and
 ``n / B + (n % B != 0)`` round ``n / B`` up as well.
@@ -38,7 +38,7 @@ _SAMPLES = 24
 _BLOCKS = (4, 7, 32, 64, 100, 256)
 _FEWEST_VALUES = 40
 _SMALLEST_LITERAL = 4
-"""Smaller numbers of threads are not told from other literals of a formula."""
+"""Smallest number of threads that is recognised as a literal in a formula."""
 
 _LESS_ONE = r"\({0} *- *1\)|(?<=[+(])( *){0} *- *1\b"
 _TIGHT = re.compile(r"[\w)\]][-+*/%][\w(]")
@@ -48,7 +48,7 @@ _TERMS = _FACTORS | {"+", "-"}
 
 
 class Rounding(Enum):
-    """How a formula rounds the quotient of the work and the threads of a block."""
+    """The rounding of the quotient of the work and the threads of a block, in a formula."""
 
     UP = "up"
     DOWN = "down"

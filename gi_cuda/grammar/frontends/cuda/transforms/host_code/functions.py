@@ -20,7 +20,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import (
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.kinds import HostKinds, Kind
 
 Span = tuple[int, int]
-"""Where a text begins, and where it ends."""
+"""Start and end offset of a text."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _SCOPES = frozenset(
@@ -41,7 +41,7 @@ _MEMBERS = frozenset({"field_expression", "subscript_expression", "pointer_expre
 _INDIRECT = frozenset({"pointer_declarator", "array_declarator"})
 _LISTS = frozenset({"argument_list", "parameter_list", "initializer_list"})
 _BY_VALUE = re.compile(r"cuda\w+|f?printf|[mc]alloc|mem(?:cpy|set)")
-"""Functions of C that change no number that they are given."""
+"""Functions of C that do not change their numeric arguments."""
 
 _CHANGES = re.compile(r"\s*(?:\.\s*[xyz]\s*)?(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)")
 _CHANGED_BEFORE = re.compile(r"(?:\+\+|--|(?<!&)&|>>)\s*$")

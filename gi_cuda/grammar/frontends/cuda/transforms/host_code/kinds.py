@@ -178,7 +178,7 @@ class _Reader:
         return self._kinds.of_type(self._kinds.declared.get(name, ""))
 
     def _macro(self, name: str) -> Kind | None:
-        """Return the kind of what a macro stands for, which its definitions must agree on."""
+        """Return the kind of a macro's value, if all its definitions have the same kind."""
         kinds = set()
         for macro in self._kinds.macros[name]:
             body = macro.body.strip()

@@ -1,4 +1,4 @@
-"""The launches of transformed kernels, rewritten where the source has them.
+"""Rewriter of the launches of transformed kernels in the source.
 
 With the shape ``{"k.threads.x": 128, "k.items.x": 4}``, before and after::
 

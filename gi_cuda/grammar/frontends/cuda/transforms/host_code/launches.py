@@ -1,4 +1,4 @@
-"""Where a source launches its kernels: ``k<<<grid, block>>>(...)``."""
+"""Finder of kernel launches in a source: ``k<<<grid, block>>>(...)``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.host_code.kinds import HostKinds,
 
 _LAUNCHES = re.compile(r"\s*(?:<(?!<)[^;{}]*?>)?\s*<<<")
 _ASKS = re.compile(r"cuda(?:Func|Occupancy)\w*")
-"""Functions that a kernel is given to, and that do not launch it."""
+"""Functions that take a kernel as an argument and do not launch it."""
 
 _NAMES = frozenset({"template_function", "qualified_identifier"})
 _DECLARES = frozenset({"function_declarator", "template_instantiation", "using_declaration"})
@@ -30,7 +30,7 @@ _PLAIN = frozenset({"identifier", "field_expression", "subscript_expression"})
 
 
 class UnknownLaunch(Exception):
-    """A launch of a kernel that is not understood, or none is found."""
+    """A kernel with a launch that is not understood, or without any launch."""
 
 
 @dataclass(frozen=True, slots=True)

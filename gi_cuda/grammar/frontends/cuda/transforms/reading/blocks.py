@@ -35,7 +35,7 @@ _DECLINED = re.compile(
     r"cooperative_groups|\bcg\b|\bcub\b|this_thread|\basm\b|\bgoto\b|cudaLaunch|\bclock"
     r"|__threadfence\b|__nanosleep|cluster_|\bpipeline\b"
 )
-"""Words of code in which blocks wait for each other, or which is not understood."""
+"""Words of code in which blocks wait for each other, or that is not analysed."""
 
 _UNREAD = frozenset({"lambda_expression", "labeled_statement"})
 _CONDITIONAL = {
@@ -44,7 +44,7 @@ _CONDITIONAL = {
     "for_statement": ("body", "update"),
     "while_statement": ("body",),
 }
-"""The parts of a node that are executed only where its condition holds."""
+"""By node type, the fields that are executed only if the node's condition holds."""
 
 _LIMITED = {"<": ("left", "right"), "<=": ("left", "right")}
 _LIMITED |= {">": ("right", "left"), ">=": ("right", "left")}

@@ -38,7 +38,7 @@ class Bound:
 
     @property
     def negated(self) -> Bound:
-        """The comparison that holds where this one does not."""
+        """The negated comparison."""
         return replace(self, operator=_NEGATED[self.operator])
 
     @property
@@ -48,7 +48,7 @@ class Bound:
 
     @property
     def words(self) -> frozenset[str]:
-        """The identifiers of the limit."""
+        """The identifiers in the limit."""
         return frozenset(_WORD.findall(self.limit))
 
 

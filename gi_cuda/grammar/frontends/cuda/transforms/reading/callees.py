@@ -24,12 +24,12 @@ _MORE_RESULTS = {
     **dict.fromkeys(("sincos", "sincosf", "__sincosf", "sincospi", "sincospif"), (1, 2)),
     **dict.fromkeys(("modf", "modff", "frexp", "frexpf"), (1,)),
 }
-"""The arguments through which functions of CUDA give results, by name."""
+"""Numbers of the arguments through which functions of CUDA return results, by name."""
 
 _OTHER_EFFECTS = re.compile(
     r"\batomic[A-Z]|\bprintf\b|\bstatic\b(?!\s+const)|\bmalloc\b|\bnew\b|\bdelete\b"
 )
-"""Words of a function that does more than compute results."""
+"""Words of functions with side effects other than through parameters."""
 
 
 class Passing(Enum):
@@ -55,7 +55,7 @@ def called_name(code: Code, call: Node) -> str | None:
 
 
 def is_cast(code: Code, call: Node) -> bool:
-    """Tell whether a call is ``static_cast<float>(x)`` or one of its kin."""
+    """Tell whether a call is ``static_cast<float>(x)`` or another C++ cast."""
     called = call.child_by_field_name("function")
     return (
         called is not None

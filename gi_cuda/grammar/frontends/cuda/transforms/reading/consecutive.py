@@ -229,11 +229,13 @@ def _is_apart(code: Code, kernel: Function, loop: Node, other: Node) -> bool:
 
 
 class Offsets:
-    """Where the elements of a loop's items begin.
+    """The offsets of the elements that a loop's items access.
 
     Args:
+        code: the code.
+        kernel: the kernel.
         loop: a ``for`` statement.
-        name: its variable.
+        name: name of its variable.
     """
 
     def __init__(self, code: Code, kernel: Function, loop: Node, name: str) -> None:

@@ -35,7 +35,7 @@ _OF_NUMBERS = frozenset({"*", "/", "%", "<<", ">>", "&", "|", "^"})
 """Operators that no pointer is an operand of."""
 
 _UNKNOWN = "?"
-"""The root of a pointer that comes from an unknown place."""
+"""The root of a pointer of unknown origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Use:
 
     @property
     def own(self) -> int | None:
-        """The local variable, where it is read or written itself."""
+        """The local variable, if the variable itself is read or written; else None."""
         return None if self.roots else self.local
 
 
@@ -328,7 +328,7 @@ class _Reader:
         return local is None or local < self.function.body.start_byte
 
     def _is_array_type(self, whole: Node, type_: Type) -> bool:
-        """Tell whether a type is that of an array, which no parameter has."""
+        """Tell whether a type is an array type, which no parameter has."""
         array = bool(type_.levels) and type_.levels[0] != "*"
         return array and not (whole.type == "identifier" and self._is_parameter(whole))
 

@@ -1,4 +1,4 @@
-"""Variables that are computed from others: what depends on the number of the thread."""
+"""Variables that are computed from other variables, for example from the thread's number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The head of a kernel: all that stands before its body, and the names that are declared there."""
+"""The head of a kernel: the text before its body, and the names that are declared there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work of a thread by items: which statements and variables each item has of its own."""
+"""The work of a thread by items: the statements and variables that each item has for itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory as a function uses it: its pointers, and the accesses of the elements behind them."""
+"""Memory accesses of a function: its pointers, and accesses of the elements behind them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MEETS = re.compile(
     r"__sync|\bsync\b|\batomic|__threadfence|__nanosleep|\bbarrier\b|\bwait\b|\barrive|\bvolatile\b"
     r"|\bcooperative_groups\b|\basm\b|__asm"
 )
-"""Words of code in which a thread waits for memory that others write."""
+"""Words of code in which a thread waits for memory that other threads write."""
 
 _MEMBERS = ("subscript_expression", "field_expression")
 _EFFECTS = frozenset({"assignment_expression", "update_expression", "pointer_expression"})
@@ -239,7 +239,7 @@ class Changes:
 
     @property
     def all(self) -> frozenset[str]:
-        """The variables of either kind."""
+        """All changed variables, ``whole`` and ``inner``."""
         return self.whole | self.inner
 
 

@@ -36,7 +36,7 @@ class Operation(Enum):
 
     @property
     def identity(self) -> str | None:
-        """The value that changes nothing; None if combining a value with itself gives the same."""
+        """The identity element; None for idempotent operations, for example the maximum."""
         return {"+": "0", "*": "1", "^": "0"}.get(self.value)
 
 

@@ -1,4 +1,4 @@
-"""Serial loops: how they count, and which iterations depend on each other."""
+"""Serial loops: their counters, and the dependences between their iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of arrays in shared memory, where the source says them."""
+"""Sizes of arrays in shared memory, if the source's text tells them."""
 
 from __future__ import annotations
 

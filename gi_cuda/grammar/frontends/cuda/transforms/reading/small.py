@@ -1,5 +1,4 @@
-"""Integers that fit into 31 bits: under which conditions on a launch, and on a kernel's parameters,
-an expression does."""
+"""Conditions on a launch and a kernel's parameters under which integers fit into 31 bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops in which the threads of a block take turns, however many they are."""
+"""Loops in which the threads of a block take turns, for any number of threads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Named:
         )
 
     def is_meant(self, node: Node | None) -> bool:
-        """Tell whether an expression is that."""
+        """Tell whether an expression equals the variable of the geometry."""
         if node is None:
             return False
         node = without_casts(node)
@@ -54,7 +54,7 @@ class _Named:
 
 
 def _begins(loop: Node, first: _Named) -> bool:
-    """Tell whether a loop begins with the number of the thread."""
+    """Tell whether a loop starts at the number of the thread."""
     begin = loop.child_by_field_name("initializer")
     if begin is None:
         return False
@@ -68,7 +68,7 @@ def _begins(loop: Node, first: _Named) -> bool:
 
 
 def _steps(code: Code, loop: Node, step: _Named) -> bool:
-    """Tell whether a loop goes on by the number of threads."""
+    """Tell whether a loop's step is the number of threads."""
     update = loop.child_by_field_name("update")
     sign = None if update is None else update.child_by_field_name("operator")
     if update is None or sign is None or code.span(sign) != "+=":

@@ -1,1 +1,1 @@
-"""The text that transformations leave: loops, vectors, indentation, free names."""
+"""Writers of transformed text: loops, vectors, indentation, unused names."""

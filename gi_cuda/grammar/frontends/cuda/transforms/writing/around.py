@@ -1,4 +1,4 @@
-"""Statements put before and after a loop."""
+"""Put statements before and after a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout of rewritten code: indentation and names that are free."""
+"""The layout of rewritten code: indentation and unused names."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ _FIXED = re.compile(r'R"|\\\r?\n')
 
 
 def fresh(name: str, code: Code, function: Function, taken: Collection[str] = ()) -> str:
-    """A name that neither a function uses nor a macro has: the one given, or the next that is
-    free.
+    """Return an unused name: the given name, or the next free name with a number.
+
+    Neither the function nor a macro uses the name.
 
     Args:
-        taken: further names that are not free.
+        taken: further names that are in use.
     """
     words = code.words(function.node) | code.macros.keys() | frozenset(taken)
     number, found = 1, name
@@ -27,7 +28,7 @@ def fresh(name: str, code: Code, function: Function, taken: Collection[str] = ()
 
 
 def unit(code: Code, function: Function) -> str:
-    """The white space by which the statements of a function are indented."""
+    """Return the white space by which the statements of a function are indented."""
     first = statements(function.body)[0].start_byte
     inner = indent(code.text, first)
     outer = indent(code.text, line_start(code.text, function.node.start_byte))

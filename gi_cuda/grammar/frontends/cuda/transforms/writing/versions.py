@@ -1,4 +1,4 @@
-"""The text of a kernel that has several versions, and decides at its head which of them it runs."""
+"""Writer of kernels with two versions of their body; the kernel's head selects one at run time."""
 
 from __future__ import annotations
 

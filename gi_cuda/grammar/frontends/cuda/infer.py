@@ -372,14 +372,18 @@ def _literal(text: str) -> Type | None:
         return Type({"f": "float", "l": "long double"}.get(suffix, "double"))
     if "z" in suffix or (digits[-1:].isalpha() and not suffix and not match["hex"]):
         return None
+    bare = digits.strip("+-").rstrip("ul").replace("'", "")
+    base = 16 if match["hex"] else 2 if bare[:2] == "0b" else 8 if bare[:1] == "0" else 10
     try:
-        value = int(digits.strip("+-").rstrip("ul").replace("'", ""), 0 if match["hex"] else 10)
+        value = int(bare, base)
     except ValueError:
         return None
     longs = suffix.count("l")
-    if longs == 0 and value > 0x7FFFFFFF and not (match["hex"] and value <= 0xFFFFFFFF):
+    signed_only = base == 10 and "u" not in suffix
+    if longs == 0 and value > (0x7FFFFFFF if signed_only else 0xFFFFFFFF):
         longs = 1
-    unsigned = "u" in suffix or bool(match["hex"] and longs == 0 and value > 0x7FFFFFFF)
+    most = 0x7FFFFFFF if longs == 0 else 0x7FFFFFFFFFFFFFFF
+    unsigned = "u" in suffix or (base != 10 and value > most)
     return Type(("unsigned " if unsigned else "") + (" ".join(["long"] * longs) or "int"))
 
 

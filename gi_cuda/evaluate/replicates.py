@@ -52,8 +52,8 @@ class Repeats:
 
 THOROUGH = Repeats(builds=6, processes=2, pairs=9)
 """Repetitions for published results. Processes differ by more than the pairs within a process, so
-the interval is computed from twelve processes. Twelve are enough for an interval without assumptions
-on the distribution."""
+the interval is computed from twelve processes. Twelve are enough for an interval that assumes no
+distribution."""
 
 Answer: TypeAlias = Measurement | Lost | Refused
 Run: TypeAlias = Callable[[Iterable[tuple[int, Measure]]], Iterator[tuple[int, Answer]]]

@@ -43,15 +43,15 @@ FEWEST: Final = 8
 """Cores that the checks need, at least; with fewer, compilers need all of them."""
 
 SHARE: Final = 8
-"""Number of cores for each variant that is checked at a time. It occupies two of them: one looks for
-races, the other tests changed inputs."""
+"""Number of cores for each variant that is checked at a time. The check occupies two of them: one
+looks for races, the other tests changed inputs."""
 
 WAITING: Final = 2
 """Number of single-edit variants that may wait, for each one that can be checked at a time; further
 ones are accepted at once."""
 
 MOST: Final = 16
-"""Number of variants that may wait. Beyond that, the slowest are accepted, since a search that waits
+"""Number of variants that may wait. Beyond that, the slowest are accepted, since a waiting search
 breeds nothing."""
 
 LONGEST: Final = 3.0
@@ -67,8 +67,8 @@ OPENING: Final = 6.0
 """Seconds within which the usable checks must be known; after that all variants are accepted."""
 
 IDLE: Final = 2.0
-"""Seconds to wait for checks when nothing is left to evaluate. Then all variants are accepted, since
-the search breeds nothing meanwhile."""
+"""Seconds to wait for checks when nothing is left to evaluate. Then all variants are accepted,
+since the search breeds nothing meanwhile."""
 
 PATIENCE: Final = 2.0
 """Seconds to wait for checks once the search is to end, and then again for the threads to end."""

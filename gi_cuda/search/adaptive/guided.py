@@ -15,8 +15,8 @@ from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.recipes import Keys, Origin, Recipe, Variation
 
 FEW = 0.5
-"""Exponent of the number of edits at a rule, by which the prospects of each edit are reduced. With 0
-all edits would be equally likely to gain, with 1 all rules."""
+"""Exponent of the number of edits at a rule, by which the prospects of each edit are reduced. With
+0 all edits would be equally likely to gain, with 1 all rules."""
 
 
 def drawn(knowledge: Knowledge, ground: Genotype, known: Keys, rng: Random) -> Edit | None:

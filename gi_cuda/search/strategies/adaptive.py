@@ -38,8 +38,8 @@ from gi_cuda.search.preset import Preset, Settings
 from gi_cuda.search.recipes import Fresh, Given, Mutants, Mutation, Origin, Recipe
 
 STILL = 2048
-"""Number of individuals without an improvement after which half of the recipes that would start from
-the best one start from a rival."""
+"""Number of individuals without an improvement after which half of the recipes that would start
+from the best one start from a rival."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,8 +111,8 @@ SETTINGS = Settings(
     population=256, generations=300, elite_fraction=ELITES / 256, tries=10, rounds=12, depth=12
 )
 RATES = Rates(configuration=1 / 7, default=0.2, neighbour=0.5, hidden=0.0, pairs=1 / 3)
-"""Mutation rates. GEVO copies, deletes, moves, replaces, swaps and, with ``--edits full`` or on PTX,
-replaces operands; two of these six change two rules. It has no parameters; here a change of a value
-is a seventh kind."""
+"""Mutation rates. GEVO copies, deletes, moves, replaces, swaps and, with ``--edits full`` or on
+PTX, replaces operands; two of these six change two rules. It has no parameters; here a change of a
+value is a seventh kind."""
 
 PRESET = Preset("gevo", "GEVO's elites, tournaments and messy crossover", Gevo, SETTINGS, RATES)

@@ -214,7 +214,7 @@ def _refuse_slips(
         The contents of the cases, and findings that may be harmless.
 
     Raises:
-        UserError: there is a finding that makes the target useless.
+        UserError: a parameter has no effect, or a case differs between processes.
     """
     target, file = tools.subject.target, str(tools.subject.target.file)
     tell("looking for parameters that change nothing")

@@ -100,7 +100,7 @@ def command(
         files.append(tables)
     elif tables is not None:
         say(console, "no tables for LaTeX: the contestants are not runs of two kinds or more")
-    # Individuals of one run come from one search.
+    # Two individuals of one run share a search, so drop duplicates.
     found = dict.fromkeys(one.search for one in entered if one.search and one.search.milestones)
     searches = list(found)
     if figures is not None and searches:

@@ -235,7 +235,7 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         f"{name}:{number}"
         for name, text in texts.items()
         for number, line in enumerate(text.splitlines(), 1)
-        # The words above target.toml say what the mark means.
+        # The first lines of target.toml explain the mark.
         if proposal.mark in line and name != "README.md" and (name != "target.toml" or number > 2)
     ]
     lines.append(f"to be filled in or confirmed ({proposal.mark}): {', '.join(places)}")

@@ -173,7 +173,7 @@ def _next(
         )
         return command_line("patch", run, *words), "write it to a file"
     if not backend_named(subject.backend).gpu:
-        # Diffs of a series apply in turn, which `compare` does not do.
+        # `compare` cannot apply the diffs of a series one after the other.
         what = [run] if len(files) > 1 else files
         line = command_line(
             "compare", *what, "--target", subject.target.folder, "--backend", "cuda"

@@ -71,7 +71,7 @@ def ending_in_time() -> Iterator[None]:
         over.set()
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
-        with suppress(KeyboardInterrupt):  # one that came just before
+        with suppress(KeyboardInterrupt):  # of a signal just before they were ignored
             end_all(_ENDING)
 
 

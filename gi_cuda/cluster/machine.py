@@ -245,7 +245,9 @@ async def join(key: str, opening: Opening, threads: int) -> Joined | Refused:
 
 
 def _worth_logging(record: logging.LogRecord) -> bool:
-    """Return False for the worker's log lines about calls of :func:`news`: ten a second."""
+    """Return False for the worker's log lines about calls of :func:`news`, which come ten a
+    second.
+    """
     return not (record.msg.startswith("Run out-of-band") and record.args == (news.__name__,))
 
 

@@ -80,7 +80,7 @@ class Evaluator:
         begun, launch_values = time.perf_counter(), self.subject.launch_values
         variants = [one.variant(ident) for ident, one in sources.items()]
         found = self.equipment.compiler.preprocess(variants)
-        if self._work is None or not self._work.compiles:  # else nothing waited for it
+        if self._work is None or not self._work.compiles:  # else it ran beside the compilers
             self._spent += Phases(preprocess=time.perf_counter() - begun)
         return {
             i: Trial(one.configuration, found[i], launch_values(one.configuration), batch.get(i))

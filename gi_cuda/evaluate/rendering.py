@@ -97,7 +97,7 @@ class Renderers:
         try:
             told: _Rendered = helper.ask(([one for _, one in part], limits), _PATIENCE)
         except GONE:
-            with suppress(ValueError):  # it was closed meanwhile
+            with suppress(ValueError):  # close() removed it meanwhile
                 self._helpers.remove(helper)
             helper.close()
             return self._here(limits, part)

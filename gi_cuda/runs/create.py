@@ -231,7 +231,7 @@ def _in_the_making(folder: Path, *, overwrite: bool) -> Iterator[Path]:
             _put(making, folder)
     finally:
         for path in new:
-            with suppress(OSError):  # there is something in it
+            with suppress(OSError):  # the folder is not empty
                 path.rmdir()
 
 

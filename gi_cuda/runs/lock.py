@@ -138,5 +138,5 @@ def _lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it lives, and is another user's
+        pass  # the process is alive, and belongs to another user
     return True

@@ -159,5 +159,5 @@ class PresetConformance:
     def test_children_keep_the_constraints_and_are_stored_as_they_are(self) -> None:
         subject = load_subject(self.target, "host", edits=self.preset.edits)
         for one in self.search()[0]:
-            found = subject.read(one.genotype)  # it raises where a constraint does not hold
+            found = subject.read(one.genotype)  # raises if a constraint is violated
             assert subject.key(found) == one.genotype_key, f"{one.genotype} is read as {found}"

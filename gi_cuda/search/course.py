@@ -83,13 +83,13 @@ class Course:
         return found if found and found.places <= room and not self.barren else None
 
     def begin(self, cohort: Cohort, individuals: Iterable[Individual]) -> None:
-        """Take note that a cohort was bred."""
+        """Record that a cohort was bred."""
         self._within = self._within + 1 if cohort.generation == self.newest else 1
         self.newest, self.bred = cohort.generation, cohort.number + 1
         self._enter(individuals)
 
     def end(self, ident: int) -> int:
-        """Take note that an individual was evaluated; return its generation."""
+        """Record that an individual was evaluated; return its generation."""
         self.barren = False
         return self._under_way.pop(ident)
 

@@ -34,7 +34,7 @@ _INDIVIDUALS = Columns(Individual, renamed={"ident": "id"})
 _PHASES, _TALLIES = Columns(Phases), Columns(Tally)
 
 _BUSY = 30.0
-"""Seconds to wait for another process that writes: it may be bringing the database up to date."""
+"""Seconds to wait for another process that writes, e.g. because it migrates the database."""
 
 _WAITS = 1.0
 """Timeout of one SQLite call, in seconds; signals are handled only between two calls."""
@@ -64,7 +64,7 @@ class Store:
             self._db = sqlite3.connect(path, timeout=_WAITS, isolation_level=None)
             try:
                 self._open(path, create=create)
-                self._file = os.stat(path) if path.exists() else None  # it is in memory
+                self._file = os.stat(path) if path.exists() else None  # None: in memory
             except BaseException:
                 self._db.close()
                 raise
@@ -133,7 +133,7 @@ class Store:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:  # some errors end it by themselves
+                if self._db.in_transaction:  # some errors end the transaction by themselves
                     self._db.execute("ROLLBACK")
                 raise
 
@@ -374,10 +374,10 @@ class Store:
         return row and float(row["ratio"])
 
     def reached(self, cohorts: int) -> tuple[int, float | None]:
-        """Return a search's progress when ``cohorts`` cohorts had been bred.
+        """Return the progress of a search until cohort number ``cohorts + 1`` was bred.
 
         Returns:
-            The number of evaluations that had arrived by then, and the smallest rank of the
+            The number of evaluations that had arrived before that, and the smallest rank of the
                 selectable
             ones; None for the rank if none is selectable.
         """

@@ -54,7 +54,7 @@ class Ahead:
         self._measuring.build_ahead(some)
 
     def goes_on(self, ident: int) -> bool:
-        """Take note of a right rehearsal; tell whether the trial's speculative build is used."""
+        """Record a right rehearsal; tell whether the trial's speculative build is used."""
         self._waiting.pop(ident, None)
         if ident not in self._begun:
             return False
@@ -63,7 +63,7 @@ class Ahead:
         return True
 
     def is_free(self, ident: int) -> bool:
-        """Take note that a trial has ended; tell whether no compiler reads its text any more.
+        """Record that a trial has ended; tell whether no compiler reads its text any more.
 
         If one still does, :meth:`freed` yields the trial later.
         """

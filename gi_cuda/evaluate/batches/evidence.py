@@ -56,11 +56,11 @@ class DeviceEvidence(Generic[Held]):
         self._proofs = count(-1, -1) if proofs is None else proofs
 
     def begun(self, number: int) -> None:
-        """Take note that a task was handed to a worker."""
+        """Record that a task was handed to a worker."""
         self._begun[number] = next(self._moments)
 
     def worked(self, number: int) -> list[Held]:
-        """Take note that a task succeeded; return the results that can now be accepted."""
+        """Record that a task succeeded; return the results that can now be accepted."""
         begun = self._begun.pop(number)
         self._deaths = self._failures = 0
         self._most = DEATHS
@@ -69,12 +69,12 @@ class DeviceEvidence(Generic[Held]):
         return [one.what for one in believed]
 
     def died(self, number: int) -> None:
-        """Take note that a worker died of a task, or could not do it."""
+        """Record that a worker died of a task, or could not do it."""
         del self._begun[number]
         self._deaths += 1
 
     def unanswered(self, number: int) -> None:
-        """Take note that a task will not be answered."""
+        """Record that a task will not be answered."""
         del self._begun[number]
 
     def taken_back(self) -> list[Held]:
@@ -108,14 +108,14 @@ class DeviceEvidence(Generic[Held]):
         return number
 
     def proven(self, number: int) -> list[Held]:
-        """Take note that the reference succeeded; return the results that can now be accepted."""
+        """Record that the reference succeeded; return the results that can now be accepted."""
         most = min(2 * self._most, MOST_DEATHS)
         believed = self.worked(number)
         self._most = most
         return believed
 
     def not_proven(self, number: int, said: str) -> None:
-        """Take note that the reference failed.
+        """Record that the reference failed.
 
         Raises:
             DeviceLost: it was not the first failure in a row.
@@ -135,7 +135,7 @@ class Evidence(Generic[Held]):
         self._where: dict[int, int] = {}
 
     def begun(self, number: int, device: int) -> None:
-        """Take note that a task was handed to a worker of a device."""
+        """Record that a task was handed to a worker of a device."""
         self._where[number] = device
         self._devices[device].begun(number)
 

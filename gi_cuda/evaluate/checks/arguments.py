@@ -152,7 +152,7 @@ def _wrong(target: Target, step: KernelStep, counter: str | None, taken: Signatu
         if kind := _image(target, name):
             if one.pointer:
                 return f"argument {number} is {kind} {name!r}, the kernel takes {one.text!r}"
-            continue  # its type is one of a header
+            continue  # its type comes from a header
         if name in {struct.name for struct in target.structs}:
             if one.pointer or one.type is not None:
                 return f"argument {number} is struct {name!r}, the kernel takes {one.text!r}"
@@ -191,7 +191,7 @@ def _fits(kind: str, dtype: np.dtype[np.generic], taken: Taken) -> bool:
     if taken.pointer is None:
         return True
     if (kind == "buffer") != taken.pointer:
-        return taken.pointer and dtype.itemsize == _ADDRESS  # an address, or none
+        return taken.pointer and dtype.itemsize == _ADDRESS  # a scalar may hold an address
     if taken.type is None or (taken.pointer and _RAW in (dtype.itemsize, taken.type.itemsize)):
         return True
     if dtype.itemsize != taken.type.itemsize:

@@ -71,7 +71,7 @@ def check_defaults(subject: Subject, compiler: Compiler) -> MacroOwners:
     )
     own = frozenset(n for n in bare.values if n not in given and defined_at(subject, n))
     if usual.text is None or _is_as_it_is(parameters, usual, bare):
-        return MacroOwners(own, given)  # what cannot be read at all, the compiler complains of
+        return MacroOwners(own, given)  # the compiler reports code that cannot be preprocessed
     facts = _facts(preprocessor, parameters, usual)
     refuse(f for p in parameters for f in judge(str(subject.target.file), p, facts[p.name]))
     needed = {p.name for p in parameters if is_needed(p.name, facts[p.name].without)}
@@ -148,7 +148,7 @@ def judge(file: str, parameter: Parameter, facts: MacroFacts) -> Iterator[Findin
             )
     elif said != default and not equal(said, default):
         if same and facts.obeys:
-            return  # redefined further down: what it is at the end says nothing
+            return  # redefined further down, so its value at the end of the code proves nothing
         yield Finding(
             where,
             f"the default of {name} is {default}, but {facts.place} has {said or 'it empty'}",

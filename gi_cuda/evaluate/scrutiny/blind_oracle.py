@@ -33,8 +33,8 @@ class BlindOracle:
 
     @cached_property
     def objection(self) -> str:
-        """The objection to all candidates; "" if the oracle rejects zeros or distant values in
-        some output.
+        """The objection to all candidates; "" if some output is rejected both as zeros and as
+        distant values.
         """
         spoilt = self.pool.ask(SpoilOutputs(self.cases))
         if not isinstance(spoilt, Spoilt):

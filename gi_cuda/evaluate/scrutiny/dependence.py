@@ -180,7 +180,7 @@ class Dependence:
             try:
                 self._opened.append(self.alone())
                 self.ask_reference()
-            except BaseException:  # as where the device has no room for more workers
+            except BaseException:  # e.g. the device has no memory for more workers
                 self._opened.clear()
                 self._originals.clear()
                 raise

@@ -74,7 +74,7 @@ def findings_of(
     program = partial(one.program, built)
 
     def watched(some: Sequence[str]) -> Watched:
-        # A process makes all the cases that it knows of.
+        # A process makes all cases of its session, so give it only its share.
         return watch(sanitizer, replace(session, cases=tuple(some)), program(some), limit)
 
     processes = min(processes or together(), len(cases))

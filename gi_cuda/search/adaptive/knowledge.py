@@ -127,7 +127,7 @@ class Knowledge:
         return self.rivals.drawn(self.best, gain, rng) or self.apart
 
     def untried(self, ground: Genotype) -> Untried:
-        """Return the edits of a genotype without edits that were never tried."""
+        """Return the untried edits for a genotype that has no edits yet."""
         if ground not in self._untried:
             self._untried[ground] = Untried(
                 self.variation, ground, self._grounds, self.seed, self.tried

@@ -237,7 +237,7 @@ def deleting(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> It
     rules that are similar to changed ones come first, and those that were tried least.
     """
     base = maker.base
-    if base is knowledge.origin:  # that is the sweep
+    if base is knowledge.origin:  # the sweep does this
         return
     taken = {place_of(one) for one in base.changes}
     left = [

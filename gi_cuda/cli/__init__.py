@@ -1,4 +1,6 @@
-"""The command line: one module a verb, whose ``command`` has a parameter for each option."""
+"""The command line: one module for each command, whose function ``command`` has a parameter for
+each option.
+"""
 
 from __future__ import annotations
 
@@ -70,15 +72,15 @@ _VERBS = {
         "doctor": "What is there to compile and run with; the cache.",
     },
 }
-"""What a user may want, with its verbs in the order in which they are needed and a line about each;
-each verb is a module of this package."""
+"""The commands with their one-line help, grouped by purpose and in the order of use. Each command
+is a module of this package."""
 
 _FORMER = {
     "history": ("explain", "--history"),
     "interactions": ("explain", "--interactions"),
     "cache": ("doctor", "--cache"),
 }
-"""Verbs that are an option of another one now. Each keeps its module; its old name still works."""
+"""Former commands that are now an option of another one. Their modules and old names still work."""
 
 _ARGUMENTS = {
     "TARGET": ("target", targets_here),
@@ -86,26 +88,29 @@ _ARGUMENTS = {
     "RUN...": ("run", runs_here),
     "CONTESTANT...": ("contestant", runs_here),
 }
-"""Arguments by their metavar: what they are, and a hint that names those there are."""
+"""Arguments by metavar: a noun for messages, and a function that returns a hint with examples."""
 
 _UsageError: type[Any] = typer.BadParameter.__bases__[0]
 
 _MODULES = {"try": "try_out"}
-"""Those of other names, since Python has the verb's own."""
+"""Modules with another name than their command, since that is a Python keyword."""
 
 
 _WORDS = (("path", "PATH"), ("int", "NUMBER"), ("float", "NUMBER"), ("", "TEXT"))
-"""Types of options by the begin of the name that typer gives them, and the word for the help."""
+"""Words for types of options in the help, by the beginning of typer's name of the type."""
 
 
 def _for_help(params: list[Any]) -> list[Any]:
-    """Return parameters as the help is to show them: types as words, none for flags, and square
-    brackets as they are, which rich takes for markup."""
+    """Prepare parameters for the help.
+
+    Types are shown as words, flags without a type. Square brackets are escaped, which rich would
+    take for markup.
+    """
     for one in params:
         if getattr(one, "is_flag", False):
             one.metavar = ""
         elif one.metavar is None:
-            described = getattr(one, "type_descriptor", None)  # else typer has click's types
+            described = getattr(one, "type_descriptor", None)  # older versions use click's types
             shown = described.annotation.__name__ if described else one.type.name
             one.metavar = next(word for begin, word in _WORDS if shown.lower().startswith(begin))
         if one.param_type_name == "argument":
@@ -116,14 +121,14 @@ def _for_help(params: list[Any]) -> list[Any]:
 
 
 class _Verb(TyperCommand):
-    """One verb. A target or run that is not named, or one too many, ends in one message."""
+    """A command that reports a missing or superfluous target or run in one message."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         try:
             return super().parse_args(ctx, args)
         except _UsageError as error:
-            error.ctx = ctx  # of an option without its value it has none, and names no help
-            missing = hasattr(error, "param_type")  # typer may have click's classes or its own
+            error.ctx = ctx  # an option without a value sets no context, so help would not be named
+            missing = hasattr(error, "param_type")  # typer may use click's classes or its own
             params = [error.param] if missing else self.params
             what = next((w for one in params if (w := _ARGUMENTS.get(one.metavar or ""))), None)
             if what is None or not (missing or "unexpected extra argument" in error.message):
@@ -141,7 +146,7 @@ class _Verb(TyperCommand):
 
 
 class _Unloaded(TyperCommand):
-    """A verb in the list of all; its module is loaded when it is asked for."""
+    """A command in the list of all commands, whose module is imported only when it runs."""
 
     def make_context(self, *words: Any, **more: Any) -> Any:
         assert self.name is not None
@@ -153,7 +158,7 @@ class _Unloaded(TyperCommand):
 
 
 def _verb_for(path: Path) -> str:
-    """Return the verb that a path is probably meant for; "" where there is none."""
+    """Return the command that a path is probably meant for; "" if there is none."""
     if path.suffix in (".cu", ".cuh"):
         return "init"
     kinds = ((path / RUN_FILE, "show"), (path / TARGET_FILE, "evolve"))
@@ -161,7 +166,7 @@ def _verb_for(path: Path) -> str:
 
 
 class _Verbs(TyperGroup):
-    """All verbs, none of them loaded; ``help VERB`` is ``VERB --help``."""
+    """The group of all commands, none of which is imported; ``help VERB`` means ``VERB --help``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args[:1] == ["help"]:
@@ -170,7 +175,7 @@ class _Verbs(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         result = super().invoke(ctx)
-        if self._hint:  # after what was asked for, and not beside an error
+        if self._hint:  # after the output of the command, and not after an error
             print(self._hint, file=sys.stderr)
         return result
 
@@ -236,9 +241,10 @@ def options(
 
 
 def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, with Ctrl-C, SIGTERM and SIGHUP ending it in one message and exit status 130.
+    """Wrap a command so that Ctrl-C, SIGTERM and SIGHUP end it with one message and exit status
+    130.
 
-    What typer itself makes of Ctrl-C differs from version to version.
+    Typer's own handling of Ctrl-C differs between versions.
     """
 
     @wraps(command)
@@ -255,8 +261,11 @@ def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _loaded(module: str) -> ModuleType:
-    """A verb's module. Nothing of what is loaded ever becomes garbage, so none is looked for in it,
-    neither meanwhile nor later: that takes a tenth of the time."""
+    """Import the module of a command without garbage collection.
+
+    Imported objects never become garbage, so they are also excluded from later collections. That
+    saves a tenth of the import time.
+    """
     gc.disable()
     try:
         return import_module(module)
@@ -266,7 +275,10 @@ def _loaded(module: str) -> ModuleType:
 
 
 def _tidy(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, whose temporary files, and those of all that it starts, do not outlive it."""
+    """Wrap a command so that its temporary files are removed when it ends.
+
+    This includes temporary files of the processes that it starts.
+    """
 
     @wraps(command)
     def run(*words: Any, **options: Any) -> Any:
@@ -277,8 +289,11 @@ def _tidy(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def main() -> None:
-    """Run the command line; what somebody can mend ends in one message and exit status 2, other
-    faults of the machine in exit status 1."""
+    """Run the command line.
+
+    Errors that a user can fix end in one message and exit status 2, other faults of the machine in
+    exit status 1.
+    """
     set_one_thread()
     with ending_in_time():
         try:
@@ -288,7 +303,7 @@ def main() -> None:
         except (OSError, MemoryError) as error:
             _give_up(f"error: {machine_error(error)}", 2)
         except sqlite3.Error as error:
-            from gi_cuda.store.complaints import complaint  # few verbs load so much
+            from gi_cuda.store.complaints import complaint  # most commands need not import it
 
             if (said := complaint(error)) is None:
                 raise
@@ -297,12 +312,12 @@ def main() -> None:
             _give_up(str(error), 1)
         except WorkerFault as error:
             _give_up(f"{error}; run again with --debug to see more", 1)
-        except KeyboardInterrupt:  # beside a verb's work
+        except KeyboardInterrupt:  # outside the command itself
             sys.exit(STATUS)
 
 
 def _give_up(said: str, status: int) -> NoReturn:
-    """End with a message, or with the traceback where that is asked for."""
+    """Exit with a message, or with the traceback if ``--debug`` is given."""
     if state.debug:
         raise
     print(f"gi-cuda: {said}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``--application``: what becomes of the whole application, for the verbs that ask it."""
+"""The option ``--application``: judge a patch by building and running the whole application."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from gi_cuda.upstream.steps import PatchStep, compiler_options
 
 
 def judged_by_application(subject: Subject, steps: Sequence[PatchStep]) -> ApplicationResult:
-    """Build, run and time a source's application before and after a patch, in copies that are
-    removed again; nvcc gets the options that the patch needs."""
+    """Build, run and time a source's application before and after a patch.
+
+    It works on copies, which are removed again. nvcc gets the compiler options that the patch
+    needs.
+    """
     options: list[str] = []
     if steps and subject.backend == "cuda":
         options = compiler_options(subject, steps[-1].genotype)

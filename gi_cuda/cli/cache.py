@@ -1,4 +1,4 @@
-"""``gi-cuda cache``: what is kept of compiled variants, and emptying it."""
+"""``gi-cuda cache``: show or empty the cache of compiled code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def command(
 
 
 def lines(usage: Usage) -> list[str]:
-    """What is in a cache, in words."""
+    """Describe the contents of a cache."""
     asked = usage.hits + usage.misses
     share = f" ({usage.hits / asked:.0%})" if asked else ""
     most = f"at most {usage.limit / 2**20:.0f} MiB" if usage.limit else "none: it is switched off"

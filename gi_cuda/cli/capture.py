@@ -1,4 +1,4 @@
-"""``gi-cuda capture``: from an application as it runs to a target folder."""
+"""``gi-cuda capture``: write a target from the launches of a running application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gi-cuda check``: the baseline before any search, and what is doubtful about a target."""
+"""``gi-cuda check``: measure the baseline of a target, and warn of mistakes in it."""
 
 from __future__ import annotations
 
@@ -178,11 +178,11 @@ def command(
 
 
 _COUNTED = 10_000_000
-"""Combinations of values of which those that keep the constraints are counted."""
+"""Number of combinations of values up to which those that satisfy the constraints are counted."""
 
 
 def _size_words(grid: Grid) -> str:
-    """How many configurations a target has."""
+    """Describe the number of configurations of a target."""
     most = math.prod(grid.shape)
     if grid.rules and most > _COUNTED:
         return f"at most {most:,} configurations"
@@ -192,7 +192,7 @@ def _size_words(grid: Grid) -> str:
 def _as_checked(
     backend: str, level: str, bnf: Path | None, scope: Path | None, devices: str
 ) -> Iterator[str | Path]:
-    """The options by which a search takes just what was checked."""
+    """Yield the options with which a search uses the same settings as this check."""
     if backend != default_backend():
         yield from ("--backend", backend)
     if level != "source":
@@ -208,8 +208,14 @@ def _as_checked(
 def _refuse_slips(
     tools: Tools, tell: Callable[[str], None]
 ) -> tuple[Sequence[Given], Sequence[Finding]]:
-    """Refuse parameters without effect and cases that differ from process to process; what the
-    cases give comes back, and what may be right all the same."""
+    """Refuse parameters without an effect, and cases that differ between processes.
+
+    Returns:
+        The contents of the cases, and findings that may be harmless.
+
+    Raises:
+        UserError: a parameter has no effect, or a case differs between processes.
+    """
     target, file = tools.subject.target, str(tools.subject.target.file)
     tell("looking for parameters that change nothing")
     effects = read_effects(tools.subject.source, tools.compiler)
@@ -225,7 +231,7 @@ def _hashes(cases: Mapping[str, Given]) -> Hashes:
 
 
 def _given(pool: Pool[int]) -> Mapping[str, Given]:
-    """What the cases hold that workers have."""
+    """Return the contents of the cases that the workers hold."""
     answer = pool.ask(TellInputs())
     if isinstance(answer, Lost):
         raise UserError(f"the worker did not say what the cases hold: {answer.message}")
@@ -234,8 +240,11 @@ def _given(pool: Pool[int]) -> Mapping[str, Given]:
 
 
 def _given_elsewhere(session: Session) -> Mapping[str, Given]:
-    """The same where another process makes the cases; in the other order, so that random numbers
-    that one case leaves to the next show."""
+    """Return the contents of the cases from another process.
+
+    It makes the cases in reverse order, which shows random numbers that one case leaves to the
+    next.
+    """
     with Pool[int](replace(session, cases=session.cases[::-1]), Crew(1)) as pool:
         return _given(pool)
 
@@ -243,7 +252,7 @@ def _given_elsewhere(session: Session) -> Mapping[str, Given]:
 def _blind(
     tools: Tools, baseline: Baseline, given: Sequence[Given], tell: Callable[[str], None]
 ) -> list[Finding]:
-    """What neither the oracle nor the cases would show of a variant."""
+    """Return findings about errors of variants that neither the oracle nor the cases would show."""
     subject, target = tools.subject, tools.subject.target
     compiler, pool, limit = tools.compiler, tools.pool, baseline.limit
     unseen = look_for_blindness(subject, compiler, pool, tools.scratch("blind"), limit, tell)
@@ -261,7 +270,7 @@ def _blind(
 
 
 def _races(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[SanitizerFinding]:
-    """What is seen of kernels that are right in some orders of threads alone."""
+    """Return the races of the reference, if some kernel is right only in some orders of threads."""
     if not baseline.ordered or not excused(baseline.schedules, tools.subject.target.kernels):
         return []
     tell("looking whether its threads race")
@@ -269,7 +278,7 @@ def _races(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> lis
 
 
 def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[TriedValue]:
-    """Each value by itself, or as many as there is time for."""
+    """Try each value by itself, or as many values as there is time for."""
     chosen = evenly(values_alone(tools.subject.space.parameters), affordable(baseline.seconds))
     if not chosen:
         return []

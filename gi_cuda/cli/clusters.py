@@ -1,4 +1,6 @@
-"""Where a search's individuals are evaluated: by this machine's workers, or those of a cluster."""
+"""Options for evaluation on a cluster, and the choice between this machine's workers and a
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +52,14 @@ ObjectiveChoice: TypeAlias = Annotated[
 
 
 class Place(NamedTuple):
-    """Where a run's individuals are evaluated, and the run as it is there."""
+    """An evaluator of a run's individuals, and the run with it."""
 
     run: Run
     evaluator: RunEvaluator
 
 
 Evaluating: TypeAlias = Callable[[Run, Callable[[], bool]], AbstractContextManager[Place]]
-"""Gives, of a run and of what says whether to stop, where its individuals are evaluated."""
+"""A function of a run and a stop function; returns a context with the place of evaluation."""
 
 _OBJECTIVE = "--objective"
 
@@ -66,15 +68,15 @@ _OBJECTIVE = "--objective"
 def by_its_own(
     run: Run, stop: Callable[[], bool], ready: list[Station] | None = None
 ) -> Iterator[Place]:
-    """By the run's own workers; where it has several devices, by a process for each.
+    """Evaluate with the run's own workers; with several devices, in one process for each.
 
     Args:
-        ready: such processes that are there already.
+        ready: processes that are running already.
     """
     if len(run.tools.backend.devices) < 2:
         yield Place(run, run.evaluator())
         return
-    # One device never needs this.
+    # Import it here: with one device it is not needed.
     from gi_cuda.cluster.stations import evaluated_on_each
 
     with evaluated_on_each(run, ready=ready) as evaluator:
@@ -83,10 +85,10 @@ def by_its_own(
 
 @contextmanager
 def made_ready(where: Evaluating, devices: int) -> Iterator[Evaluating]:
-    """The same, with whatever it can load while a run is made already begun.
+    """Yield the same place of evaluation, after starting its processes in the background.
 
     Args:
-        devices: how many the run will have.
+        devices: number of devices that the run will have.
     """
     if where is not by_its_own or devices < 2:
         yield where
@@ -98,11 +100,11 @@ def made_ready(where: Evaluating, devices: int) -> Iterator[Evaluating]:
 
 
 def evaluating(cluster: str | None, objective: Objective, *, compiles: bool) -> Evaluating:
-    """Where individuals are evaluated, by what a user says.
+    """Return the place of evaluation for a user's options.
 
     Raises:
-        UserError: there is no such cluster, or what it takes is not installed, or it takes one that
-            measures.
+        UserError: there is no such cluster, dask is not installed, or the options need a cluster
+            that measures.
     """
     if cluster is None and compiles:
         raise UserError("there is no cluster", where="--cluster-compiles", hint="add --cluster")
@@ -114,7 +116,7 @@ def evaluating(cluster: str | None, objective: Objective, *, compiles: bool) -> 
         )
     if cluster is None:
         return by_its_own
-    # One machine never needs this.
+    # Import it here: with one machine it is not needed.
     from gi_cuda.cluster.meeting import meeting_at
 
     begin = _on_kinds if objective is not Objective.EACH else _by_others(compiles=compiles)
@@ -122,7 +124,7 @@ def evaluating(cluster: str | None, objective: Objective, *, compiles: bool) -> 
 
 
 def _by_others(*, compiles: bool) -> Callable[..., AbstractContextManager[Place]]:
-    """By the workers of a cluster, or by this machine with their compilers."""
+    """Return the place of evaluation on a cluster, or of compilation only."""
     from gi_cuda.cluster.compiler import compiled_by
     from gi_cuda.cluster.evaluator import evaluated_by
 
@@ -138,7 +140,7 @@ def _by_others(*, compiles: bool) -> Callable[..., AbstractContextManager[Place]
 
 @contextmanager
 def _on_kinds(meeting: Meeting, run: Run, stop: Callable[[], bool]) -> Iterator[Place]:
-    """By workers of several kinds, all of which have a say."""
+    """Evaluate on workers of several kinds, all of which count."""
     from gi_cuda.cluster.portable import evaluated_on_kinds
 
     with evaluated_on_kinds(meeting, partial(say, console), run, stop) as evaluator:

@@ -1,4 +1,4 @@
-"""``gi-cuda compare``: winners, genotypes, patches and machine code in one measurement."""
+"""``gi-cuda compare``: measure winners, genotypes, patches and machine code in one session."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def command(
     cache = cache_unless(no_cache)
     with scratch_folder() as scratch:
         reader = Reader(subject, scratch / "imported", cores(), cache)
-        # Before the device is opened, so that what cannot take part is told of on any machine.
+        # Read before the device is opened, so that errors show on any machine.
         entered = [reader.read(word) for word in _each_once(contestants)]
         with (
-            # One worker: two would take the machine from each other.
+            # Use one worker: two would disturb each other's timings.
             open_tools(
                 subject,
                 scratch / "session",
@@ -100,7 +100,7 @@ def command(
         files.append(tables)
     elif tables is not None:
         say(console, "no tables for LaTeX: the contestants are not runs of two kinds or more")
-    # Individuals of one run come from one search.
+    # Two individuals of one run share a search, so drop duplicates.
     found = dict.fromkeys(one.search for one in entered if one.search and one.search.milestones)
     searches = list(found)
     if figures is not None and searches:
@@ -115,8 +115,7 @@ def command(
 
 
 def _each_once(words: list[str]) -> list[str]:
-    """The contestants without those that are named again, if only in other words; then that is
-    said."""
+    """Return the contestants without duplicates, and report each duplicate."""
     once: dict[object, str] = {}
     for word in words:
         run = as_run(word)
@@ -127,7 +126,7 @@ def _each_once(words: list[str]) -> list[str]:
 
 
 def _say_next(result: Comparison) -> None:
-    """What to do with the fastest run; where there is none, with the figures."""
+    """Suggest a patch of the fastest run; without a run, suggest to write the figures."""
     runs = [one for one in result.results if as_run(one.contestant.name) and one.held_out]
     fastest = max(runs, key=lambda one: one.held_out.low if one.held_out else 0.0, default=None)
     run = fastest and as_run(fastest.contestant.name)
@@ -143,7 +142,7 @@ def _say_next(result: Comparison) -> None:
 
 
 def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, str]:
-    """The target and the back end: those of the first run, where they are not given."""
+    """Return the target and the back end: as given, or those of the first run."""
     if target is not None:
         return target, resolved(backend)[0]
     runs = [run for word in words if (run := as_run(word)) is not None]

@@ -1,4 +1,4 @@
-"""Where verbs print, and what was asked for in front of the verb."""
+"""The console of all commands, and the options before the command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ console = Console(soft_wrap=False)
 
 @dataclass(slots=True)
 class State:
-    """Options given before the verb."""
+    """Options that are given before the command."""
 
     debug: bool = False
 
@@ -23,13 +23,13 @@ state = State()
 
 
 def aside(asked: bool) -> bool:
-    """Print on standard error, if asked to: standard output is for one JSON object."""
+    """Send messages to standard error if `asked`, since standard output is for a JSON object."""
     console.stderr = asked
     return asked
 
 
 def print_json(value: object) -> None:
-    """A record on standard output (see :mod:`gi_cuda.report.as_json`)."""
+    """Print a record as JSON on standard output (see :mod:`gi_cuda.report.as_json`)."""
     from gi_cuda.report.as_json import as_json
 
     sys.stdout.write(as_json(value) + "\n")
@@ -37,7 +37,7 @@ def print_json(value: object) -> None:
 
 @contextmanager
 def working(doing: str) -> Iterator[None]:
-    """Say what is being done while it is (see :class:`~gi_cuda.report.progress.Steps`)."""
+    """Show a message while the context is active (see :class:`~gi_cuda.report.progress.Steps`)."""
     from gi_cuda.report.progress import Steps
 
     with Steps(console) as tell:

@@ -1,4 +1,4 @@
-"""``gi-cuda convert``: write a target's grammar as two files that can be read and edited."""
+"""``gi-cuda convert``: write a target's grammar to two files that can be read and edited."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def command(
 
 
 def _explain(asked: _Asked, wanted: Wanted) -> None:
-    """Say for each line of a CUDA source what rule it is, or why it is fixed."""
+    """Print for each line of a CUDA source its rule, or the reason why it is fixed."""
     joined = read_files(asked.path, asked.headers, asked.include)
     source = replace(joined.source, usual=asked.usual)
     grammar = convert(source, wanted.kernels, wanted.types)
@@ -139,7 +139,7 @@ def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> li
     """Write files, all or none.
 
     Args:
-        texts: by what is added to the name.
+        texts: text of each file, by the suffix that is added to the name.
     """
     files = {folder / f"{name}{ending}": text for ending, text in texts.items()}
     for file in files:
@@ -151,13 +151,13 @@ def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> li
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is to be converted: the files, the kernels, what is defined, where results go.
+    """A request to convert: files, kernels, macros and the output folder.
 
     Attributes:
-        default: the macros of the default configuration.
-        every: those of all configurations, ``ANY`` where they differ.
-        usual: the integers that kernels usually get.
-        target: as it was named; None for a source file.
+        default: macros of the default configuration.
+        every: macros of all configurations; ``ANY`` if they differ.
+        usual: integer arguments that kernels usually get.
+        target: path of the target as given; None for a source file.
     """
 
     path: Path
@@ -172,7 +172,7 @@ class _Asked:
 
     @property
     def next(self) -> tuple[str, str]:
-        """The command that comes next, and what for."""
+        """The command that comes next, and its purpose."""
         if self.target is None:
             return command_line("init", self.path), "a target of it"
         return command_line("evolve", self.target), "search"

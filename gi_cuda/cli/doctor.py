@@ -1,4 +1,6 @@
-"""``gi-cuda doctor``: what is there to compile and run variants with, and what is missing."""
+"""``gi-cuda doctor``: list the tools for compiling and running variants, and those that are
+missing.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def command(
     """Say what was found of compilers, driver, devices and tools, and how to install the rest.
 
     Ends with status 0 if at least one back end can be used, else with 1."""
-    del cache  # another module answers that
+    del cache  # handled by gi_cuda.cli.cache
     findings = {name: list(backend_named(name).examine()) for name in BACKENDS}
     usable = usable_backends(findings)
     for line in lines(findings, console.width if console.is_terminal else WIDEST):
@@ -47,7 +49,7 @@ def command(
 
 
 def usable_backends(findings: Mapping[str, Sequence[Examined]]) -> list[str]:
-    """The back ends that miss nothing they need, of those that were looked at."""
+    """Return the back ends that lack no required tool."""
     missed = {
         name: [one for one in looked if one.found is None and not one.optional]
         for name, looked in findings.items()
@@ -56,8 +58,10 @@ def usable_backends(findings: Mapping[str, Sequence[Examined]]) -> list[str]:
 
 
 def lines(findings: Mapping[str, Sequence[Examined]], width: int) -> list[str]:
-    """What was found for each back end, below each other in lines of a width: what is there, or
-    what to do about it. Paths, which people copy, are whole, however long."""
+    """Describe the tools of each back end in lines of a width.
+
+    A missing tool is shown with its remedy. Paths are never broken, so that they can be copied.
+    """
     rows = [("", "for", "found")]
     for name, looked in findings.items():
         for one in looked:

@@ -1,4 +1,4 @@
-"""``gi-cuda evolve``: the search, from a target to a validated winner."""
+"""``gi-cuda evolve``: search for a validated winner of a target."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items(
 
 
 def _of_preset(number: str) -> str:
-    """What to say of the default of an option whose default is the preset's."""
+    """Describe the default of an option that depends on the preset."""
     return f"the preset's own; {DEFAULT} has {getattr(PRESETS[DEFAULT].settings, number)}"
 
 
@@ -199,7 +199,7 @@ def command(
 
 
 def _beginning(run: Run, seconds: float | None) -> Iterator[str]:
-    """What is about to be searched, where, and for how long."""
+    """Yield lines about the search that begins: target, devices, preset and time limit."""
     baseline, plan, backend = run.baseline, run.plan, run.subject.backend
     yield (
         f"evolving {run.subject.target.name} in {run.folder}: reference"

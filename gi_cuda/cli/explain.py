@@ -1,4 +1,4 @@
-"""``gi-cuda explain``: what each change of a winner does."""
+"""``gi-cuda explain``: describe each change of a winner."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def command(
     on which cases its place is executed, and what it changes in the compiled kernel.
 
     --history and --interactions take options of their own: add --help."""
-    del history, interactions  # other modules answer these
+    del history, interactions  # handled by gi_cuda.cli.history and gi_cuda.cli.interactions
     follow(run, target)
     with open_run(run, cache_unless(no_cache)) as opened:
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)

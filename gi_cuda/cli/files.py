@@ -1,4 +1,4 @@
-"""Files that verbs write: tried before any work is done, then written whole or not at all."""
+"""Output files of commands: checked before any work is done, then written whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gi_cuda.report.tables import say
 
 
 def check_new(path: Path, *, force: bool) -> None:
-    """Refuse to write over a file, unless asked to, or where nothing can be written.
+    """Check that a file can be written, without overwriting one unless `force` is set.
 
     Raises:
-        UserError: the file exists, is a folder, or cannot be made.
+        UserError: the file exists, is a folder, or cannot be written.
     """
     if path.is_dir():
         raise UserError("it is a folder", where=str(path), hint="name a file")
@@ -27,13 +27,13 @@ def check_new(path: Path, *, force: bool) -> None:
 
 
 def check_figures(folder: Path, names: Iterable[str]) -> None:
-    """Refuse a folder that figures cannot be written to, before any work is done.
+    """Check that figures can be written to a folder, before any work is done.
 
     Args:
-        names: of the files without their suffixes.
+        names: names of the files without suffixes.
 
     Raises:
-        UserError: it is no folder, cannot be made, or has a folder where a figure goes.
+        UserError: it is not a folder, cannot be created, or has a folder in the place of a figure.
     """
     _probe(folder, folder)
     for name in names:
@@ -47,14 +47,17 @@ def check_figures(folder: Path, names: Iterable[str]) -> None:
 
 
 def _probe(folder: Path, what: Path) -> None:
-    """Find out whether files can be made in a folder, which may have to be made itself.
+    """Check that files can be created in a folder, which may not exist yet.
 
     Args:
-        what: the file or folder that the user asked for, for the message.
+        what: the file or folder that the user gave, for the message.
+
+    Raises:
+        UserError: no file can be created there.
     """
     try:
         there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
-        # Permissions do not tell: root has them all, and still cannot write everywhere.
+        # Permissions are not enough: root has all of them and still cannot write everywhere.
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
@@ -65,11 +68,12 @@ def _probe(folder: Path, what: Path) -> None:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A temporary folder; it is removed at the end of the context, or with all temporary files at
-    that of the command.
+    """Yield a temporary folder, which is removed at the end of the context.
+
+    If that fails, it is removed with all temporary files of the command.
 
     Raises:
-        UserError: there is no place for one.
+        UserError: no temporary folder can be created.
     """
     try:
         folder = tempfile.TemporaryDirectory(prefix="gi-cuda-", ignore_cleanup_errors=True)
@@ -84,7 +88,7 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def write_new(path: Path, text: str, *, force: bool) -> None:
-    """Write a file whole or not at all; never over one that is there unless asked.
+    """Write a file whole or not at all; overwrite one only if `force` is set.
 
     Raises:
         UserError: the file exists, or cannot be written.
@@ -104,6 +108,6 @@ def write_new(path: Path, text: str, *, force: bool) -> None:
 
 
 def say_written(files: Iterable[Path]) -> None:
-    """Name the files that were written."""
+    """Print the names of the files that were written."""
     for file in files:
         say(console, f"wrote {file}")

@@ -1,4 +1,4 @@
-"""``gi-cuda history``: how a run came to its winner."""
+"""``gi-cuda history``: show the origin of a run's winner."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def _winner(run: Run) -> ChosenIndividual | None:
 def _added(
     run: Run, winner: ChosenIndividual, survivors: tuple[Survivor, ...]
 ) -> list[tuple[str, SpeedUp | None]]:
-    """The speed-up as changes are added in the order in which they were found."""
+    """Return the speedup after each change, as changes are added in the order of their
+    discovery.
+    """
     changed = winner.changes(run.subject)
     numbers = {str(change): at for at, change in enumerate(changed.changes)}
     order = [numbers[one.change] for one in survivors]

@@ -1,4 +1,4 @@
-"""Options for ideas from outside, and what is said of them."""
+"""Options for external ideas, and messages about them."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ Ask: TypeAlias = Annotated[
 
 
 def with_files(subject: Subject, paths: list[Path] | None) -> Subject:
-    """A subject with the ideas in files besides its own.
+    """Return a subject with the ideas in files added to its own.
 
     Raises:
-        UserError: there is nothing in them that applies.
+        UserError: no file holds a patch that applies.
     """
     if not paths:
         return subject
@@ -57,7 +57,7 @@ def with_files(subject: Subject, paths: list[Path] | None) -> Subject:
 
 
 def ask_for_ideas(opened: AbstractContextManager[Run], command: str) -> None:
-    """Ask a program for ideas about a run, and store them there."""
+    """Ask a program for ideas about a run, and store them in the run."""
     with opened as run:
         with working(f"asking {command}"):
             answered = ask(command, question(run))

@@ -1,4 +1,4 @@
-"""``gi-cuda init``: from a source file to a target folder."""
+"""``gi-cuda init``: write a target folder for a source file."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def command(
 
 
 def _alone(option: str, beside: Mapping[str, object]) -> None:
-    """Refuse other arguments, which have no meaning with an option."""
+    """Refuse other arguments, which are meaningless with an option."""
     if given := next((name for name, value in beside.items() if value), None):
         raise UserError(
             f"{given} is for a source of your own",
@@ -156,7 +156,7 @@ def _alone(option: str, beside: Mapping[str, object]) -> None:
 
 
 def _from_t1(described_by: Path, output: Path | None, json: bool) -> None:
-    """Write a target of a T1 file."""
+    """Write a target from a T1 file."""
     problem = read_t1(described_by)
     folder = output or Path("targets") / problem.name
     texts = files_of_problem(problem, folder, described_by)
@@ -190,7 +190,7 @@ def _but(header: str) -> str:
 
 
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:
-    """What was found, and what is to be done."""
+    """Describe the written target, and the places to fill in or confirm."""
     lines = [f"wrote {folder}: {', '.join(texts)}"]
     others = len(proposal.functions) - len(proposal.steps)
     kernels = [step.kernel for step in proposal.steps]
@@ -235,7 +235,7 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         f"{name}:{number}"
         for name, text in texts.items()
         for number, line in enumerate(text.splitlines(), 1)
-        # The words above target.toml say what the mark means.
+        # The first lines of target.toml explain the mark.
         if proposal.mark in line and name != "README.md" and (name != "target.toml" or number > 2)
     ]
     lines.append(f"to be filled in or confirmed ({proposal.mark}): {', '.join(places)}")

@@ -1,4 +1,4 @@
-"""``gi-cuda interactions``: how a winner's changes depend on each other."""
+"""``gi-cuda interactions``: measure how a winner's changes depend on each other."""
 
 from __future__ import annotations
 

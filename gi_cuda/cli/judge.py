@@ -51,7 +51,7 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
 
 DIFFERS = 6
-"""Exit status where a certificate is repeated and the verdict is another one."""
+"""Exit status if a repeated certificate yields another verdict."""
 
 
 def command(
@@ -223,7 +223,7 @@ def _judged(
     *,
     certify: bool,
 ) -> tuple[Judged, str]:
-    """The verdict, and its certificate as JSON, if that is wanted."""
+    """Return the verdict, and its certificate as JSON; "" if `certify` is False."""
     begun = time.monotonic()
     assert found.target is not None
     tell("reading the target, the original and the rewrite")
@@ -264,14 +264,16 @@ def _judged(
 
 def _baseline(tools: Tools, tell: Callable[[str], None]) -> Baseline:
     place = tools.scratch("baseline")
-    # Timing finds the noise anew, beside the rewrite.
+    # One copy is enough: the noise is measured again, beside the rewrite.
     return establish(
         tools.subject, tools.compiler, tools.pool, place, tools.reference, tell, copies=1
     )
 
 
 def _assumed(texts: dict[Path, str]) -> list[str]:
-    """Places of a target that nobody confirmed, by their files' names."""
+    """Return the places of a target that are marked as assumed, with names of files instead of
+    paths.
+    """
     return [one.removeprefix(f"{path.parent}/") for path in texts for one in _of(path, texts[path])]
 
 
@@ -280,7 +282,7 @@ def _of(path: Path, text: str) -> Iterator[str]:
 
 
 def _say_replayed(restored: Restored, judged: Judged) -> None:
-    """Say whether a repeated verdict is that of the certificate; end where it is not."""
+    """Report whether a repeated verdict equals the certificate's; exit if it does not."""
     differing = [
         case for case, known in restored.inputs.items() if judged.hashes.inputs.get(case) != known
     ]

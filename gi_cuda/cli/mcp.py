@@ -1,4 +1,4 @@
-"""``gi-cuda mcp``: the tools of gi-cuda for agents, by the Model Context Protocol."""
+"""``gi-cuda mcp``: offer gi-cuda's commands to agents by the Model Context Protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server of ``gi-cuda mcp``: a tool for each verb that an agent needs."""
+"""The server of ``gi-cuda mcp``, with a tool for each command that an agent needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answer = dict[str, Any]
 
 
 def server_of(commands: Commands) -> MCPServer:
-    """The server whose tools run these commands."""
+    """Return a server whose tools run commands."""
     server = MCPServer("gi-cuda", instructions=_INSTRUCTIONS, version=gi_cuda.__version__)
     path = commands.path
 
@@ -104,7 +104,7 @@ def server_of(commands: Commands) -> MCPServer:
 
 
 def _told(tool: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitable[Answer]]:
-    """A tool that tells the client what is wrong with a call."""
+    """Wrap a tool so that it reports mistakes in a call to the client."""
 
     @wraps(tool)
     async def called(**given: Any) -> Answer:
@@ -117,7 +117,7 @@ def _told(tool: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitable[Ans
 
 
 def serve(commands: Commands) -> None:
-    """Serve on standard input and output, until the client ends that."""
+    """Serve on standard input and output until the client ends the connection."""
     server_of(commands).run("stdio")
 
 
@@ -127,7 +127,7 @@ def _option(name: str, value: object) -> list[str]:
 
 @contextmanager
 def _as_file(text: str | None, suffix: str) -> Iterator[Path | None]:
-    """A text as a file of its own; a diff has no suffix of a source."""
+    """Yield a temporary file with a text; a diff gets the suffix ``.diff``."""
     if text is None:
         yield None
         return

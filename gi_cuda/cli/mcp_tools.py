@@ -1,4 +1,4 @@
-"""Verbs as processes of their own, for a server that must outlive whatever becomes of them."""
+"""Commands in separate processes, for a server that has to survive their crashes."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from pathlib import Path
 from typing import Any
 
 _ENDING = 15.0
-"""Seconds in which a verb that is ended may tidy up."""
+"""Seconds for a terminated command to clean up."""
 
 _SAID = 4000
-"""Characters of what a verb says that a result has at most, the last ones."""
+"""Number of characters of a command's messages in a result; the last ones are kept."""
 
 
 class Mistake(Exception):
-    """A call that cannot be made: what is wrong, in words."""
+    """A mistake in a call of a tool, described in words."""
 
 
 @dataclass(frozen=True)
 class Commands:
-    """Runs verbs, one at a time.
+    """A runner of commands, one at a time.
 
     Attributes:
-        folders: that may be read and written, absolute.
-        longest: seconds after which a verb is ended.
+        folders: absolute paths of the folders that tools may read and write.
+        longest: time limit of a command, in seconds.
     """
 
     folders: tuple[Path, ...]
@@ -39,10 +39,11 @@ class Commands:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
 
     def path(self, text: str) -> str:
-        """A path that a tool was given, absolute; relative ones start at the first folder.
+        """Return the absolute path for a tool's argument; a relative one starts at the first
+        folder.
 
         Raises:
-            Mistake: it is outside all folders.
+            Mistake: the path is outside all folders.
         """
         if "\0" in text or not text:
             raise Mistake(f"{text!r} is no path")
@@ -58,15 +59,16 @@ class Commands:
     async def run(
         self, verb: str, words: Sequence[object], seconds: float | None = None
     ) -> dict[str, Any]:
-        """Run a verb with ``--json``.
+        """Run a command with ``--json``.
 
         Args:
-            words: its arguments and options; paths by :meth:`path`.
-            seconds: that it may take; None: as long as any.
+            words: its arguments and options; paths must come from :meth:`path`.
+            seconds: time limit in seconds; None for the server's limit.
 
         Returns:
-            ``result``, what it prints as JSON, where it does; ``exit_status``; ``said``, what it
-            says otherwise. ``error`` where it was ended.
+            ``result``: the JSON that it printed, if any; ``exit_status``; ``said``: its messages;
+                and
+            ``error`` if it was terminated.
         """
         limit = min(self.longest, seconds) if seconds and seconds > 0 else self.longest
         command = [sys.executable, "-m", "gi_cuda", verb, "--json", *map(str, words)]
@@ -101,13 +103,13 @@ class Commands:
 
 
 def _environment() -> Mapping[str, str]:
-    """The server's own, so that the verb is of the same installation."""
+    """Return the server's environment, with its import path, so that the same installation runs."""
     path = os.pathsep.join(one for one in sys.path if one)
     return {**os.environ, "PYTHONPATH": path}
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a verb and all processes that it started."""
+    """Terminate a command and all processes that it started."""
     with suppress(ProcessLookupError):
         process.terminate()
     with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""``gi-cuda minimize``: leave out of a winner what does not pay."""
+"""``gi-cuda minimize``: remove the changes of a winner that do not pay."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(
             working(f"minimizing {winner}: {counted(len(changes.changes), 'change')}"),
             refuse_wrong(winner, run),
         ):
-            # Held-out cases have a veto and no other say, so nothing is timed on them.
+            # Held-out cases only reject wrong variants, so nothing is timed on them.
             train = opened.measurer(CaseRole.TRAIN)
             held_out = opened.measurer(CaseRole.HELD_OUT, builds=1, pairs=1)
             allowance = Allowance(threshold, opened.baseline.floor)

@@ -1,4 +1,4 @@
-"""``gi-cuda mutate``: random variants of a target as diffs, and whether they compile."""
+"""``gi-cuda mutate``: print random variants of a target as diffs, or compile them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def command(  # typer makes an option of each parameter
         for number, genotype in enumerate(genotypes, 1):
             typer.echo(f"# {number}: {genotype}")
             typer.echo(subject.diff(genotype))
-    # Diffs may be read by a program.
+    # Diffs on standard output may be read by a program.
     tell = say_next if compile_ else say_next_aside
     for genotype in genotypes[:1]:
         tell(command_line("try", target, str(genotype)), "evaluate the first")

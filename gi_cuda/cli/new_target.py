@@ -1,4 +1,4 @@
-"""Targets that a verb makes on the way, where the user has none."""
+"""Targets that a command writes for a user who has none."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MOST_MEMORY = "16G"
 
 @dataclass(frozen=True, slots=True)
 class NewTarget:
-    """A target to be made.
+    """A target that is to be written.
 
     Attributes:
         source: the file with the kernel.
-        kernel: its name; None for the one most worth a target.
-        compilation: how the source is compiled.
-        folder: where the target goes.
-        scratch: for what is needed meanwhile.
+        kernel: name of the kernel; None for the most important one.
+        compilation: include folders and macros of the source.
+        folder: folder of the target.
+        scratch: folder for temporary files.
     """
 
     source: Path
@@ -39,11 +39,10 @@ class NewTarget:
     scratch: Path
 
     def proposed(self, cache: CodeCache | None, tell: Callable[[str], None]) -> list[str]:
-        """Write a target that is read from the source and tried on the host; return how it was
-        chosen and mended.
+        """Write a target from the source, after trying it on the host; return notes on the choices.
 
         Raises:
-            UserError: none passes.
+            UserError: no proposed target passes.
         """
         built = find_source(self.source, self.compilation)
         trials = ProposalTrials(self.scratch, cores(), cache, tell)
@@ -61,10 +60,10 @@ class NewTarget:
         return [*found.chosen, *found.tried]
 
     def captured(self, application: Sequence[str], tell: Callable[[str], None]) -> list[str]:
-        """Write a target of what an application launches on a GPU; return what was captured.
+        """Write a target from an application's launches on a GPU; return a note on the capture.
 
         Raises:
-            UserError: the application cannot be run, or does not launch the kernel.
+            UserError: the application cannot run, or does not launch the kernel.
         """
         program = Application(tuple(application))
         uses = known_kernels(program, self.scratch)
@@ -84,7 +83,11 @@ class NewTarget:
         return [f"captured from {' '.join(application)}"]
 
     def _launched(self, uses: Sequence[KernelUse]) -> str:
-        """The kernel of the source that takes most time in the application."""
+        """Return the kernel of the source that takes most time in the application.
+
+        Raises:
+            UserError: the application launches no kernel of the source.
+        """
         names = [one.name for one in kernels(read_whole(self.source, self.compilation))]
         for use in uses:
             for name in names:

@@ -1,4 +1,4 @@
-"""The last lines of a verb that ended well: the command that comes next."""
+"""Suggestions of the next command, printed at the end of a command."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from gi_cuda.store import Store
 
 
 def command_line(*words: object) -> str:
-    """A command of gi-cuda that a shell takes just so."""
+    """Return a gi-cuda command, quoted for a shell."""
     return shlex.join(["gi-cuda", *map(str, words)])
 
 
 def say_next(command: str, why: str) -> None:
-    """Name the command that comes next."""
+    """Print the next command and its purpose."""
     for line in _lines(command, why):
         say_whole(console, line)
 
 
 def say_next_aside(command: str, why: str) -> None:
-    """Name it on standard error, where standard output is for a program to read."""
+    """Print the next command on standard error, if standard output is for a program."""
     print(*_lines(command, why), sep="\n", file=sys.stderr)
 
 
 def say_next_of_run(store: Store, folder: Path) -> None:
-    """Name the command that comes next for a run."""
+    """Print the next command for a run."""
     say_next(*next_step(store, folder))
 
 
@@ -42,7 +42,7 @@ def search_further(folder: Path) -> tuple[str, str]:
 
 
 def say_next_after(folder: Path) -> None:
-    """Name the command that comes next for a run that is not open any more."""
+    """Print the next command for a run that was closed."""
     with open_store(folder) as store:
         say_next_of_run(store, folder)
 

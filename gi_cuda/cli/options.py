@@ -1,4 +1,4 @@
-"""Options that several verbs take, and what is refused of them."""
+"""Options that several commands share, and their checks."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from gi_cuda.errors import RUN_FILE, TARGET_FILE, UserError, folders_with
 from gi_cuda.grammar import EDIT_SETS, LEVELS
 
 MOST = 1_000_000
-"""Variants at most that may be asked for at a time: so many are in memory together."""
+"""Largest number of variants that an option accepts; all of them are in memory at once."""
 
 MOST_AT_ONCE = 1024
-"""Processes at most that may be asked for."""
+"""Largest number of processes that an option accepts."""
 
 LARGEST = 2**31 - 1
-"""Other numbers are not larger; the database could not take one of over 64 bits."""
+"""Largest value of other numbers; the database cannot store more than 64 bits."""
 
 
 def choice(
     option: str, choices: Collection[str], help: str, what: str = "", variable: str | None = None
 ) -> Any:
-    """An option that takes one of some values: its help, completion and refusals name them.
+    """Return an option that takes one of several values, named in its help, completion and errors.
 
     Args:
-        what: the kind of thing that is chosen, in words; "" where it has no name.
-        variable: of the environment, which says what is chosen where the option is not given.
+        what: the kind of thing that is chosen, for messages; "" for none.
+        variable: environment variable that holds the value if the option is not given.
     """
 
     def checked(context: typer.Context, value: str | None) -> str | None:
-        # A line that is still being typed may say anything.
+        # During completion the value may be incomplete.
         if value is None or context.resilient_parsing:
             return value
         return check_choice(option, value, choices, what)
@@ -60,10 +60,10 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def read_time(text: str | float) -> float:
-    """Return the seconds that a time such as ``90``, ``40s``, ``10m`` or ``1.5h`` stands for.
+    """Return the seconds for a time such as ``90``, ``40s``, ``10m`` or ``1.5h``.
 
     Raises:
-        UserError: it is no such time.
+        UserError: the text is not a time.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", str(text).strip())
     if match is None:
@@ -74,17 +74,19 @@ def read_time(text: str | float) -> float:
 
 
 _VARIABLE = "GI_CUDA_BACKEND"
-"""The variable of the environment that names the back end where ``--backend`` is not given."""
+"""Environment variable that names the back end if ``--backend`` is not given."""
 
 
 def default_backend() -> str:
-    """The value of ``--backend`` where it is not given."""
+    """Return the value of ``--backend`` if it is not given."""
     return os.environ.get(_VARIABLE, AUTO)
 
 
 def chosen_backend(asked: str) -> str:
-    """The back end that ``--backend`` stands for; where the processor stands in for a GPU that
-    nobody ruled out, say so on standard error, and why."""
+    """Return the back end for ``--backend``.
+
+    If the CPU is used because no GPU can be, the reason is printed on standard error.
+    """
     name, why = resolved(asked)
     if why:
         said = "variants run on the CPU, and its times say nothing about a GPU's"
@@ -93,7 +95,7 @@ def chosen_backend(asked: str) -> str:
 
 
 def _completing(file: str) -> Callable[[str], list[str]]:
-    """Return what completes folders that hold a file, wherever they are."""
+    """Return a completion function for folders that hold a file."""
 
     def complete(incomplete: str) -> list[str]:
         typed = Path(incomplete)
@@ -108,7 +110,7 @@ def _completing(file: str) -> Callable[[str], list[str]]:
 
 def _individuals(context: typer.Context, incomplete: str) -> list[str]:
     """Return the numbers of a run's best individuals."""
-    from gi_cuda.runs.stored import open_store  # verbs without a run need not load it
+    from gi_cuda.runs.stored import open_store  # commands without a run need not import it
 
     words = [context.params.get("run"), *context.args]  # the line may end in an option
     run = next((Path(one) for one in words if one and (Path(one) / RUN_FILE).is_file()), None)
@@ -169,7 +171,7 @@ _EDITS = choice(
 )
 Edits: TypeAlias = Annotated[str, _EDITS]
 EditsOfPreset: TypeAlias = Annotated[str | None, _EDITS]
-"""The same where a preset has a default of its own."""
+"""The option ``--edits`` of commands whose preset has its own default."""
 Level: TypeAlias = Annotated[
     str,
     choice(
@@ -254,22 +256,22 @@ Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what 
 
 
 def follow(run: Path, target: Path | None) -> None:
-    """Remember where a run's target is now, where that is said.
+    """Store the new path of a run's target, if it is given.
 
     Raises:
-        UserError: it is not there, or it is another one.
+        UserError: there is no target, or it is another one.
     """
     if target is not None:
-        from gi_cuda.runs.stored import move_target  # verbs without a run need not load it
+        from gi_cuda.runs.stored import move_target  # commands without a run need not import it
 
         move_target(run, target)
 
 
 def devices_of(backend: str, said: str) -> tuple[int, ...]:
-    """The numbers of the devices that are to be used; none where all are.
+    """Return the numbers of the devices to use; empty for all.
 
     Raises:
-        UserError: they are no numbers, or no such devices are there.
+        UserError: the text is not a list of numbers, or a device does not exist.
     """
     if said == "all":
         return ALL
@@ -288,10 +290,10 @@ def devices_of(backend: str, said: str) -> tuple[int, ...]:
 
 
 def cache_unless(refused: bool) -> CodeCache | None:
-    """The user's cache of compiled code; None where it is not wanted.
+    """Return the user's cache of compiled code; None if it is refused.
 
     Raises:
-        UserError: the size that it may have is none.
+        UserError: the configured size limit of the cache is invalid.
     """
     return None if refused else open_cache(_complain)
 
@@ -301,13 +303,13 @@ def _complain(said: str) -> None:
 
 
 def check_choice(option: str, value: str, choices: Collection[str], what: str = "") -> str:
-    """A value that an option takes.
+    """Return the value of an option, if it is one of the choices.
 
     Args:
-        what: the kind of thing that is chosen, in words; "" where it has no name.
+        what: the kind of thing that is chosen, for messages; "" for none.
 
     Raises:
-        UserError: it is none of the choices.
+        UserError: the value is none of the choices.
     """
     if value not in choices:
         said = f"there is no {what} {value!r}" if what else f"{option} does not take {value!r}"

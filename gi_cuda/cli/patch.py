@@ -1,4 +1,4 @@
-"""``gi-cuda patch``: a run's winner as a patch that a maintainer can apply."""
+"""``gi-cuda patch``: write a run's winner as a patch that a maintainer can apply."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def command(  # typer makes an option of each parameter
 
 
 def _give_up(worth: Validation, subject: Subject, run: Path) -> NoReturn:
-    """End where a patch is not certainly faster: exit status 1, nothing written."""
+    """Exit with status 1 because a patch is not certainly faster; nothing is written."""
     on = "" if backend_named(subject.backend).gpu else " on a CPU"
     line = f"not faster{on}: speed-up {worth.overall} includes 1; do not apply. Nothing is written"
     print(f"gi-cuda: {line} (--force writes it)", file=sys.stderr)
@@ -159,7 +159,7 @@ def _give_up(worth: Validation, subject: Subject, run: Path) -> NoReturn:
 def _next(
     run: Path, subject: Subject, worth: Validation, format: str, files: list[Path]
 ) -> tuple[str, str]:
-    """Return the command that comes next, and its purpose."""
+    """Return the next command and its purpose."""
     if not worth.faster:
         return search_further(run)
     if format == "ptx":
@@ -173,7 +173,7 @@ def _next(
         )
         return command_line("patch", run, *words), "write it to a file"
     if not backend_named(subject.backend).gpu:
-        # Diffs of a series apply in turn, which `compare` does not do.
+        # `compare` cannot apply the diffs of a series one after the other.
         what = [run] if len(files) > 1 else files
         line = command_line(
             "compare", *what, "--target", subject.target.folder, "--backend", "cuda"
@@ -187,7 +187,7 @@ def _next(
 
 
 def _write_patches(files: list[Path], texts: list[str], said: list[str], *, force: bool) -> None:
-    """Patches into files, what is said of them on standard output."""
+    """Write patches to files, and messages about them to standard output."""
     for file, text in zip(files, texts, strict=True):
         write_new(file, text, force=force)
     for line in said:
@@ -196,7 +196,7 @@ def _write_patches(files: list[Path], texts: list[str], said: list[str], *, forc
 
 
 def _print_patches(texts: list[str], said: list[str]) -> None:
-    """Patches byte by byte on standard output, what is said of them on standard error."""
+    """Write patches to standard output byte by byte, and messages about them to standard error."""
     sys.stdout.flush()
     sys.stdout.buffer.write("".join(texts).encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()
@@ -204,10 +204,11 @@ def _print_patches(texts: list[str], said: list[str]) -> None:
 
 
 def read_numbers(text: str, count: int) -> frozenset[int]:
-    """Positions from 0 of the changes that a list such as ``1,3-5`` names, which counts from 1.
+    """Return the positions, from 0, of the changes in a list such as ``1,3-5``, which counts from
+    1.
 
     Raises:
-        UserError: it is no such list, or there is no change of such a number.
+        UserError: the text is not a list of numbers, or a change does not exist.
     """
     found: set[int] = set()
     for word in text.split(","):
@@ -230,7 +231,7 @@ def read_numbers(text: str, count: int) -> frozenset[int]:
 
 
 def _refuse(option: str, *, given: bool) -> None:
-    """Refuse an option that has no meaning for PTX."""
+    """Refuse an option that is meaningless for PTX."""
     if given:
         raise UserError(
             f"{option} is about patches of source", where=option, hint="leave it out for PTX"
@@ -238,7 +239,7 @@ def _refuse(option: str, *, given: bool) -> None:
 
 
 def _files(output: Path | None, number: int, format: str) -> list[Path]:
-    """Where the patches go. A series of mails is one file; diffs each have a file of their own."""
+    """Return the files of the patches: one for a series of mails, one for each diff."""
     if output is None:
         return []
     if number < 2 or format == "mail":
@@ -249,12 +250,11 @@ def _files(output: Path | None, number: int, format: str) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """Patches that were built and validated, after the run was closed: no worker is on the device
-    any more.
+    """Patches that were built and validated. The run is closed, so no worker uses the device.
 
     Attributes:
-        source: what they are patches of.
-        check: whether git is to take them, also as mails.
+        source: the subject that they are patches of.
+        check: whether git has to accept them, also as mails.
     """
 
     source: Subject
@@ -263,13 +263,13 @@ class _Ready:
     check: bool
 
     def finished(self, format: str, *, application: bool) -> tuple[list[str], list[str]]:
-        """What goes into each file, and what is said of it.
+        """Return the text of each file, and messages about them.
 
         Args:
-            application: whether that is the last judge.
+            application: whether to judge the patches by the application, too.
 
         Raises:
-            UserError: it speaks against the patches, or git does not take a mail.
+            UserError: the application rejects the patches, or git rejects a mail.
         """
         result = self.in_application() if application else None
         said = [*self.submission.said(checked=self.check), *(result.lines() if result else ())]
@@ -282,10 +282,10 @@ class _Ready:
         return ["".join(mails)], said
 
     def in_application(self) -> ApplicationResult:
-        """The application's word on the patches.
+        """Return the application's result with the patches.
 
         Raises:
-            UserError: it speaks against them.
+            UserError: the application rejects the patches.
         """
         submission = self.submission
         parts = [part.step for part in submission.parts]
@@ -301,7 +301,9 @@ class _Ready:
 
 
 def _say_options(ready: _Ready, *, application: bool) -> None:
-    """Say how to compile where options of the compiler are all of it: there is no patch."""
+    """Print the compiler options of a winner that changes nothing else, for which there is no
+    patch.
+    """
     submission = ready.submission
     genotype = submission.parts[-1].step.genotype
     options = shlex.join(compiler_options(ready.source, genotype))

@@ -1,4 +1,4 @@
-"""``gi-cuda repeat``: the same search with several seeds, and what they found together."""
+"""``gi-cuda repeat``: run the same search with several seeds, and compare the results."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from gi_cuda.runs.stored import DATABASE, open_store, stored_plan
 from gi_cuda.spec import content_hash, load_target
 
 OPTIONS = "options.json"
-"""The file beside the runs that says with which options they were made, from the first run on."""
+"""Name of the file beside the runs that records their options, written with the first run."""
 
 _OWN = ("target", "run", "seed", "force", "others")
-"""Options that ``repeat`` itself gives to ``evolve``."""
+"""Options of ``evolve`` that ``repeat`` sets itself."""
 
 MOST = 1000
-"""Seeds at most."""
+"""Largest number of seeds."""
 
 _ON_RESUME = ("no_cache", "cluster", "cluster_compiles")
 _NOT_ALIKE = ("jobs", "workers", "devices", *_ON_RESUME)
-"""Options in which runs that are compared may differ."""
+"""Options that may differ between runs that are compared."""
 
 
 def command(
@@ -101,8 +101,10 @@ def command(
 
 
 def _with_options_of_evolve() -> None:
-    """Give :func:`command` the options of ``evolve`` in place of ``options``, so that they are
-    read, completed and explained alike."""
+    """Add the options of ``evolve`` to :func:`command`, in place of ``options``.
+
+    They are then parsed, completed and explained in the same way.
+    """
     own = signature(command, eval_str=True)
     named = {name: one for name, one in own.parameters.items() if name != "options"}
     others = signature(evolve.command, eval_str=True).parameters
@@ -114,10 +116,10 @@ _with_options_of_evolve()
 
 
 def read_seeds(text: str) -> list[int]:
-    """Return the seeds that a text such as ``1..10`` or ``1,4,7..9`` names, in this order.
+    """Return the seeds in a text such as ``1..10`` or ``1,4,7..9``, in this order.
 
     Raises:
-        UserError: it names none, or too many.
+        UserError: the text holds no seeds, or too many.
     """
     seeds: dict[int, None] = {}
     for part in text.split(","):
@@ -134,10 +136,10 @@ def read_seeds(text: str) -> list[int]:
 
 
 def _made_with(folder: Path, target: Path, options: Mapping[str, Any]) -> str:
-    """Return the options that decide what runs find, as they are kept beside the runs.
+    """Return the options that affect the results of runs, as JSON for the file beside the runs.
 
     Raises:
-        UserError: runs that are there were made with others.
+        UserError: existing runs were made with other options.
     """
     alike = {name: value for name, value in options.items() if name not in _NOT_ALIKE}
     alike["target"] = content_hash(load_target(target))
@@ -156,7 +158,7 @@ def _made_with(folder: Path, target: Path, options: Mapping[str, Any]) -> str:
 
 
 def _keep(file: Path, text: str) -> None:
-    """Write a file that others may write and read at the same time."""
+    """Write a file atomically, since other processes may read and write it at the same time."""
     new = file.with_name(f".{file.name}.{os.getpid()}")
     new.write_text(text, "utf-8")
     new.replace(file)
@@ -173,7 +175,7 @@ def _devices(options: Mapping[str, Any]) -> list[int]:
 
 
 def _search_in_turn(target: Path, runs: Mapping[int, Path], options: Mapping[str, Any]) -> None:
-    """Search with one seed after the other."""
+    """Run the searches one after the other."""
     for done, (seed, run) in enumerate(runs.items(), 1):
         say(console, f"seed {seed}, {done} of {len(runs)}: {run}")
         try:
@@ -184,10 +186,10 @@ def _search_in_turn(target: Path, runs: Mapping[int, Path], options: Mapping[str
 
 
 def search_side_by_side(runs: Mapping[int, Path], devices: Sequence[int], jobs: int) -> None:
-    """Search with each seed in a process of its own, at a time as many as there are devices.
+    """Run each search in a process of its own, as many at a time as there are devices.
 
     Args:
-        jobs: compiler processes of each; 0: the processors are shared out.
+        jobs: compiler processes of each search; 0 to divide the cores.
 
     Raises:
         UserError: a search cannot begin.
@@ -198,7 +200,7 @@ def search_side_by_side(runs: Mapping[int, Path], devices: Sequence[int], jobs: 
     def start(seed: int, device: int) -> subprocess.Popen[bytes]:
         run, log = runs[seed], _log(runs[seed])
         say(console, f"seed {seed} on GPU {device}: {run}, its output is in {log}")
-        # Of an option that is given twice the last one counts.
+        # If an option is given twice, the last value counts.
         own = ["--seeds", str(seed), "--devices", str(device), "--jobs", str(each)]
         words = [sys.executable, "-m", "gi_cuda", *sys.argv[1:], *own]
         with log.open("ab") as out:
@@ -225,7 +227,7 @@ def search_side_by_side(runs: Mapping[int, Path], devices: Sequence[int], jobs: 
 
 
 def _begun_on(runs: Mapping[int, Path]) -> dict[int, int]:
-    """Return the device of each run that is begun."""
+    """Return the device of each run that has begun."""
     begun = {}
     for seed, run in runs.items():
         if (run / DATABASE).is_file():
@@ -240,7 +242,7 @@ def _log(run: Path) -> Path:
 
 
 def _search(target: Path, run: Path, seed: int, options: Mapping[str, Any]) -> None:
-    """Begin a run, or go on with one for what is left of its time; nothing where it is done."""
+    """Begin a run, or resume it for the rest of its time; skip a finished run."""
     if not restored(run).exists():
         others = [one.folder for one in list_runs(run.parent)]
         evolve.command(target, run=run, seed=seed, others=others, **options)

@@ -1,4 +1,4 @@
-"""``gi-cuda report``: a run as a page for a browser."""
+"""``gi-cuda report``: write one or several runs as a page for a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gi-cuda resume``: go on with a run that was stopped or killed."""
+"""``gi-cuda resume``: continue a run that was stopped or killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gi-cuda runs``: which runs there are, and how each stands."""
+"""``gi-cuda runs``: list runs with their progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a search from the command line: progress, Ctrl-C, and what is said at the end."""
+"""Search from the command line: time limits, signals, progress, and messages at the end."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ TimeLimit: TypeAlias = Annotated[
 ]
 
 USUAL = {False: 300.0, True: 600.0}
-"""Seconds of a search of which nothing says how long it is, on a CPU and on a GPU."""
+"""Default time of a search in seconds, on a CPU and on a GPU."""
 
 
 def time_for(seconds: float | None, generations: int | None, backend: str) -> float | None:
-    """Return the seconds that a command may take; None where generations end the search.
+    """Return the time limit of a command in seconds; None if generations end the search.
 
     Args:
-        seconds: as given; None: not given.
-        generations: as given; None: not given.
+        seconds: value of ``--time``; None if not given.
+        generations: value of ``--generations``; None if not given.
     """
     if seconds is not None or generations is not None:
         return seconds
@@ -66,29 +66,29 @@ def time_for(seconds: float | None, generations: int | None, backend: str) -> fl
 
 
 VALIDATIONS = 5.0
-"""Validating takes so many times as long as the baseline, as a rule: 2 to 14 on an H200 with 16
-cores, with a median of 5, and 3 to 7 on two cores without."""
+"""Expected time of validation as a multiple of the baseline's. Measured: 2 to 14 on an H200 with 16
+cores, with a median of 5; 3 to 7 on two cores without a GPU."""
 
 ON_GPUS = 20.0
-"""Seconds that it takes at least on a GPU, where who watches for races opens it anew each time. Of
-six searches of 60 s on an H200 with 16 cores none had validated its best after 20 to 31 s, when its
-time was up."""
+"""Lower bound of that time on a GPU, in seconds, since race detection opens the device for each
+run. In six searches of 60 s on an H200 with 16 cores no validation had ended after 20 to 31 s, when
+the time was up."""
 
 LEAST = 1 / 2
-"""The share of the time that a search gets, however long the rest takes."""
+"""Smallest share of the time for the search itself, however long the rest takes."""
 
 PATIENCE = 6.0
-"""Seconds after the end of its time in which a search may stop cleanly."""
+"""Seconds for a search to stop cleanly after its time is up."""
 
 OVER, MOST_OVER = 0.2, 30.0
-"""The share by which all may take longer than was said, and the seconds at most."""
+"""Tolerated excess of the total time: a share of it, and a limit in seconds."""
 
 VALIDATING = 5.0
-"""Seconds that validating may always take."""
+"""Lower bound of the time limit of validation, in seconds."""
 
 PREPARING = 9.0
-"""Seconds that preparing a search may take beyond all that was said: what is prepared is kept, and
-can be searched from then on."""
+"""Further seconds for preparing a search after its total time is up. A prepared run is kept and can
+be resumed."""
 
 _VALIDATES = "validating on the held-out cases"
 
@@ -98,17 +98,17 @@ _NOTHING_YET = (
 )
 
 _RUNG = 0.25
-"""Seconds between two alarms once the time is up: one may come just before some waiting begins,
-which it then does not end."""
+"""Seconds between two alarms after the time is up. Several are needed, because an alarm just before
+a blocking call does not interrupt that call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The time that a command may take.
+    """The time budget of a command.
 
     Attributes:
-        seconds: in all; None: as many as it takes.
-        begun: when it began, on the monotonic clock.
+        seconds: total time; None for no limit.
+        begun: start on the monotonic clock.
     """
 
     seconds: float | None
@@ -116,16 +116,17 @@ class Allowance:
 
     @property
     def spent(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the start."""
         return clock.monotonic() - self.begun
 
     def for_search(self, spent: float, baseline: float, *, gpu: bool = False) -> float | None:
-        """Seconds that a search may take, so that its best can be validated; None: no limit.
+        """Return the seconds for the search, such that its best can be validated; None for no
+        limit.
 
         Args:
-            spent: seconds before it begins.
+            spent: seconds before the search begins.
             baseline: seconds that the run's baseline took, now or when the run began.
-            gpu: whether it is on one.
+            gpu: whether the run is on a GPU.
         """
         if self.seconds is None:
             return None
@@ -134,30 +135,32 @@ class Allowance:
         return max(0.0, min(wanted, longest(self.seconds) - spent))
 
     def without_validation(self, spent: float) -> float:
-        """Seconds that a search may take which finds nothing to be validated.
+        """Return the seconds for a search that finds nothing to validate.
 
         Args:
-            spent: seconds before it begins.
+            spent: seconds before the search begins.
         """
         return max(0.0, (self.seconds or 0.0) - spent)
 
     @property
     def for_validation(self) -> float | None:
-        """Seconds that validating may take from now on; None: no limit."""
+        """Seconds that are left for validation; None for no limit."""
         if self.seconds is None:
             return None
         return max(VALIDATING, longest(self.seconds) - self.spent)
 
 
 def longest(seconds: float) -> float:
-    """The seconds that a command may take which is given some."""
+    """Return the largest total time of a command with a time limit, in seconds."""
     return seconds + min(OVER * seconds, MOST_OVER)
 
 
 @contextmanager
 def preparing(allowed: Allowance) -> Iterator[None]:
-    """Inside, a search is prepared, which ends in one message where that takes longer than all was
-    to take."""
+    """Limit the time of the context, in which a search is prepared.
+
+    If it exceeds the total time of the command, exit with one message.
+    """
     limit = None
     if allowed.seconds is not None:
         limit = longest(allowed.seconds) + PREPARING - allowed.spent
@@ -174,10 +177,10 @@ def preparing(allowed: Allowance) -> Iterator[None]:
 
 
 def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
-    """Search until done, out of time or interrupted; then validate the best.
+    """Search until complete, out of time or interrupted; then validate the best.
 
     Args:
-        where: individuals are evaluated.
+        where: place of evaluation.
     """
     prepared = allowed.spent
     gpu = backend_named(run.subject.backend).gpu
@@ -185,7 +188,7 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
     end = place = None
     begun, before = clock.monotonic(), len(run.store.evaluations())
     resume = command_line("resume", run.folder, *what_it_takes(run.plan))
-    with ExitStack() as stack:  # who evaluated may have a say in what holds
+    with ExitStack() as stack:  # validation may need the evaluators
         whole = allowed.without_validation(prepared)
         with suppress(_Overdue), _stopping(seconds, whole) as stop:
             place = stack.enter_context(where(run, stop))
@@ -234,12 +237,12 @@ def search(run: Run, allowed: Allowance, where: Evaluating) -> None:
 
 
 def _begun(run: Run) -> bool:
-    """Whether an individual is evaluated."""
+    """Tell whether an individual was evaluated."""
     return any(generation.outcomes for generation in run.store.generations())
 
 
 def _evolve(place: Place, seconds: float | None, stop: _Stop) -> End | None:
-    """Search, show how it goes, and say why it ended."""
+    """Run the search and show its progress; return the reason why it ended."""
     run = place.run
     reached = goal_of(run.store, run.subject)
     with display(console) as shown:
@@ -256,19 +259,23 @@ def _evolve(place: Place, seconds: float | None, stop: _Stop) -> End | None:
 
 
 def _prepare_to_validate(run: Run, score: Score, stop: _Stop) -> None:
-    """Start the checks of the reference that all winners need, beside the search, once there is a
-    faster individual. Before that they would only keep the device from the search."""
+    """Start the common part of the checks of winners beside the search, once there is a faster
+    individual.
+
+    Earlier it would only occupy the device.
+    """
     if score.best is not None and not stop.found:
         stop.found = True
         meanwhile(run.tools.certification.prepare)
 
 
 def _validated(run: Run, limit: float | None) -> Winner | None:
-    """Validate the best. Who gave the search a time waits no longer for that, and gets what a short
-    look said, where there was time for one.
+    """Validate the best individual within a time limit.
+
+    If the time is up, the result of a quick look is used, if there is one.
 
     Args:
-        limit: seconds that it may take; None: as many as it takes.
+        limit: time limit in seconds; None for no limit.
     """
     final = Finals(run)
     try:
@@ -286,7 +293,7 @@ def _validated(run: Run, limit: float | None) -> Winner | None:
 
 
 def next_steps(run: Run) -> Iterator[str]:
-    """What may find more than this search did."""
+    """Yield suggestions for finding more than this search did."""
     subject, settings = run.subject, run.plan.settings
     if not run.store.get("used_up", False):
         yield f"more generations: {how_to_go_on(run.store, run.folder)}"
@@ -302,7 +309,7 @@ def next_steps(run: Run) -> Iterator[str]:
 
 
 def _so_far(run: Run) -> tuple[tuple[int, Evaluation] | None, float]:
-    """The best individual of a run and the share of its generations that are bred."""
+    """Return the best individual of a run, and the share of its generations that are finished."""
     best = run.store.best(1)
     finished = sum(generation.finished for generation in run.store.generations())
     first = (best[0][0].ident, best[0][1]) if best else None
@@ -311,7 +318,7 @@ def _so_far(run: Run) -> tuple[tuple[int, Evaluation] | None, float]:
 
 @contextmanager
 def saying_how_to_go_on(folder: Path) -> Iterator[None]:
-    """Where a search ends before its time, say what is left of it."""
+    """Print how to resume the run if the context ends with an error."""
     try:
         yield
     except (KeyboardInterrupt, DeviceLost, MachineError, MemoryError, OSError, WorkerFault):
@@ -324,18 +331,18 @@ def saying_how_to_go_on(folder: Path) -> Iterator[None]:
 
 
 class _Overdue(BaseException):
-    """The time for something was up a while ago."""
+    """Raised when a time limit was exceeded."""
 
 
 @dataclass(slots=True)
 class _Stop:
-    """Whether a search is to stop.
+    """The stop function of a search, with the reason to stop.
 
     Attributes:
-        asked: whether somebody asked for that.
-        late: whether its time is up.
-        found: whether there is something to be validated.
-        reached: whether it came as far as ``--until`` asks.
+        asked: whether a user asked for it.
+        late: whether the time is up.
+        found: whether there is something to validate.
+        reached: whether the goal of ``--until`` is reached.
     """
 
     asked: bool = False
@@ -349,12 +356,14 @@ class _Stop:
 
 @contextmanager
 def _stopping(seconds: float | None, whole: float) -> Iterator[_Stop]:
-    """Ctrl-C, SIGTERM and SIGHUP ask for a clean stop, and so does the end of the time; a second
-    signal stops at once, as does a search that has not stopped a while after its time.
+    """Yield a stop function that Ctrl-C, SIGTERM, SIGHUP and the end of the time trigger.
+
+    A second signal raises KeyboardInterrupt. If the search does not stop in time, :class:`_Overdue`
+    is raised.
 
     Args:
-        seconds: after which its time is up; None: never.
-        whole: the same as long as there is nothing to be validated.
+        seconds: time of the search in seconds; None for no limit.
+        whole: time of the search in seconds while there is nothing to validate.
     """
     stop, ends = _Stop(), clock.monotonic() + whole
     overdue = math.inf
@@ -388,10 +397,10 @@ def _be_overdue() -> None:
 
 @contextmanager
 def _ringing(seconds: float | None, ring: Callable[[], None]) -> Iterator[None]:
-    """Call something amid the main thread's work after so many seconds, and then repeatedly."""
+    """Call a function after some seconds, and then repeatedly, in the main thread."""
     before = signal.signal(signal.SIGALRM, lambda *_: ring())
     if seconds is not None:
-        # Not 0, which means no alarm.
+        # 0 would mean no alarm.
         signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _RUNG)
     try:
         yield

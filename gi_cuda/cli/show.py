@@ -1,4 +1,4 @@
-"""``gi-cuda show``: what a run has found so far."""
+"""``gi-cuda show``: show the results of a run so far."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _overview(store: Store, run: Path, best: int) -> RunRecord:
     if record.rest is not None:
         say(console, rest_words(record.rest))
     if subject is None:
-        # The numbers are worth as much without it.
+        # The numbers are useful without the target.
         say_whole(console, f"no diff: {why}")
     elif record.winner is not None:
         _print_diff(subject, str(record.winner), record.winner.genotype)
@@ -103,7 +103,7 @@ def _overview(store: Store, run: Path, best: int) -> RunRecord:
 
 
 def _print_best(store: Store, count: int, subject: Subject | None) -> None:
-    """The fastest, or where none is certain, what may turn out to be."""
+    """Print the best individuals, or, if none is certainly faster, the uncertain ones."""
     members = store.best(count)
     heading = f"best individuals ({BY_WHAT_IS_SURE}):"
     if not members:
@@ -116,7 +116,9 @@ def _print_best(store: Store, count: int, subject: Subject | None) -> None:
 
 
 def _effective(subject: Subject | None) -> Callable[[str], str]:
-    """Makes of a genotype one without edits that others overrule, where the target is there."""
+    """Return a function that removes overridden edits from a genotype, if the target can be
+    read.
+    """
     if subject is None:
         return lambda text: text
     return lambda text: str(canonical(subject.read(text), subject.order))

@@ -1,4 +1,4 @@
-"""Processes side by side, one at a time on each device, until all of some tasks are done."""
+"""Processes for a list of tasks, one at a time on each device."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import TypeAlias
 from gi_cuda.cli.stopping import AT_ONCE
 
 Start: TypeAlias = Callable[[int, int], "subprocess.Popen[bytes]"]
-"""Starts the process of a task on a device, both by number."""
+"""A function that starts the process of a task on a device, both given by number."""
 
 
 @dataclass(slots=True)
 class SideBySide:
-    """Tasks and the devices that they take turns on.
+    """A scheduler of tasks on devices.
 
     Attributes:
         waiting: tasks that have not begun, in order.
-        pinned: the device of each task that can run on no other one.
-        start: see :data:`Start`; called by several threads at a time.
-        ended: is told a task, its device and its exit status.
+        pinned: the device of each task that can run only on one device.
+        start: see :data:`Start`; called by one thread at a time.
+        ended: called with a task, its device and its exit status.
         fatal: exit statuses after which no other task begins.
     """
 
@@ -36,7 +36,7 @@ class SideBySide:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, devices: Sequence[int]) -> None:
-        """Run all tasks. Interrupted, ask those that run to end, and wait a while for that."""
+        """Run all tasks. On Ctrl-C, ask the running processes to end, and wait a while for them."""
         pinned = {task: one for task, one in self.pinned.items() if one in devices}
         threads = [
             threading.Thread(target=self._work, args=(one, pinned), daemon=True) for one in devices
@@ -47,7 +47,7 @@ class SideBySide:
             for one in threads:
                 one.join()
         except KeyboardInterrupt:
-            with self._lock:  # none is just being started
+            with self._lock:  # so that no process is being started
                 self.waiting.clear()
                 for process in self._running.values():
                     process.send_signal(signal.SIGINT)
@@ -60,7 +60,7 @@ class SideBySide:
         while True:
             with self._lock:
                 mine = (one for one in self.waiting if pinned.get(one, device) == device)
-                # Those that can run here alone come first.
+                # Tasks that can run only here come first.
                 task = min(mine, key=lambda one: one not in pinned, default=None)
                 if task is None:
                     return

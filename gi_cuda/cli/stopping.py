@@ -1,10 +1,9 @@
-"""How a command ends when it is asked to, by Ctrl-C, SIGTERM or SIGHUP: within seconds, come what
-may.
+"""Handling of Ctrl-C, SIGTERM and SIGHUP, which end a command within seconds in any case.
 
-Each raises :class:`KeyboardInterrupt` in the main thread, unless a verb asks for something else.
-A thread sees to it that this comes to something. Python handles a signal only once the main thread
-computes again, so that one that comes just before it begins to wait would be seen when the waiting
-ends; and the main thread may be in the driver, which never lets it go.
+Each signal raises :class:`KeyboardInterrupt` in the main thread, unless a command handles it
+itself. A watching thread makes sure that this has an effect. Python handles a signal only when the
+main thread runs Python code again. A signal just before a blocking call would be handled only after
+that call, and the main thread may be blocked in the GPU driver forever.
 """
 
 from __future__ import annotations
@@ -20,40 +19,42 @@ from types import FrameType
 from gi_cuda.backends.leash import end_all
 
 STATUS = 130
-"""Exit status of a command that was asked to end."""
+"""Exit status of an interrupted command."""
 
 AT_ONCE = 3.0
-"""Seconds after the first signal in which a command may end cleanly; then it is told again, as by
-somebody impatient."""
+"""Seconds for a command to end cleanly after the first signal; then it gets a second signal."""
 
 AT_LAST = 7.0
-"""Seconds after the first signal when the process ends, whatever it is at."""
+"""Seconds after the first signal until the process is ended in any case."""
 
 _ENDING = 2.0
-"""Seconds in which processes that are left then have to be gone."""
+"""Seconds for the remaining child processes to end."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NUDGE = signal.SIGURG
-"""Does nothing but end the waiting of the main thread, so that it looks for signals."""
+"""Signal that only interrupts a blocking call of the main thread, so that it handles signals."""
 
 _NUDGED = 0.25
-"""Seconds between two of them."""
+"""Seconds between two of these signals."""
 
 
 def heeded() -> list[signal.Signals]:
-    """The signals that end a command here; not those that are to be ignored, as `nohup` and a shell
-    have it for what they run beside."""
+    """Return the signals that end a command here.
+
+    Signals that are ignored already stay ignored, as set by `nohup` or by a shell for background
+    jobs.
+    """
     return [one for one in _SIGNALS if signal.getsignal(one) != signal.SIG_IGN]
 
 
 def interrupt(number: int = 0, frame: FrameType | None = None) -> None:
-    """What a signal does where no verb asks for something else."""
+    """Handle a signal by raising KeyboardInterrupt."""
     raise KeyboardInterrupt
 
 
 @contextmanager
 def ending_in_time() -> Iterator[None]:
-    """Watch over signals for as long as a command is at work; after that they do nothing."""
+    """Handle signals while a command runs; after that they are ignored."""
     told, tell = os.pipe()
     os.set_blocking(tell, False)
     over = Event()
@@ -70,24 +71,23 @@ def ending_in_time() -> Iterator[None]:
         over.set()
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
-        with suppress(KeyboardInterrupt):  # one that came just before
+        with suppress(KeyboardInterrupt):  # of a signal just before they were ignored
             end_all(_ENDING)
 
 
 def _lost(what: sys.UnraisableHookArgs) -> None:
-    """Says that an exception came to nothing, as it was raised in a finalizer; not of an interrupt,
-    after which there comes another one."""
+    """Report an exception in a finalizer, except an interrupt, which is followed by another one."""
     if not issubclass(what.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(what)
 
 
 def _watch(told: int, over: Event) -> None:
-    """Wait for the first signal, and from then on for the end."""
+    """Wait for the first signal, then end the process if it does not end by itself."""
     while os.read(told, 1)[0] not in _SIGNALS:
         pass
     if _nudged(over, AT_ONCE):
         return
-    # To the main thread: another one would not end its waiting.
+    # Send it to the main thread: a signal to another thread does not interrupt a blocking call.
     signal.pthread_kill(_main(), signal.SIGTERM)
     if _nudged(over, AT_LAST - AT_ONCE):
         return
@@ -97,7 +97,9 @@ def _watch(told: int, over: Event) -> None:
 
 
 def _nudged(over: Event, seconds: float) -> bool:
-    """Have the main thread look for signals for so long; whether the command ended meanwhile."""
+    """Interrupt blocking calls of the main thread for some seconds; tell whether the command
+    ended.
+    """
     for _ in range(round(seconds / _NUDGED)):
         if over.wait(_NUDGED):
             return True

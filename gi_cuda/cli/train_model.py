@@ -1,4 +1,6 @@
-"""``gi-cuda tune --train-model``: a model of hardware counters, for the searcher ``profile``."""
+"""``gi-cuda tune --train-model``: train a model of hardware counters for the searcher
+``profile``.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from gi_cuda.tune.recorded import read_recorded
 from gi_cuda.tune.searchers import SEARCHERS
 
 PROFILED = 64
-"""Configurations that are profiled unless a number is given; each takes some seconds."""
+"""Default number of profiled configurations; each takes some seconds."""
 
 
 def train(
@@ -43,14 +45,14 @@ def train(
     no_cache: bool,
     force: bool,
 ) -> None:
-    """Train a model on configurations with their counters, and write its file.
+    """Train a model on configurations with their counters, and write it to a file.
 
     Args:
-        number: of configurations of the target that are profiled; None: :data:`PROFILED`.
-        seed: decides which ones.
+        number: number of configurations of the target to profile; None for :data:`PROFILED`.
+        seed: determines the configurations.
 
     Raises:
-        UserError: there is not just one of target and recorded tuning, the back end has no
+        UserError: not exactly one of target and recorded tuning is given, the back end has no
             counters, ncu is missing, or no configuration has counters.
     """
     if file is None or (target is None) == (recorded is None):

@@ -1,4 +1,4 @@
-"""``gi-cuda try``: what becomes of genotypes that somebody has in mind."""
+"""``gi-cuda try``: evaluate genotypes that a user gives."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def command(
 
 
 def _read(subject: Subject, number: int, text: str) -> Genotype:
-    """The genotype that stands in one of several places."""
+    """Return the genotype of a text; errors name its number."""
     try:
         return subject.read(text)
     except UserError as error:
@@ -108,7 +108,7 @@ def _read(subject: Subject, number: int, text: str) -> Genotype:
 
 
 def _lines(file: Path | None) -> list[str]:
-    """The lines of a file, or of the input, that say something."""
+    """Return the non-empty lines of a file or of standard input, without comments."""
     if file is None:
         return []
     try:

@@ -1,4 +1,4 @@
-"""``gi-cuda tune``: the search of the configuration space alone, on a device or as recorded."""
+"""``gi-cuda tune``: search only the configuration space, on a device or in a recording."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def command(
     population, generations = _generations(evaluations)
     read = load_target(target)
     folder = run or default_folder(read.name)
-    if t1 is not None:  # first, since it may refuse the target
+    if t1 is not None:  # write it first, since this may refuse the target
         _write_t1(t1, read, chosen_backend(backend))
     ended = None
     try:
@@ -189,7 +189,7 @@ def command(
             force=force,
             until=until,
         )
-    except typer.Exit as error:  # what was measured is there all the same
+    except typer.Exit as error:  # the measurements can be exported nevertheless
         ended = error
     if (t4 or cache) and (folder / DATABASE).is_file():
         with open_store(folder) as store:
@@ -201,7 +201,7 @@ def command(
 
 
 def _generations(evaluations: int | None) -> tuple[int | None, int | None]:
-    """Individuals in a generation and generations for so many evaluations, or a few more."""
+    """Return a population and a number of generations for at least so many evaluations."""
     if evaluations is None:
         return None, None
     generations = math.ceil(evaluations / SETTINGS.population)
@@ -209,7 +209,7 @@ def _generations(evaluations: int | None) -> tuple[int | None, int | None]:
 
 
 def _write_t1(path: Path, target: Target, backend: str) -> None:
-    """Describe a target's space, and its launch on the first case."""
+    """Write a target's space, and its launch on the first case, as a T1 file."""
     space, case = Space.from_target(target, backend), load_case(target, target.cases[0])
     sizes = buffer_sizes(target, space.default, case)
     scalars = {name: value.item() for name, value in case.scalars.items()}
@@ -220,7 +220,7 @@ def _write_t1(path: Path, target: Target, backend: str) -> None:
 def _write_results(
     subject: Subject, device: str, rows: Sequence[Measured], t4: Path | None, cache: Path | None
 ) -> None:
-    """Write what a run measured for other tuners."""
+    """Write a run's measurements in the formats of other tuners."""
     target, space = subject.target, subject.space
     if t4 is not None:
         write_json(t4, t4_results(rows, target.name, device))
@@ -232,7 +232,7 @@ def _write_results(
 
 
 def _say_simulated(found: Simulated, file: Path) -> None:
-    """Say how far a search of a recorded space came."""
+    """Print the progress of a search in a recorded space."""
     recorded = found.recorded
     of = " of ".join(filter(None, (recorded.kernel, recorded.device)))
     failing = Counter(recorded.reasons.values()).most_common()

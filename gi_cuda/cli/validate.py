@@ -1,4 +1,4 @@
-"""``gi-cuda validate``: does the winner hold, on inputs it never saw and under sanitizers?"""
+"""``gi-cuda validate``: check a winner on unseen inputs and under sanitizers."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def command(  # typer makes an option of each parameter
         doubts = untested(opened, changes_of(subject.read(chosen.genotype)))
         if not (application and clean):
             remember(opened.store, result)
-    if application and clean:  # no worker is on the device any more
+    if application and clean:  # the run is closed, so no worker uses the device
         result = _in_application(run, subject, result, clean)
     accepted = result.accepted
     if json:
@@ -128,7 +128,7 @@ def command(  # typer makes an option of each parameter
 def _in_application(
     run: Path, subject: Subject, result: Acceptance, clean: TriedCandidate
 ) -> Acceptance:
-    """What was found, with what the application says of the candidate that holds; stored."""
+    """Judge an accepted candidate by the application, and store the result."""
     parts = steps.whole_patch(subject, subject.read(clean.genotype))
     result = replace(result, application=judged_by_application(subject, parts))
     with open_store(run) as store, locked(run):
@@ -137,8 +137,10 @@ def _in_application(
 
 
 def _candidates(run: Run, individual: int | None, best: int, *, as_found: bool) -> list[Entry]:
-    """The individuals to be validated, in the order in which they are tried: the winner, which need
-    not be the best on the train cases, then the best of these."""
+    """Return the individuals to validate, in order.
+
+    The winner comes first, which need not be the best on the train cases; then the best on these.
+    """
     forms = (True,) if as_found else (False, True)
     winner = stored_winner(run.store)
     idents = [winner.ident] if winner else []
@@ -160,7 +162,7 @@ def _candidates(run: Run, individual: int | None, best: int, *, as_found: bool) 
 
 
 def _sanitizers(run: Run, wanted: str) -> tuple[list[Sanitizer], str]:
-    """The sanitizers that are to watch, and why there are none."""
+    """Return the sanitizers to use; if there are none, also the reason."""
     if wanted == "none":
         return [], "not asked for"
     try:

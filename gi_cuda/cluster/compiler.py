@@ -1,4 +1,4 @@
-"""A compiler whose work is done by the workers of a cluster, while this machine measures."""
+"""Compiler that distributes compile jobs to a dask cluster, while this machine measures."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from gi_cuda.runs.run import Run
 
 
 class Desk:
-    """Has phenotypes compiled for several builds at a time.
+    """Dispatcher of compile jobs, which routes results to the builds that wait for them.
 
     Args:
-        members: compile them.
+        members: the workers that compile.
     """
 
     def __init__(self, members: Members) -> None:
@@ -43,25 +43,29 @@ class Desk:
 
     @property
     def threads(self) -> int:
-        """Compiler processes at a time."""
+        """Number of compiler processes at a time."""
         return max(1, self._members.threads)
 
     @property
     def idle(self) -> int:
-        """How many more of them there could be now, if each order keeps one busy."""
+        """Number of further compiler processes that could start now, if each order keeps one
+        busy.
+        """
         return max(0, self.threads - len(self._queues))
 
     def close(self) -> None:
-        """Deliver no more."""
+        """Stop the delivery of results."""
         self._closed = True
         self._thread.join()
 
     def compiled(self, stage: int, phenotypes: Sequence[Phenotype]) -> Iterator[Parcel]:
-        """What becomes of a batch, those whose file was sent before after that.
+        """Compile a batch and yield its parcels.
+
+        A parcel whose file was already sent comes after the parcel with the file's content.
 
         Raises:
-            Stopped: it is not wanted any more.
-            UserError: there are no workers any more.
+            Stopped: the batch was cancelled.
+            UserError: no workers are left.
         """
         queue: SimpleQueue[tuple[int, Parcel]] = SimpleQueue()
         build = next(self._builds)
@@ -100,10 +104,10 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class ClusterCompiler(AroundCompiler):
-    """A compiler that has others compile; all else it does itself.
+    """A compiler that lets a cluster compile, and delegates everything else to a local compiler.
 
     Attributes:
-        desk: has the work done.
+        desk: dispatches the compile jobs.
         stage: see :class:`gi_cuda.cluster.compiling.Order`.
     """
 
@@ -113,16 +117,16 @@ class ClusterCompiler(AroundCompiler):
 
     @property
     def jobs(self) -> int:
-        """Compiler processes at a time, of all workers together."""
+        """Number of compiler processes at a time, of all workers together."""
         return self.desk.threads
 
     @property
     def idle(self) -> int:
-        """How many more there could be now."""
+        """Number of further compiler processes that could start now."""
         return self.desk.idle
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
-        """Have a batch compiled elsewhere."""
+        """Compile a batch on the cluster, and write the binaries to the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         placed: dict[str, Path] = {}
         for parcel in self.desk.compiled(self.stage, phenotypes):
@@ -137,11 +141,11 @@ class ClusterCompiler(AroundCompiler):
             yield replace(built, path=placed[parcel.file])
 
     def apart(self) -> Compiler:
-        """The compiler's, here: few ask for it."""
+        """Return the local compiler's variant for separate compilation, since it is rarely used."""
         return self.inner.apart()
 
     def rehearsing(self) -> tuple[Compiler, ...]:
-        """The compiler's, compiling elsewhere as well."""
+        """Return the compilers for rehearsals, which compile on the cluster too."""
         found = enumerate(self.inner.rehearsing(), 1)
         return tuple(ClusterCompiler(one, self.desk, stage) for stage, one in found)
 
@@ -153,16 +157,17 @@ def compiled_by(
     run: Run,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Evaluator]:
-    """Where a run's individuals are measured by its own workers, and compiled by those of a
-    cluster; these are let go at the end of the context.
+    """Yield an evaluator that measures with the run's own workers and compiles on a cluster.
+
+    The workers of the cluster are released at the end of the context.
 
     Args:
-        meeting: where they are found.
-        tell: is told who takes part.
-        stop: if true, nobody is waited for.
+        meeting: the cluster's scheduler.
+        tell: receives a message that says which workers take part.
+        stop: if it returns True, waiting for workers ends.
 
     Raises:
-        UserError: nobody is found, or none can take part.
+        UserError: no worker is found, or none can take part.
     """
     plain = run.tools.uncached
     package = replace(package_of(run), answers={}, tools=tools_of_compiler(plain))

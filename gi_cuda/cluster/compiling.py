@@ -1,4 +1,4 @@
-"""What a machine does that only compiles for a search, and what it is told and sends."""
+"""Worker side of distributed compilation: compile orders, results, and the helper that compiles."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from gi_cuda.runs.stored import open_store, stored_subject
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be compiled.
+    """A compile job.
 
     Attributes:
-        build: the number of the build that it is for.
-        stage: 0: by the compiler itself; else by so many of those for rehearsals.
-        phenotype: what is compiled.
+        build: number of the build that it belongs to.
+        stage: index of the compiler: 0 is the plain one, 1 and up are those for rehearsals.
+        phenotype: the code to compile.
     """
 
     build: int
@@ -35,12 +35,12 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What became of it.
+    """The result of a compile job.
 
     Attributes:
-        built: with a path that means nothing here.
-        file: the name of its file; several variants may share one.
-        content: of the file, where it has not been sent for this build.
+        built: the result; its path is valid only on the worker.
+        file: name of the binary; several variants may share it.
+        content: of the binary; None if it was already sent for this build.
     """
 
     built: Built
@@ -50,11 +50,11 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class Compiles:
-    """Compiles for a search that goes on elsewhere.
+    """A helper that compiles for a search on another machine.
 
     Attributes:
-        stages: the compiler, and those for rehearsals.
-        folder: where binaries may be written.
+        stages: the plain compiler, and those for rehearsals.
+        folder: folder for binaries.
     """
 
     stages: Sequence[Compiler]
@@ -68,7 +68,7 @@ class Compiles:
         stop: Callable[[], bool],
         more: Callable[[], Mapping[int, Order]],
     ) -> Iterator[tuple[int, Parcel]]:
-        """Compile phenotypes, those of one stage as one batch.
+        """Compile phenotypes, one batch for each build and stage.
 
         Args:
             stop, more: see :meth:`gi_cuda.cluster.machine.Helper.results`.
@@ -104,10 +104,10 @@ def compiling(package: Package, threads: int) -> Iterator[Compiles]:
     """Make a machine ready to compile for a run.
 
     Args:
-        threads: how many compiler processes it may have at a time.
+        threads: maximum number of compiler processes at a time.
 
     Raises:
-        UserError: it has no compiler, or another one than the search's machine.
+        UserError: the machine has no compiler, or another one than the search's machine.
     """
     with own_folder() as folder:
         run_folder = package.unpacked(folder, 1, threads)
@@ -119,7 +119,7 @@ def compiling(package: Package, threads: int) -> Iterator[Compiles]:
 
 
 def tools_of_compiler(compiler: Compiler) -> dict[str, str]:
-    """What has to be the same on all machines that compile for a search, by names for people."""
+    """Return the versions that must be equal on all machines that compile, by readable name."""
     identity = compiler.identity(())
     return {
         "build of gi-cuda": of_tool().hex()[:8],

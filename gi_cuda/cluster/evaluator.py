@@ -1,4 +1,4 @@
-"""An evaluator whose individuals are evaluated by the workers of a cluster."""
+"""Evaluator that sends individuals to the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -20,41 +20,44 @@ from gi_cuda.runs.run import Run
 
 
 class Prepares(Protocol):
-    """What makes individuals ready on the search's own machine."""
+    """Interface of the evaluator that prepares individuals on the search's own machine."""
 
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.prepare`."""
 
     def take_phases(self) -> Phases:
-        """Wall time spent since the last call, by phase."""
+        """Return the wall time spent since the last call, by phase."""
 
 
 class Others(Protocol):
-    """Who does what they are given, each piece of which has a number of its own."""
+    """Interface of a group of workers; each piece of work has a number."""
 
     def give(self, work: Mapping[int, Any]) -> None:
-        """Have something done, by its numbers."""
+        """Queue work, by number."""
 
     def take_back(self, numbers: Collection[int]) -> None:
-        """Some of what was given need not be begun any more."""
+        """Cancel pieces of work that have not begun."""
 
     def news(self, patience: float) -> Mapping[int, Any]:
-        """What was done, after some seconds at most."""
+        """Return the results that arrived, by number; wait at most ``patience`` seconds."""
 
 
 @dataclass(slots=True)
 class EvaluatedElsewhere:
-    """What is to be done here for individuals that other machines evaluate.
+    """Base class of evaluators that prepare individuals here and evaluate them on other machines.
 
     Attributes:
-        local: renders and preprocesses them, for what is tabu.
+        local: renders and preprocesses individuals, so that tabu phenotypes are known.
     """
 
     local: Prepares
     _waited: float = field(default=0.0, init=False)
 
     def take_phases(self) -> Phases:
-        """Wall time spent since the last call, by phase; what others do with it is not known."""
+        """Return the wall time spent since the last call, by phase.
+
+        Time on other machines is not known; waiting for them counts as ``run``.
+        """
         waited, self._waited = self._waited, 0.0
         return self.local.take_phases() + Phases(run=waited)
 
@@ -63,7 +66,7 @@ class EvaluatedElsewhere:
         return self.local.prepare(batch)
 
     def _news(self, members: Others, patience: float) -> Mapping[int, Any]:
-        """What some of the others have told, waited for so many seconds at most."""
+        """Return the results of some workers; wait at most ``patience`` seconds."""
         begun = time.perf_counter()
         news = members.news(patience)
         self._waited += time.perf_counter() - begun
@@ -72,10 +75,10 @@ class EvaluatedElsewhere:
 
 @dataclass(slots=True)
 class ClusterEvaluator(EvaluatedElsewhere):
-    """Evaluates individuals in other processes; what they are is worked out here.
+    """An evaluator that prepares individuals here and evaluates them in other processes.
 
     Attributes:
-        members: evaluate them.
+        members: the workers that evaluate.
     """
 
     members: Others
@@ -89,7 +92,7 @@ class ClusterEvaluator(EvaluatedElsewhere):
         """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.evaluate`.
 
         Raises:
-            UserError: there are no workers any more.
+            UserError: no workers are left.
         """
         left = set(batch)
         self._give(batch)
@@ -97,7 +100,7 @@ class ClusterEvaluator(EvaluatedElsewhere):
             while left and not stop():
                 for ident, evaluation in self._news(self.members, STOP_ASKED).items():
                     if ident not in left:
-                        continue  # a worker that seemed to be lost has told of it after all
+                        continue  # a second result, from a worker that seemed to be lost
                     left.remove(ident)
                     yield ident, evaluation
                     if left and (added := more()):
@@ -117,16 +120,15 @@ def evaluated_by(
     run: Run,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[ClusterEvaluator]:
-    """Where a run's individuals are evaluated by the workers of a cluster; they are let go at the
-    end of the context.
+    """Yield an evaluator that uses the workers of a cluster; they are released with the context.
 
     Args:
-        meeting: where they are found.
-        tell: is told who takes part.
-        stop: if true, nobody is waited for.
+        meeting: the cluster's scheduler.
+        tell: receives a message that says which workers take part.
+        stop: if it returns True, waiting for workers ends.
 
     Raises:
-        UserError: nobody is found, or none can take part.
+        UserError: no worker is found, or none can take part.
     """
     members = Members(meeting, replica, package_of(run))
     with closing(members):

@@ -1,4 +1,4 @@
-"""The kinds of machines that the workers of a cluster are."""
+"""Kinds of machines among the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ if TYPE_CHECKING:
     from distributed import Client
 
 Tools: TypeAlias = Mapping[str, str]
-"""Device and tools of a machine, by names for people, as ``cluster.package.tools_of`` has them."""
+"""Device and tool versions of a machine by readable name; see ``cluster.package.tools_of``."""
 
 Among: TypeAlias = Callable[["Client", Collection[str]], Awaitable[Collection[str]]]
-"""Says which of some workers, given by their addresses, are to take part."""
+"""A function that selects, from addresses of workers, those that take part."""
 
 _SAME_EVERYWHERE = "gi-cuda", "build"
-"""What must be the same on machines of all kinds."""
+"""Names of the versions that must be equal on machines of all kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Machines on which times can be compared.
+    """A group of machines whose times can be compared.
 
     Attributes:
-        name: their device; where two kinds have the same one, with what else differs.
-        tools: device and tools of each of them.
+        name: name of their device; if two kinds have the same device, also the versions that
+            differ.
+        tools: device and tool versions of each machine.
     """
 
     name: str
@@ -39,12 +40,12 @@ class Kind:
 
 
 async def everyone(client: Client, addresses: Collection[str]) -> Collection[str]:
-    """All workers, whatever they are; who cannot take part says so when it joins."""
+    """Select all workers; a worker that cannot take part reports it when it joins."""
     return addresses
 
 
 def of_kind(kind: Kind, backend: str) -> Among:
-    """The workers of one kind; others are no business of those who ask."""
+    """Return a selector of the workers of one kind."""
 
     async def among(client: Client, addresses: Collection[str]) -> Collection[str]:
         found = await _tools(client, backend, addresses)
@@ -54,13 +55,14 @@ def of_kind(kind: Kind, backend: str) -> Among:
 
 
 def kinds_of(meeting: Meeting, backend: str, own: Tools) -> tuple[Kind, ...]:
-    """The kinds that the workers of a cluster are, the search's own first.
+    """Return the kinds of the workers of a cluster, the search's own kind first.
 
     Args:
-        own: tools of the search's machine.
+        own: device and tool versions of the search's machine.
 
     Raises:
-        UserError: no worker is of the search's own kind, all are, or one has another gi-cuda.
+        UserError: no worker is of the search's own kind, all are, or one has another version of
+            gi-cuda.
     """
 
     async def ask() -> Mapping[str, Any]:
@@ -73,7 +75,7 @@ def kinds_of(meeting: Meeting, backend: str, own: Tools) -> tuple[Kind, ...]:
     found: list[Tools] = []
     for address, tools in asyncio.run(ask()).items():
         if isinstance(tools, Exception):
-            continue  # it says why when it is to join
+            continue  # the worker reports the error when it joins
         _check_version(address, own, tools)
         if tools not in found:
             found.append(tools)
@@ -96,7 +98,7 @@ def kinds_of(meeting: Meeting, backend: str, own: Tools) -> tuple[Kind, ...]:
 async def _tools(
     client: Client, backend: str, addresses: Collection[str]
 ) -> Mapping[str, Tools | Exception]:
-    """What each of some workers says of itself, or why it says nothing."""
+    """Return the device and tool versions of each worker, or the error that it raised."""
     if not addresses:
         return {}
     answers: Mapping[str, Tools | Exception] = await client.run(
@@ -106,7 +108,7 @@ async def _tools(
 
 
 async def tools_here(backend: str) -> dict[str, str]:
-    """Device and tools of the machine that this runs on.
+    """Return the device and tool versions of the machine that runs this function.
 
     Raises:
         UserError: the back end cannot be used there.
@@ -125,7 +127,7 @@ def _check_version(address: str, own: Tools, tools: Tools) -> None:
 
 
 def _name(one: Tools, kinds: Collection[Tools]) -> str:
-    """What tells a kind from the others."""
+    """Return a name that distinguishes a kind from the others."""
     like = [other for other in kinds if other["device"] == one["device"]]
     differing = [name for name in one if any(other.get(name) != one[name] for other in like)]
     more = ", ".join(f"{name} {one[name]}" for name in differing)

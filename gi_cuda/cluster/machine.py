@@ -1,7 +1,8 @@
-"""What goes on in a worker of the cluster: a thread that works, and what the search calls.
+"""Worker side of the cluster: a thread that works for a search, and the functions that the search
+calls.
 
-These functions are coroutines of the worker's event loop, beside dask's own tasks. So a worker
-needs no free thread for them, and an answer goes straight to who waits for it.
+The functions are coroutines in the worker's event loop, beside dask's own tasks. They need no free
+worker thread, and results return directly to the caller.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ from gi_cuda.cluster.package import Package
 from gi_cuda.errors import DeviceLost, UserError, WorkerFault
 
 LONGEST = 1.0
-"""Seconds after which a call is answered though there is nothing to be told."""
+"""Seconds after which a call returns even if there are no results."""
 
 DESERTED = 120.0
-"""Seconds without a call after which there is no search any more."""
+"""Seconds without a call after which the search counts as gone."""
 
 Share: TypeAlias = Mapping[int, Any]
-"""What is to be done, by numbers that the search gave it."""
+"""Pieces of work, by the number that the search gave each."""
 
 
 class Helper(Protocol):
-    """What does a machine's work.
+    """Interface of an object that does a machine's work.
 
     Attributes:
-        seconds: what the reference takes there; 0: nothing is measured.
-        floor: the noise floor there, as a fraction.
+        seconds: time of the reference on the machine; 0 if nothing is measured there.
+        floor: noise floor of the machine, as a fraction.
     """
 
     @property
@@ -48,21 +49,21 @@ class Helper(Protocol):
     def results(
         self, share: Share, stop: Callable[[], bool], more: Callable[[], Share]
     ) -> Iterator[tuple[int, Any]]:
-        """Do a share; yields what came of each, under its number.
+        """Do a share of work, and yield each result with its number.
 
         Args:
-            stop: asked now and then; if true, the rest is left.
-            more: asked now and then; what is to be done besides.
+            stop: called now and then; if it returns True, the rest is dropped.
+            more: called now and then; returns further work.
         """
 
 
 Opening: TypeAlias = Callable[[Package, int], AbstractContextManager[Helper]]
-"""Makes a machine ready, given how many processors it may use."""
+"""A function that makes a machine ready; the number is that of the cores it may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A machine is ready.
+    """Answer of a machine that is ready.
 
     Attributes:
         seconds, floor: see :class:`Helper`.
@@ -74,11 +75,11 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A machine cannot take part, or not any more.
+    """Answer of a machine that cannot take part, or no longer can.
 
     Attributes:
-        why: for people.
-        hint: what to do about it.
+        why: reason, for the user.
+        hint: remedy, for the user.
     """
 
     why: str
@@ -87,11 +88,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What was done since the last call.
+    """Results since the last call.
 
     Attributes:
-        results: by their numbers.
-        ended: why there will be no more, if so.
+        results: results by number.
+        ended: reason why no more results will come; None if more will come.
     """
 
     results: Mapping[int, Any]
@@ -99,12 +100,12 @@ class News:
 
 
 class Machine:
-    """Works for one search, in a thread of its own.
+    """A worker thread that works for one search.
 
     Args:
-        opening: makes it ready.
-        package: what it needs of the search.
-        threads: how many processors it may use.
+        opening: makes the machine ready.
+        package: the run's data that the machine needs.
+        threads: number of cores that it may use.
     """
 
     def __init__(self, opening: Opening, package: Package, threads: int) -> None:
@@ -122,18 +123,18 @@ class Machine:
 
     @property
     def needed(self) -> bool:
-        """Whether its search goes on."""
+        """Tell whether the search goes on."""
         return not (self._over() or self._ended.is_set())
 
     def close(self) -> None:
-        """Begin to end; does not wait."""
+        """Ask the thread to end, without waiting for it."""
         self._closing.set()
 
     async def news(self, share: Share, pace: float) -> News:
-        """Take more work, and wait a while for what came of earlier work.
+        """Queue more work, then wait a while for results of earlier work.
 
         Args:
-            pace: seconds for which results are gathered before they are told.
+            pace: seconds for which results are gathered before they are returned.
         """
         begun = self._heard = time.monotonic()
         if share:
@@ -148,17 +149,17 @@ class Machine:
         return News(dict(_taken(self._done)), self._why if ended else None)
 
     def _patience(self, waited: float, pace: float) -> float:
-        """Seconds for which a call may still wait; who has nothing left to do is told of at once.
+        """Return the seconds for which a call may still wait; 0 if all work is done.
 
         Args:
-            waited: seconds since it came.
+            waited: seconds that the call has waited.
         """
         if self._ended.is_set() or self._finished == self._given:
             return 0.0
         return (LONGEST if self._done.empty() else pace) - waited
 
     def _stir(self) -> None:
-        """Wake up the call that waits."""
+        """Wake up the waiting call."""
         with suppress(RuntimeError):  # the worker is ending
             self._loop.call_soon_threadsafe(self._stirred.set)
 
@@ -185,7 +186,7 @@ class Machine:
                 self.joined.set_result(self._why)
 
     def _next(self, patience: float = 0.0) -> Share:
-        """What has come to be done; empty if nothing has."""
+        """Return the work that has arrived; empty if there is none."""
         found: dict[int, Any] = {}
         try:
             if patience:
@@ -198,7 +199,7 @@ class Machine:
 
 
 def _taken(queue: SimpleQueue) -> Iterator:  # type: ignore[type-arg]
-    """All that is in a queue now."""
+    """Yield everything that is in a queue now."""
     try:
         while True:
             yield queue.get_nowait()
@@ -223,16 +224,16 @@ def _refused(error: BaseException) -> Refused:
 
 _PACKAGES: dict[str, Package] = {}
 _MACHINES: dict[str, Machine] = {}
-"""By the searches' keys; in a worker there is one at a time."""
+"""Machine by key of its search; a worker holds one machine at a time."""
 
 
 async def put(key: str, package: Package) -> None:
-    """Keep what a search's machine will need."""
+    """Store the package that a machine of a search will need."""
     _PACKAGES[key] = package
 
 
 async def join(key: str, opening: Opening, threads: int) -> Joined | Refused:
-    """Make this worker a machine of a search, anew if it was one."""
+    """Make this worker a machine of a search; an old machine of the same search is replaced."""
     logging.getLogger("distributed.worker").addFilter(_worth_logging)
     package = _PACKAGES.pop(key)
     for other, machine in list(_MACHINES.items()):
@@ -244,7 +245,9 @@ async def join(key: str, opening: Opening, threads: int) -> Joined | Refused:
 
 
 def _worth_logging(record: logging.LogRecord) -> bool:
-    """Whether a line of the worker's log is not one of those that would come ten times a second."""
+    """Return False for the worker's log lines about calls of :func:`news`, which come ten a
+    second.
+    """
     return not (record.msg.startswith("Run out-of-band") and record.args == (news.__name__,))
 
 
@@ -252,13 +255,13 @@ async def news(key: str, share: Share, pace: float) -> News:
     """See :meth:`Machine.news`.
 
     Raises:
-        KeyError: this worker did not join, or was started anew since.
+        KeyError: this worker has not joined, or was restarted since.
     """
     return await _MACHINES[key].news(share, pace)
 
 
 async def leave(key: str) -> None:
-    """The search is over."""
+    """Release this worker at the end of a search."""
     _PACKAGES.pop(key, None)
     if key in _MACHINES:
         _MACHINES.pop(key).close()

@@ -1,4 +1,4 @@
-"""Where the workers of a dask cluster are found: by its scheduler."""
+"""Connection to a dask cluster through its scheduler."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from distributed import Client
 
 ANSWERING = 15.0
-"""Seconds in which a scheduler has to answer."""
+"""Timeout for the scheduler's answer, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Where workers are found.
+    """The address of a cluster's scheduler.
 
     Attributes:
-        where: what the user said, for messages.
-        options: what dask's client is told.
+        where: the user's option, for messages.
+        options: arguments for dask's client.
     """
 
     where: str
     options: Mapping[str, str]
 
     async def client(self) -> Client:
-        """A connection to the scheduler.
+        """Connect to the scheduler.
 
         Raises:
-            MachineError: there is none.
+            MachineError: no scheduler answers.
         """
         from distributed import Client
 
@@ -50,13 +50,13 @@ class Meeting:
 
 
 def meeting_at(said: str) -> Meeting:
-    """Where workers are found, by what a user says; the scheduler answers there.
+    """Return the scheduler that a user named, after checking that it answers.
 
     Args:
         said: the scheduler's address, or the path of its file.
 
     Raises:
-        UserError: dask is not installed, or there is no such scheduler.
+        UserError: dask is not installed, or there is no scheduler.
     """
     where = f"--cluster {said}"
     if find_spec("distributed") is None:

@@ -1,7 +1,7 @@
-"""The workers of a dask cluster that work for a search: who they are, and what each has to do.
+"""Search side of the cluster: the workers that take part, and the work that each of them has.
 
-All of it goes on in an event loop in a thread of its own; one coroutine looks after each worker.
-Workers are called by way of the scheduler, so nothing but its address need be known here.
+All of it runs in an event loop in its own thread; one coroutine looks after each worker. Workers
+are called through the scheduler, so only its address has to be known.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from distributed import Client
 
 LOOKED = 1.0
-"""Seconds after which it is looked again which workers there are."""
+"""Seconds between two looks for new and lost workers."""
 
 PATIENCE = 60.0
-"""Seconds in which there has to be a worker."""
+"""Seconds without any worker after which the search gives up."""
 
 KEPT = 30.0
-"""Seconds after which a worker without work is called, so that it knows that the search goes on."""
+"""Seconds between two calls to an idle worker, which show it that the search goes on."""
 
 MOST_CALLS = 200
-"""Calls in a second that a scheduler may have to pass on; more would keep a processor busy."""
+"""Calls per second through the scheduler, at most; more would keep a core busy."""
 
 PACE = 0.05
-"""Seconds for which a worker gathers results before it tells them, at least."""
+"""Seconds for which a worker gathers results before it sends them, at least."""
 
 LEAVING = 3.0
-"""Seconds that may be spent on telling workers that the search is over."""
+"""Timeout for telling the workers that the search is over, in seconds."""
 
 AHEAD = 0.5
-"""How much of its share a worker may have left when it is given more."""
+"""Fraction of its fair share below which a worker gets more work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class _Member:
     """A worker that takes part.
 
     Attributes:
-        threads: how many processors it may use.
-        joined: how well it measures.
-        has: what it was given and has not told about, by number.
+        threads: number of cores that it may use.
+        joined: its reference time and noise floor.
+        has: the work that it was given and has not returned, by number.
     """
 
     address: str
@@ -67,16 +67,16 @@ class _Member:
 
 
 class Members:
-    """Workers that do what they are given, each piece of which has a number of its own.
+    """The workers of a cluster that work for a search; each piece of work has a number.
 
     Args:
-        meeting: where they are found.
-        opening: makes one ready.
-        package: what travels to each of them, once.
-        among: which of them are to take part.
+        meeting: the cluster's scheduler.
+        opening: makes a worker ready.
+        package: data that each worker gets once.
+        among: selects the workers that take part.
 
     Attributes:
-        lost: how much had to be given to others, since those that had it were lost.
+        lost: number of pieces of work that were given to others because their worker was lost.
     """
 
     def __init__(
@@ -104,13 +104,13 @@ class Members:
     # -- for the search's thread --------------------------------------------------------------
 
     def open(self, stop: Callable[[], bool]) -> str:
-        """Have those join that are there; who they are, in words.
+        """Let the present workers join, and return a description of them.
 
         Args:
-            stop: if true, no more is waited.
+            stop: if it returns True, waiting for workers ends.
 
         Raises:
-            UserError: nobody is found, or none can take part.
+            UserError: no worker is found, or none can take part.
         """
         self._thread.start()
         while not self._settled.wait(0.1) and not stop():
@@ -119,38 +119,38 @@ class Members:
         return _words(list(self._members.values()))
 
     def close(self) -> None:
-        """Let all of them go."""
+        """Release all workers."""
         if self._thread.is_alive():
             self._call(self._closing.set)
             self._thread.join(2 * LEAVING)
 
     @property
     def threads(self) -> int:
-        """How many processors all of them may use."""
+        """Number of cores that all workers together may use."""
         return sum(one.threads for one in list(self._members.values()))
 
     @property
     def floor(self) -> float:
-        """The largest noise floor that one of them has had, as a fraction."""
+        """The largest noise floor of any worker so far, as a fraction."""
         return self._floor
 
     def give(self, work: Mapping[int, Any]) -> None:
-        """Have something done, by its numbers."""
+        """Queue work, by number."""
         self._call(self._take, dict(work))
 
     def take_back(self, numbers: Collection[int]) -> None:
-        """Some of what was given need not be begun any more."""
+        """Cancel pieces of work that have not begun."""
         self._call(self._drop, frozenset(numbers))
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:
-        with suppress(RuntimeError):  # the loop has ended; why, the news tell
+        with suppress(RuntimeError):  # the loop has ended; news() raises the reason
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def news(self, patience: float) -> Mapping[int, Any]:
-        """What was done, after some seconds at most.
+        """Return the results that arrived, by number; wait at most ``patience`` seconds.
 
         Raises:
-            UserError: there are no workers any more.
+            UserError: no workers are left.
         """
         try:
             found = self._news.get(timeout=patience)
@@ -189,14 +189,14 @@ class Members:
             said = f"the dask scheduler is gone: {error}"
             raise MachineError(said, where=self._meeting.where) from None
         finally:
-            # Whatever goes wrong now, there is nobody to take leave of.
+            # Ignore errors: the scheduler or the workers may be gone already.
             with suppress(Exception):
                 await asyncio.wait_for(self._leave(client), LEAVING)
             with suppress(Exception):
                 await client.close(timeout=LEAVING)
 
     async def _look(self, client: Client) -> None:
-        """Look after workers that come and go."""
+        """Watch for workers that come and go, until the search ends."""
         while not self._closing.is_set():
             there: Mapping[str, int] = await client.nthreads()
             for gone in self._tasks.keys() - there.keys():
@@ -210,7 +210,7 @@ class Members:
                 await asyncio.wait_for(self._closing.wait(), LOOKED)
 
     async def _invite(self, client: Client, new: Mapping[str, int]) -> None:
-        """Have workers join; what all of them need goes to the scheduler once."""
+        """Ask workers to join; the package is sent to the scheduler once for all of them."""
         self._joining |= new.keys()
         arguments = (self._key, self._package)
         answers = await client.run(machine.put, *arguments, workers=list(new), on_error="return")
@@ -219,7 +219,7 @@ class Members:
                 self._joining.discard(address)
                 self._refuse(address, Refused(str(error), "install gi-cuda for its Python"))
             elif error is not None:
-                self._joining.discard(address)  # it is gone, or will be tried again
+                self._joining.discard(address)  # the worker is gone, or is asked again later
             else:
                 following = self._follow(client, address, threads)
                 self._tasks[address] = asyncio.create_task(following)
@@ -253,7 +253,7 @@ class Members:
                     self._refuse(address, told.ended)
                     return
         except Exception as error:
-            # Whatever it is, the worker is not to be had now; it may be again.
+            # The worker cannot be reached now; it may join again later.
             self._say_lost(address, has, type(error).__name__)
         except asyncio.CancelledError:
             self._say_lost(address, has, "it left")
@@ -270,7 +270,7 @@ class Members:
             _say(f"worker {address} is lost ({why}){left}")
 
     async def _share(self, member: _Member) -> Mapping[int, Any]:
-        """What a worker is to have next; nothing, where it has enough."""
+        """Return the next work of a worker; empty if it has enough."""
         if not (member.has or self._waiting):
             self._more.clear()
             with suppress(TimeoutError):
@@ -284,13 +284,15 @@ class Members:
         return share
 
     def _fair(self) -> int:
-        """How much each worker may have now: the less is left, the less, so that all end at about
-        the same time."""
+        """Return the amount of work that each worker may have now.
+
+        It shrinks as less work is left, so that all workers end at about the same time.
+        """
         under_way = sum(len(one.has) for one in self._members.values())
         return math.ceil((len(self._waiting) + under_way) / (2 * max(1, len(self._members))))
 
     def _take(self, work: dict[int, Any]) -> None:
-        # What was begun before is needed first.
+        # Sort by number: results of older work are needed first.
         self._waiting = dict(sorted({**self._waiting, **work}.items()))
         if work:
             self._more.set()
@@ -303,10 +305,10 @@ class Members:
         self._unsaid.setdefault(why, []).append(address)
 
     def _check_there(self, there: Mapping[str, int]) -> None:
-        """See whether anybody takes part, and say who does not.
+        """Check that some worker takes part, and report the workers that were left out.
 
         Raises:
-            MachineError: nobody does, and nobody is going to.
+            MachineError: no worker takes part, and none is joining.
         """
         if self._joining:
             return
@@ -346,7 +348,7 @@ def _say(what: str) -> None:
 
 
 def _words(members: Sequence[_Member]) -> str:
-    """Who takes part, and how well they measure."""
+    """Return a description of the workers: number of cores, reference time and noise floor."""
     if not members:
         return "nobody yet"
     who = f"worker {members[0].address}" if len(members) == 1 else f"{len(members)} workers"

@@ -1,6 +1,6 @@
-"""What travels to another machine once: a run's facts, its target's files, its reference's answers.
+"""Data that each worker gets once: a run's facts, its target's files and its reference's outputs.
 
-Files keep their places relative to each other, so what a target names by a relative path is found.
+Files keep their positions relative to each other, so relative paths in a target stay valid.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from gi_cuda.store import Store
 from gi_cuda.subject import Start
 
 MOST = 2**31
-"""Bytes that may travel."""
+"""Size limit of a package, in bytes."""
 
 FACTS = ("target_hash", "grammar_hash", "backend", "edits", "level", "plan", "baseline")
-"""What a run's database says that an evaluator needs."""
+"""Keys of the facts in a run's database that an evaluator needs."""
 _SUFFIXES = frozenset(
     (
         *("", ".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".def"),
         *(".c", ".cc", ".cpp", ".cxx", ".cu"),
     )
 )
-"""Of files that a source may include."""
+"""Suffixes of files that a source may include."""
 
 _SYSTEM = tuple(map(Path, ("/usr", "/opt")))
-"""Where headers belong to tools, which each machine has for itself."""
+"""Folders of installed tools, whose headers each machine has already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,15 @@ class Package:
     """A run without its individuals.
 
     Attributes:
-        files: contents by path, from the root.
-        links: paths of symbolic links, and those of the files that they lead to.
-        answers: files of the reference's recorded answers, by their path in the run's folder.
-        target: the target's folder; it and those of grammar files are paths from the root, too.
-        grammar_files: the grammar's, if it was read from files.
-        start: what the run started from, if not from the reference.
-        facts: what the run's database says besides.
-        tools: what has to be the same on all machines, by names for people.
-        architecture: what is compiled for, where that is the device's to say.
+        files: contents by path, relative to the file system's root.
+        links: target of each symbolic link, by path of the link.
+        answers: the reference's recorded outputs, by path in the run's folder.
+        target: the target's folder, relative to the root.
+        grammar_files: files of the grammar, relative to the root; empty if it was converted.
+        start: start of the run; None for the reference.
+        facts: facts from the run's database.
+        tools: versions that must be equal on all machines, by readable name.
+        architecture: GPU architecture to compile for; "" if the device does not matter.
     """
 
     files: Mapping[str, bytes]
@@ -63,7 +63,7 @@ class Package:
     architecture: str = ""
 
     def unpacked(self, folder: Path, workers: int, jobs: int) -> Path:
-        """Make the run's folder below another one.
+        """Write the run's folder and its files below a folder; return the run's folder.
 
         Args:
             workers, jobs: measurements and compiler processes at a time.
@@ -88,11 +88,11 @@ class Package:
 
 
 def make_run(folder: Path, facts: Mapping[str, object], start: Start | None) -> None:
-    """Make the folder of a run that has no individuals.
+    """Create the folder of a run without individuals.
 
     Args:
-        facts: what its database says.
-        start: what the run started from, if not from the reference.
+        facts: facts for its database.
+        start: start of the run; None for the reference.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with Store(folder / DATABASE, create=True) as store:
@@ -100,15 +100,18 @@ def make_run(folder: Path, facts: Mapping[str, object], start: Start | None) -> 
 
 
 def tools_of(backend: OpenBackend) -> dict[str, str]:
-    """What has to be the same on all machines that measure for a search, by names for people."""
+    """Return the device and the versions that must be equal on all machines that measure.
+
+    They are keyed by readable name.
+    """
     return {"device": backend.device(), **backend.versions(), "build": of_tool().hex()[:8]}
 
 
 def package_of(run: Run) -> Package:
-    """What another machine needs to evaluate individuals of a run.
+    """Return the package that another machine needs to evaluate individuals of a run.
 
     Raises:
-        UserError: it is too much.
+        UserError: the package is larger than 2 GiB.
     """
     files: dict[str, bytes] = {}
     links: dict[str, str] = {}
@@ -150,8 +153,11 @@ def package_of(run: Run) -> Package:
 
 
 def _files(run: Run) -> Iterator[Path]:
-    """All files that another machine may need: the target's folder, what the target names, and
-    headers from where the source finds them."""
+    """Yield all files that another machine may need.
+
+    These are the target's folder, the files that the target names, and headers in the folders where
+    the source includes them from.
+    """
     target, start = run.subject.target, stored_start(run.store)
     folder = Path(os.path.realpath(target.folder))
     yield from _below(folder)
@@ -165,7 +171,7 @@ def _files(run: Run) -> Iterator[Path]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """The files below a folder but hidden ones and those of runs; links are followed."""
+    """Yield the files below a folder, without hidden folders and folders of runs; follow links."""
     seen = set()
     for where, folders, names in os.walk(folder, followlinks=True):
         real = os.path.realpath(where)

@@ -1,4 +1,4 @@
-"""A search on several kinds of machines: what all of them say of an individual is what counts."""
+"""A search on several kinds of machines, which combines the evaluations of all kinds."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from gi_cuda.results.speed_up import Reading
 from gi_cuda.runs.run import Look, Run
 
 READ = -1
-"""The number of what is read first; what follows counts down, since individuals count up."""
+"""Number of the first request to read; later ones count down, as individuals count up from 0."""
 
 
 @dataclass(slots=True)
 class KindsEvaluator(EvaluatedElsewhere):
-    """Evaluates each individual on every kind of machine.
+    """An evaluator that evaluates each individual on every kind of machine.
 
     Attributes:
-        kinds: who evaluates on each, by name; the search's own kind is the first.
-        objective: how what they say becomes one evaluation.
+        kinds: the workers of each kind, by name; the search's own kind is the first.
+        objective: combines the evaluations of all kinds into one.
     """
 
     kinds: Mapping[str, Members]
@@ -45,11 +45,12 @@ class KindsEvaluator(EvaluatedElsewhere):
         stop: Callable[[], bool] = lambda: False,
         more: Callable[[], Mapping[int, Trial]] = dict,
     ) -> Generator[Record, None, None]:
-        """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.evaluate`. What is not right on one kind
-        is not evaluated any further on the others.
+        """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.evaluate`.
+
+        An individual that fails on one kind is cancelled on the others.
 
         Raises:
-            UserError: there are no workers of some kind any more.
+            UserError: no workers of some kind are left.
         """
         known: dict[int, dict[str, Evaluation]] = {ident: {} for ident in batch}
         self._give(batch)
@@ -57,7 +58,7 @@ class KindsEvaluator(EvaluatedElsewhere):
             while known and not stop():
                 for kind, ident, evaluation in self._told():
                     if ident not in known:
-                        continue  # it was wrong on another kind
+                        continue  # the individual failed on another kind
                     known[ident][kind] = evaluation
                     if evaluation.right and len(known[ident]) < len(self.kinds):
                         continue
@@ -79,7 +80,7 @@ class KindsEvaluator(EvaluatedElsewhere):
         """See :class:`gi_cuda.runs.run.OtherKinds`.
 
         Raises:
-            UserError: there are no workers of some kind any more.
+            UserError: no workers of some kind are left.
         """
         own, *others = self.kinds
         number, order = next(self._reads), {}
@@ -100,7 +101,7 @@ class KindsEvaluator(EvaluatedElsewhere):
         ]
 
     def _told(self) -> Iterator[tuple[str, int, Evaluation]]:
-        """What was evaluated on some kind."""
+        """Yield new evaluations with the kind and the number of the individual."""
         for kind, members in self.kinds.items():
             for ident, evaluation in self._news(members, STOP_ASKED / len(self.kinds)).items():
                 yield kind, ident, evaluation
@@ -126,17 +127,18 @@ def evaluated_on_kinds(
     run: Run,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[KindsEvaluator]:
-    """Where a run's individuals are evaluated on all kinds of machines that the workers of a
-    cluster are; they are let go at the end of the context.
+    """Yield an evaluator that uses all kinds of machines among the workers of a cluster.
+
+    The workers are released at the end of the context.
 
     Args:
-        meeting: where they are found.
-        tell: is told who takes part.
-        stop: if true, nobody is waited for.
+        meeting: the cluster's scheduler.
+        tell: receives a message that says which workers take part.
+        stop: if it returns True, waiting for workers ends.
 
     Raises:
-        UserError: there are not several kinds, others than the run began with, or the search's own
-            is not among them; or it evolves what was compiled for one kind.
+        UserError: there is only one kind; the kinds differ from those that the run began with; the
+            search's own kind is missing; or the run evolves code that was compiled for one kind.
     """
     if run.subject.compiled:
         raise UserError(
@@ -150,7 +152,7 @@ def evaluated_on_kinds(
     with ExitStack() as stack:
         members: dict[str, Members] = {}
         for kind in kinds:
-            # Its times are of its own; only the answers must be those of the search's machine.
+            # Times of a kind are compared within the kind, so its tools may differ from ours.
             theirs = replace(package, tools=kind.tools)
             one = Members(meeting, replica, theirs, of_kind(kind, run.subject.backend))
             members[kind.name] = stack.enter_context(closing(one))
@@ -159,10 +161,10 @@ def evaluated_on_kinds(
 
 
 def _check_the_same(run: Run, kinds: Sequence[Kind], meeting: Meeting) -> None:
-    """Remember a run's kinds; what was measured on others is not to be compared with.
+    """Store a run's kinds, or check that they are the stored ones.
 
     Raises:
-        UserError: they are others.
+        UserError: the kinds differ from the stored ones.
     """
     now = sorted(kind.name for kind in kinds)
     before = run.store.get("kinds", now)

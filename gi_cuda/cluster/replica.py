@@ -1,4 +1,4 @@
-"""A run in another process than the search's: it evaluates what it is given, and keeps nothing."""
+"""A copy of a run in another process, which evaluates individuals and stores nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gi_cuda.runs.run import Look, Run, open_run
 
 @dataclass(frozen=True, slots=True)
 class ToRead:
-    """Candidates that are to be read on the held-out cases; see :meth:`Run.read_held_out`."""
+    """Candidates to read on the held-out cases; see :meth:`Run.read_held_out`."""
 
     candidates: tuple[Candidate, ...]
     look: Look
@@ -32,16 +32,16 @@ class ToRead:
 
 
 Work: TypeAlias = str | ToRead
-"""An individual in notation, or candidates to be read."""
+"""An individual in notation, or candidates to read on the held-out cases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """What evaluates individuals of a search that goes on elsewhere, and reads candidates for it.
+    """A copy of a run that evaluates individuals and reads candidates for a search elsewhere.
 
     Attributes:
-        run: a copy of its run.
-        seconds: what the reference takes here.
+        run: the copy of the run.
+        seconds: time of the reference on this machine.
     """
 
     run: Run
@@ -50,7 +50,7 @@ class Replica:
 
     @property
     def floor(self) -> float:
-        """The noise floor here, as a fraction."""
+        """The noise floor on this machine, as a fraction."""
         return self.evaluator.bounds.sampling.floor
 
     def results(
@@ -59,9 +59,10 @@ class Replica:
         stop: Callable[[], bool],
         more: Callable[[], Mapping[int, Work]],
     ) -> Iterator[Record | tuple[int, list[Reading]]]:
-        """Evaluate individuals, given in notation by their numbers; then read what is to be read.
+        """Evaluate individuals, then read candidates; yield each result with its number.
 
         Args:
+            share: individuals in notation and candidates to read, by number.
             stop, more: see :meth:`gi_cuda.cluster.machine.Helper.results`.
         """
         asked: dict[int, ToRead] = {}
@@ -84,7 +85,7 @@ class Replica:
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """A folder that is removed at the end of the context, or of this process."""
+    """Yield a temporary folder, which is removed with the context or when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="gi-cuda-"))
     with afterwards(REMOVE, folder):
         yield folder
@@ -95,10 +96,11 @@ def replica(package: Package, threads: int) -> Iterator[Replica]:
     """Make a machine ready to evaluate individuals of a run.
 
     Args:
-        threads: how many of its processors are to be used.
+        threads: number of cores to use.
 
     Raises:
-        UserError: it cannot do so, or it is another kind of machine than the search's.
+        UserError: the machine cannot evaluate them, or is of another kind than the search's
+            machine.
     """
     name = str(package.facts["backend"])
     backend = open_backend(name)
@@ -120,7 +122,7 @@ def replica(package: Package, threads: int) -> Iterator[Replica]:
 
 
 def replica_of(run: Run) -> Replica:
-    """What evaluates individuals for a search, by a copy of its run."""
+    """Return a replica that evaluates individuals with a copy of a run."""
     evaluator = run.tools.evaluator(run.baseline, PastResults())
     return Replica(run, evaluator, run.baseline.seconds)
 
@@ -129,11 +131,11 @@ def check_alike(theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
     """Refuse a machine of another kind.
 
     Args:
-        theirs: device and tools of the search.
-        ours: those of this machine.
+        theirs: device and tool versions of the search.
+        ours: device and tool versions of this machine.
 
     Raises:
-        UserError: they differ.
+        UserError: the two differ.
     """
     for name in {**theirs, **ours}:
         here, there = (one.get(name, "none") for one in (ours, theirs))

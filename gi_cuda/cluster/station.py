@@ -1,8 +1,7 @@
-"""The process of a device: it evaluates for a search that goes on in another process of this
-machine.
+"""Process of one device, which evaluates for a search in another process of this machine.
 
-It runs as ``python -m gi_cuda.cluster.station FD``, loads what it needs, and is told over a line
-what to do; when that is gone, as when the search was killed, it ends.
+It runs as ``python -m gi_cuda.cluster.station FD``, loads its modules, and receives its work over a
+socket. It ends when the socket closes, e.g. because the search was killed.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import open_run
 
 LOOKED = 0.5
-"""Seconds after which it is looked again whether there is a search."""
+"""Seconds between two checks that the search is still there."""
 
 ACCOUNTED = 1.0
-"""Seconds after which it is told again where time went."""
+"""Seconds between two reports of the time by phase."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a device's process works on.
+    """First message to a station: the run and the resources to work with.
 
     Attributes:
-        folder: of a run that is its own, see :mod:`gi_cuda.cluster.stations`.
-        cache: of compiled code, and how many bytes it may take, if there is one.
-        server: the number of the process that forks the search's workers, and has their cases; a
-            line to it comes after this.
+        folder: a copy of the run for this process, see :mod:`gi_cuda.cluster.stations`.
+        cache: folder and size limit in bytes of a cache of compiled code.
+        server: process number of the fork server that holds the search's cases; a socket to it is
+            sent after this message.
     """
 
     folder: Path
@@ -51,7 +50,9 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What became of an individual, and where time went since that was last told."""
+    """Message from a station: the evaluation of an individual, and time by phase since the last
+    report.
+    """
 
     ident: int
     evaluation: Evaluation
@@ -60,19 +61,19 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """What was given so far is not wanted any more."""
+    """Message to a station: drop all work that was given so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Halted:
-    """It is left."""
+    """Message from a station: the work was dropped."""
 
 
 class _Inbox:
-    """What comes over the line, which is read as it comes.
+    """The received messages of a station, read by a thread as they arrive.
 
     Args:
-        line: individuals in notation come over it, by their numbers, or :class:`Halt`.
+        line: connection over which individuals in notation, by number, and :class:`Halt` arrive.
     """
 
     def __init__(self, line: Connection) -> None:
@@ -88,32 +89,32 @@ class _Inbox:
                 if isinstance(share, Halt):
                     self.more()
                     self._unwanted.set()
-                    share = {}  # who waits is to see that
+                    share = {}  # wakes up wait()
                 self._shares.put(share)
         self._gone.set()
         self._shares.put({})
 
     @property
     def closed(self) -> bool:
-        """Whether nobody is at the other end any more."""
+        """Tell whether the connection is closed."""
         return self._gone.is_set()
 
     def stop(self) -> bool:
-        """Whether what came is not wanted any more."""
+        """Tell whether the current work is to be dropped."""
         return self._gone.is_set() or self._unwanted.is_set()
 
     def halt(self) -> bool:
-        """Whether what came was not wanted any more; what comes from now on is."""
+        """Tell whether the work so far was to be dropped, and reset that flag for new work."""
         halted = self._unwanted.is_set()
         self._unwanted.clear()
         return halted
 
     def more(self) -> dict[int, str]:
-        """What has come since the last call."""
+        """Return the work that has arrived since the last call."""
         return self._with({})
 
     def wait(self) -> dict[int, str]:
-        """What comes next; nothing if that takes too long."""
+        """Return the next work; empty if none arrives within :data:`LOOKED` seconds."""
         try:
             return self._with(self._shares.get(timeout=LOOKED))
         except Empty:
@@ -128,14 +129,14 @@ class _Inbox:
 
 
 def serve(line: Connection) -> None:
-    """Evaluate what comes over a line, until it is closed.
+    """Evaluate the work that arrives over a connection, until the connection is closed.
 
-    What goes wrong for good is sent as an error.
+    A fatal error is sent over the connection.
     """
     try:
         opening: Opening = line.recv()
         lent = Lent(recv_handle(line), opening.server)
-    except (EOFError, OSError):  # there is no search after all
+    except (EOFError, OSError):  # the search is gone
         return
     inbox = _Inbox(line)
     try:
@@ -174,7 +175,7 @@ def _complain(said: str) -> None:
 
 
 if __name__ == "__main__":
-    # What is sent is known by the module's name, which is not what this one is called here.
+    # Pickled messages name their module, which is `__main__` here; so use the imported module.
     from gi_cuda.cluster import station
 
     station.serve(Connection(int(sys.argv[1])))

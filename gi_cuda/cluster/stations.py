@@ -1,8 +1,8 @@
-"""Several devices of this machine: a process for each evaluates a search's individuals on it.
+"""Evaluation on several devices of this machine, with one process for each device.
 
-What a search does for an individual besides what compilers and devices do takes a processor some
-ten milliseconds, and one interpreter has one processor's time: with two devices and 32 processors
-it would be what all wait for.
+Besides compiling and running, a search needs about ten milliseconds of Python for each individual.
+One interpreter runs on one core, so already with two devices and 32 cores it would be the
+bottleneck.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan, stored_grammar_files, stored_start, where_it_lies
 
 LEAVING = 3.0
-"""Seconds in which a process has to end once it has nothing to do any more."""
+"""Seconds within which a process has to drop its work or end; then it is killed."""
 
 
 class Station:
-    """A process that loads what it needs, and then waits to be told what to evaluate.
+    """A process that loads its modules and then waits for individuals to evaluate.
 
     Attributes:
-        words: what the device is called that it was given.
-        has: what it is to evaluate and has not told of, by number.
+        words: name of its device.
+        has: work that it was given and has not returned, by number.
     """
 
     def __init__(self) -> None:
@@ -53,29 +53,31 @@ class Station:
         self.has: dict[int, str] = {}
 
     def open(self, words: str, opening: Opening, server: Lent) -> None:
-        """Give it a device.
+        """Give the process a device.
 
         Args:
-            server: what forks the search's workers, and has their cases; its line goes there.
+            server: a connection to the fork server that holds the search's cases; it is passed on.
         """
         self.words = words
         try:
-            with suppress(BrokenPipeError, ConnectionResetError):  # its end is noticed as news
+            with suppress(BrokenPipeError, ConnectionResetError):  # news() notices its end
                 self.line.send(opening)
                 send_handle(self.line, server.descriptor, self.process.pid)
         finally:
             os.close(server.descriptor)
 
     def end(self) -> None:
-        """End it."""
+        """End the process."""
         self.line.close()
         self.process.end()
 
 
 @contextmanager
 def stations(number: int) -> Iterator[list[Station]]:
-    """So many processes, which load what they need while a search is made ready. Who takes one from
-    the list ends it; what is left there at the end of the context is ended."""
+    """Yield a list of new processes, which load their modules while a search is prepared.
+
+    A caller that takes a process out of the list has to end it. The others end with the context.
+    """
     left: list[Station] = []
     try:
         left += (Station() for _ in range(number))
@@ -86,12 +88,12 @@ def stations(number: int) -> Iterator[list[Station]]:
 
 
 class Stations:
-    """The processes of some devices, which evaluate what they are given.
+    """The processes of several devices, which evaluate individuals.
 
     Args:
-        run: whose individuals they evaluate.
-        devices: the numbers of each one's devices, as a plan has them; what they are called.
-        ready: processes that are there already; as many as it takes are taken from them.
+        run: the run whose individuals they evaluate.
+        devices: device numbers for each process, as in a plan, by name of the device.
+        ready: running processes; those that are needed are taken out of the list.
     """
 
     def __init__(
@@ -119,7 +121,7 @@ class Stations:
             station.open(words, Opening(folder, cache, server.pid), server)
 
     def close(self) -> None:
-        """End them."""
+        """End all processes."""
         for one in self._stations:
             one.line.close()
         until = time.monotonic() + LEAVING
@@ -127,15 +129,15 @@ class Stations:
             one.process.finish(max(0.0, until - time.monotonic()))
 
     def take_phases(self) -> Phases:
-        """Wall time since the last call, by phase: the mean of all devices."""
+        """Return the wall time since the last call, by phase: the mean over all devices."""
         phases, self._phases = self._phases, Phases()
         return phases
 
     def give(self, work: Mapping[int, str]) -> None:
-        """Have individuals evaluated, each by whoever has least to do.
+        """Send each individual to the process with the least work.
 
         Raises:
-            MachineError: nobody is left.
+            MachineError: no process is left.
         """
         if not self._stations:
             raise MachineError(
@@ -147,20 +149,23 @@ class Stations:
             least = min(range(len(shares)), key=lambda at: len(self._stations[at].has))
             self._stations[least].has[number] = shares[least][number] = genotype
         for station, share in zip(self._stations, shares, strict=True):
-            with suppress(BrokenPipeError, ConnectionResetError):  # its end comes as news
+            with suppress(BrokenPipeError, ConnectionResetError):  # news() notices its end
                 if share:
                     station.line.send(share)
 
     def take_back(self, numbers: Collection[int]) -> None:
-        """What was given is not waited for any more; returns when nobody is at it, as what comes
-        next may be timed. Who does not let go of it is ended."""
+        """Cancel all work, and return when no process works any more.
+
+        The devices are then free for timings. A process that does not stop within :data:`LEAVING`
+        seconds is ended.
+        """
         if not numbers:
             return
         until = time.monotonic() + LEAVING
         busy = {one.line: one for one in self._stations}
         for station in busy.values():
             station.has.clear()
-            with suppress(BrokenPipeError, ConnectionResetError):  # its end comes as news
+            with suppress(BrokenPipeError, ConnectionResetError):  # news() notices its end
                 station.line.send(Halt())
         while busy and (left := until - time.monotonic()) > 0:
             for line in wait(list(busy), left):
@@ -171,18 +176,26 @@ class Stations:
             self._end(station)
 
     def _is_busy(self, station: Station) -> bool:
-        """Whether one is at what it was told to leave, by what it told next."""
+        """Receive a message, and tell whether the process may still work: it sent another
+        result.
+
+        Raises:
+            DeviceLost, UserError: the process cannot go on, and no other is left.
+        """
         try:
-            return isinstance(station.line.recv(), Told)
+            told: Told | Halted | UserError | DeviceLost = station.line.recv()
+            if isinstance(told, UserError | DeviceLost):
+                self._leave(station, told)
+            return isinstance(told, Told)
         except (EOFError, ConnectionResetError):
             return False
 
     def news(self, patience: float) -> Mapping[int, object]:
-        """What was evaluated, after some seconds at most.
+        """Return the evaluations that arrived, by number; wait at most ``patience`` seconds.
 
         Raises:
             DeviceLost: the last device is lost.
-            UserError: nobody can evaluate anything any more.
+            UserError: no process can evaluate any more.
         """
         found: dict[int, object] = {}
         lines = {one.line: one for one in self._stations}
@@ -192,7 +205,7 @@ class Stations:
         return found
 
     def _hear(self, station: Station, found: dict[int, object]) -> None:
-        """Take all that one has told."""
+        """Receive all messages of a process."""
         try:
             while station.line.poll():
                 told: Told | Halted | UserError | DeviceLost = station.line.recv()
@@ -212,10 +225,10 @@ class Stations:
             self._leave(station, MachineError(said, where=station.words, hint=hint))
 
     def _leave(self, station: Station, error: UserError | DeviceLost) -> None:
-        """Go on without one; what it had goes to others.
+        """Give up a process, and give its work to the others.
 
         Args:
-            error: why; raised where there is no other one.
+            error: the reason; raised if no other process is left.
         """
         self._end(station)
         if not self._stations:
@@ -229,8 +242,12 @@ class Stations:
 
 
 def _copied(run: Run, name: str, plan: Plan, baseline: Baseline) -> Path:
-    """A run's folder without its individuals, for a process of its own; what it is to do, and what
-    was measured on its device."""
+    """Create a copy of a run without its individuals, for one process; return its folder.
+
+    Args:
+        plan: plan of the copy, with the process's own devices.
+        baseline: baseline of the copy, with the reference's time on these devices.
+    """
     folder = run.tools.scratch(name)
     facts = {fact: run.store.get(fact) for fact in FACTS}
     facts |= {"plan": asdict(plan), "baseline": asdict(baseline)}
@@ -243,16 +260,16 @@ def _copied(run: Run, name: str, plan: Plan, baseline: Baseline) -> Path:
 
 @dataclass(slots=True)
 class DevicesEvaluator(ClusterEvaluator):
-    """Evaluates individuals on several devices, in a process for each.
+    """An evaluator that uses several devices, with one process for each.
 
     Attributes:
-        members: these processes.
+        members: the processes.
     """
 
     members: Stations
 
     def take_phases(self) -> Phases:
-        """Wall time spent since the last call, by phase; that of devices is their mean."""
+        """Return the wall time spent since the last call, by phase; for devices the mean."""
         return self.local.take_phases() + self.members.take_phases()
 
 
@@ -262,12 +279,11 @@ def evaluated_on_each(
     devices: Mapping[str, tuple[int, ...]] | None = None,
     ready: list[Station] | None = None,
 ) -> Iterator[DevicesEvaluator]:
-    """Where a run's individuals are evaluated by a process for each of its devices, which ends with
-    the context.
+    """Yield an evaluator with one process for each device of a run; they end with the context.
 
     Args:
-        devices: see :class:`Stations`; by default each of the run's.
-        ready: see :class:`Stations`; by default none is.
+        devices: see :class:`Stations`; None for each of the run's devices.
+        ready: see :class:`Stations`; None for no processes.
     """
     if devices is None:
         devices = {one.words: (one.number,) for one in run.tools.backend.devices}

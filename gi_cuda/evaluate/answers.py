@@ -1,4 +1,6 @@
-"""How far the answers of a variant are from the reference's, where an oracle accepts both."""
+"""Differences between the outputs of a variant and of the reference, where an oracle accepts
+both.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ from gi_cuda.evaluate.candidates import Candidate, build_candidates
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How two versions of one output differ, over all cases.
+    """The difference between two versions of one output, over all cases.
 
     Attributes:
-        differing, size: how many values differ, of how many.
-        largest: the largest distance between two values; None of what are no real numbers.
-        relative: the largest distance beside the largest value of its case.
+        differing, size: number of values that differ, and number of all values.
+        largest: the largest distance between two values; None if they are not floating-point.
+        relative: `largest` divided by the largest value of its case.
     """
 
     differing: int
@@ -41,7 +43,7 @@ class Difference:
         )
 
     def __str__(self) -> str:
-        """In words: ``3 of 100 values differ, by at most 2.4e-07 (1.2e-07 of the largest)``."""
+        """Describe it: ``3 of 100 values differ, by at most 2.4e-07 (1.2e-07 of the largest)``."""
         said = f"{self.differing} of {self.size} values differ"
         if self.largest is None:
             return said
@@ -49,14 +51,15 @@ class Difference:
 
 
 def difference(got: NDArray[Any], want: NDArray[Any]) -> Difference:
-    """Compare two versions of an output. A NaN is the same as another one."""
+    """Compare two versions of an output; two NaNs count as equal."""
     if got.dtype.kind != "f":
         return Difference(int(np.count_nonzero(got != want)), got.size)
     same = (got == want) | (np.isnan(got) & np.isnan(want))
     differing = int(np.count_nonzero(~same))
     with np.errstate(invalid="ignore", over="ignore"):
         distance = np.abs(got.astype(np.float64) - want.astype(np.float64))[~same]
-    largest = float(np.max(distance, initial=0.0))
+    # A number beside NaN is infinitely far off.
+    largest = float(np.max(np.nan_to_num(distance, nan=np.inf, posinf=np.inf), initial=0.0))
     finite = np.abs(want[np.isfinite(want)])
     scale = float(np.max(finite, initial=0.0))
     return Difference(differing, got.size, largest, largest / scale if scale else 0.0)
@@ -71,13 +74,15 @@ def answer_differences(
     folder: Path,
     limit: float,
 ) -> Mapping[str, Difference] | None:
-    """Run a variant once on each of some cases, and compare all judged outputs with those that the
-    reference gave; None where it cannot be built or does not end.
+    """Run a variant once on each case, and compare its judged outputs with the reference's.
 
     Args:
-        reference: where the reference's outputs are.
+        reference: folder with the reference's outputs.
         folder: for the binary and the variant's outputs.
         limit: seconds after which a launch counts as hung.
+
+    Returns:
+        The differences by output; None if the variant does not compile or does not end.
     """
     (binary,) = build_candidates(compiler, [one], folder)
     if not isinstance(binary, Binary):
@@ -100,7 +105,7 @@ def _compared(mine: Path, theirs: Path) -> Iterator[tuple[str, Difference]]:
 
 
 def answer_words(found: Mapping[str, Difference] | None) -> str:
-    """Say how the answers of a patched file differ; "" where nothing is known."""
+    """Describe how the outputs of a patched file differ; "" if nothing is known."""
     if not found:
         return ""
     differing = {name: one for name, one in found.items() if one.differing}

@@ -1,7 +1,8 @@
-"""The baseline before any search: what the unmodified kernel does, and how well it can be timed.
+"""Baseline measurements of the unmodified kernel before a search.
 
-Proves that the reference passes its own oracle, that a copy of it measures as the same, and that a
-variant broken on purpose is caught; finds the noise floor and the loops' iteration counts.
+They show that the reference passes its own oracle, that a copy of it measures as equally fast, and
+that a deliberately broken variant is rejected. They yield the noise floor and the iteration counts
+of loops.
 """
 
 from __future__ import annotations
@@ -48,42 +49,42 @@ from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
 
 SLACK = 20.0
-"""A launch over this multiple of the reference's time counts as hung on any case: held-out ones may
-be larger than those that the time is of."""
+"""Multiple of the reference's time on the train cases after which a launch counts as hung. It is
+large because held-out cases may be larger."""
 
 LEAST_LIMIT = 0.05
-"""Seconds a launch may always take."""
+"""Lower bound of the time limit of a launch, in seconds."""
 
 FEWEST_ITERATIONS = 16
-"""A guarded loop may always make so many iterations."""
+"""Lower bound of the iteration limit of a guarded loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What is known of the reference.
+    """Measurements of the reference.
 
     Attributes:
-        seconds: its median time over all timed train cases; of several devices, on the slowest.
-        floor: the noise floor, as a fraction: how far from 1 the ratio of a copy to it may seem
-            to be, by the 95 % intervals of several copies.
-        copies: median ratio of each copy to it.
-        loops: most iterations that a guarded loop may make, by loop number.
+        seconds: its median time over all timed train cases; with several devices, on the slowest.
+        floor: the noise floor, as a fraction: the largest distance from 1 that the ratio of a copy
+            to the reference may show, by the 95 % intervals of several copies.
+        copies: median ratio of each copy to the reference.
+        loops: iteration limit of each guarded loop, by loop number.
         limit: seconds after which a launch counts as hung.
         penalties: the oracle's penalty of the reference for each case; all 0.
-        verdict: what a copy that had no part in finding the floor measured as.
-        schedules: orders of blocks and threads in which its answers are right too.
-        ordered: whether the device takes them in the order that it is told; else it chooses.
-        unwritten: for each case and output how many of its elements no launch of the reference
-            writes, and how many it has.
-        undefined: for each case the judged buffers in which it writes nothing but NaN.
-        changed: for each case and judged buffer that the case gives how many of its elements become
-            others, and how many it has.
-        on_each: those seconds on each device, in order; of one alone, none.
-        recorded: orders of blocks and threads in which its answers were recorded, besides the
-            natural one, to see how much they differ.
-        siblings: cases besides those of the target on which its answers are recorded, for what is
-            faster in a search.
-        moved: bytes of the inputs of all timed train cases, and of what is written to outputs.
+        verdict: verdict on a copy that was not used to find the floor.
+        schedules: orders of blocks and threads in which its outputs are right too.
+        ordered: whether the device follows these orders; else it chooses its own.
+        unwritten: by case and output, the number of elements that no launch of the reference
+            writes, and the number of all elements.
+        undefined: by case, the judged buffers in which the reference writes only NaN.
+        changed: by case and judged buffer with initial contents, the number of elements that the
+            reference changes, and the number of all elements.
+        on_each: `seconds` on each device, in order; empty with one device.
+        recorded: orders of blocks and threads, besides the natural one, in which its outputs were
+            recorded to see how much they differ.
+        siblings: further cases on which its outputs are recorded, for variants that look faster in
+            a search.
+        moved: bytes of all inputs of the timed train cases, and of the written outputs.
     """
 
     seconds: float
@@ -104,14 +105,17 @@ class Baseline:
     moved: int = 0
 
     def search_limit(self, slack: float) -> float:
-        """Seconds after which a launch on a train case counts as hung in a search, where so many
-        times the reference's time are of no use."""
+        """Return the seconds after which a launch on a train case counts as hung in a search.
+
+        Args:
+            slack: multiple of the reference's time beyond which a variant is useless.
+        """
         return max(LEAST_LIMIT, slack * self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """What became of a variant broken on purpose."""
+    """The result of a deliberately broken variant."""
 
     survival: str
     penalty: float | None
@@ -119,8 +123,10 @@ class Caught:
 
 
 def broken(subject: Subject, limits: Mapping[int, int]) -> Candidate:
-    """A variant that cannot be right: every statement of every evolved function deleted. Its loops
-    are left at their limits, so that it ends and the oracle sees it."""
+    """Return a variant that cannot be right: all statements of all evolved functions are deleted.
+
+    Its loops keep their iteration limits, so that it ends and the oracle judges it.
+    """
     statements = [r.name for r in subject.grammar.rules if r.type is RuleType.STATEMENT]
     edits = tuple(Delete(name) for name in statements)
     one = candidate(subject, replace(subject.original, edits=edits), limits)
@@ -128,11 +134,11 @@ def broken(subject: Subject, limits: Mapping[int, int]) -> Candidate:
 
 
 def check_against_source(subject: Subject, compiler: Compiler) -> None:
-    """Refuse a target that says other than its source.
+    """Refuse a target that contradicts its source.
 
     Raises:
-        UserError: the defaults are not what the source has, or a launch passes what the kernel does
-            not take.
+        UserError: a default differs from the source's, or a launch passes arguments that do not fit
+            the kernel.
     """
     code = subject.source
     check_defaults(code, compiler)
@@ -142,10 +148,10 @@ def check_against_source(subject: Subject, compiler: Compiler) -> None:
 def compile_reference(
     subject: Subject, compiler: Compiler, texts: Sequence[str], folder: Path
 ) -> list[Binary]:
-    """Compile texts under the reference's configuration; they must compile.
+    """Compile texts under the reference's configuration.
 
     Raises:
-        UserError: with the compiler's message, at the source's own line.
+        UserError: a text does not compile; with the compiler's message and the line in the source.
     """
     sources = [as_candidate(subject, text, subject.standard) for text in texts]
     return _compiled(subject, compiler, sources, folder)
@@ -163,7 +169,7 @@ def _compiled(
 
 
 def in_silence(step: str) -> None:
-    """For those who need not know how far it is."""
+    """Ignore a progress message."""
 
 
 def establish(
@@ -176,18 +182,17 @@ def establish(
     *,
     copies: int = COPIES,
 ) -> Baseline:
-    """Find out all that a search must know about the reference, and store its outputs.
+    """Measure everything that a search must know about the reference, and store its outputs.
 
     Args:
         folder: for binaries.
-        reference: where the reference's outputs go, for all cases of the pool's session.
-        tell: is told what is done next.
-        copies: of the reference that are timed to find the noise floor; fewer take less time.
+        reference: folder for the reference's outputs, for all cases of the pool's session.
+        tell: receives a message before each step.
+        copies: number of copies of the reference that are timed to find the noise floor.
 
     Raises:
-        UserError: the defaults are not what the source has, the source does not compile, the
-            reference crashes, its oracle rejects it, or it does not write what it should, or what
-            it should not.
+        UserError: the defaults differ from the source's, the source does not compile, the reference
+            crashes, its oracle rejects it, or it writes too little or what it must not.
     """
     tell("comparing target.toml with the source")
     check_against_source(subject, compiler)
@@ -235,15 +240,15 @@ def establish(
 def as_measured_here(
     subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
 ) -> Baseline:
-    """A baseline that was established on another machine, with this one's times and noise.
+    """Return a baseline from another machine with the times and the noise of this machine.
 
     Args:
         folder: for binaries.
-        baseline: its noise floor is the least that this machine's may be.
+        baseline: its noise floor is a lower bound for this machine's.
 
     Raises:
-        UserError: the reference does not compile here, its answers are not those that were
-            recorded there, or nothing can be timed.
+        UserError: the reference does not compile here, its outputs differ from the recorded ones,
+            or nothing can be timed.
     """
     source, train = unmodified(subject), subject.cases(CaseRole.TRAIN)
     base, *copies = _compiled(subject, compiler, [source] * (COPIES + 2), folder)
@@ -263,7 +268,7 @@ def as_measured_here(
 def try_broken(
     subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
 ) -> Caught:
-    """Run the variant broken on purpose; it must be caught, which proves that variants count.
+    """Run a deliberately broken variant, to prove that the oracle rejects wrong variants.
 
     Raises:
         UserError: the oracle accepts it.
@@ -301,7 +306,7 @@ def try_broken(
 
 _RACES = "mend the source, with a barrier, a fence or an atomic function; else, "
 _SHOWN = 2
-"""Races of a reference that are told of."""
+"""Number of races of a reference that a message lists."""
 
 
 def record_reference(
@@ -314,12 +319,12 @@ def record_reference(
     """Run the reference and store its outputs.
 
     Args:
-        folder: where they go.
-        schedules: orders of blocks and threads in which the runs take turns.
+        folder: for the outputs.
+        schedules: orders of blocks and threads, which the runs use in turn.
 
     Raises:
-        UserError: it crashes, its oracle rejects it, or it does not write what it should, or what
-            it should not.
+        UserError: the reference crashes, its oracle rejects it, or it writes too little or what it
+            must not.
     """
     runs = max(2, subject.target.oracle.runs)
     answer = pool.one(Record(program, folder, runs, FIRST_LIMIT, dict(schedules)))
@@ -331,7 +336,7 @@ def record_reference(
     refuse(nowhere_defined(subject.target, answer.undefined))
     for case, penalty in answer.penalties.items():
         if penalty:
-            # What cannot be judged at all has nothing to do with how far results may be off.
+            # An infinite penalty means that nothing could be judged: a tolerance does not help.
             spread = (
                 ", or allow for results that differ from run to run: larger `absolute` and"
                 ' `relative` of kind = "tolerance"; kind = "sigma" with a larger `k`, or with'
@@ -354,7 +359,7 @@ def record_reference(
 def _count_loops(
     subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path
 ) -> dict[int, int]:
-    """The limit of each loop: twice the most iterations seen without any change."""
+    """Return the iteration limit of each loop: twice the largest count seen without changes."""
     loops = subject.grammar.loops
     if not loops:
         return {}

@@ -1,4 +1,4 @@
-"""Texts of a subject as they are compiled and run: where variants and programs are made of them."""
+"""Candidates: source texts of a subject with all that is needed to compile and run them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A source to be measured: compiled with its macros, launched as its configuration says.
+    """A source to measure: it is compiled with its macros and launched by its configuration.
 
     Attributes:
         text: the source.
-        options: what its configuration adds to the compiler's command line.
-        compiler: what makes a binary of it; None: the compiler of those it is measured with.
-        binary: what has been made of it elsewhere; then nothing is compiled.
-        own: a subject of its own source and launches, where it is no variant of the source that it
-            is measured beside.
+        options: compiler options of its configuration.
+        compiler: compiler for this candidate; None for the measurement's own compiler.
+        binary: an existing binary; then nothing is compiled.
+        own: subject with another source and other launches, if it is not a variant of the source
+            that it is measured beside.
     """
 
     text: str
@@ -38,8 +38,10 @@ class Candidate:
 
     @property
     def key(self) -> tuple[object, ...] | None:
-        """What is equal where text and configuration are; None where others made something of it,
-        or are to."""
+        """Key that equal texts with equal configurations share.
+
+        None if the candidate has its own binary or compiler.
+        """
         if self.binary is not None or self.compiler is not None:
             return None
         own = self.own and (self.own.target.source, self.launches)
@@ -47,27 +49,27 @@ class Candidate:
 
     @property
     def launches(self) -> OwnLaunches | None:
-        """Its launches, where they are not the target's."""
+        """Its own launches; None if they are the target's."""
         target = self.own and self.own.target
         return OwnLaunches(target.launches, target.scalars) if target else None
 
     def compiled_by(self, compiler: Compiler) -> Compiler:
-        """The compiler that makes a binary of it, where others are compiled by one."""
+        """Return the compiler for this candidate, given the measurement's own compiler."""
         if self.compiler is not None:
             return self.compiler
         return compiler if self.own is None else compiler.of_subject(self.own)
 
     def variant(self, ident: int) -> Variant:
-        """What a compiler is given, under a number."""
+        """Return the input for a compiler, with a number."""
         return Variant(ident, self.text, self.macros, self.options)
 
     def program(self, binary: Binary, cases: Sequence[str]) -> Program:
-        """How its binary runs some cases."""
+        """Return the program that runs its binary on some cases."""
         return Program(binary, dict(self.configuration), tuple(cases), self.launches)
 
 
 def as_candidate(subject: Subject, text: str, configuration: Configuration) -> Candidate:
-    """A text under a configuration of a subject."""
+    """Return a text under a configuration of a subject."""
     macros, options = subject.macros(configuration), subject.options(configuration)
     return Candidate(text, configuration, macros, options)
 
@@ -75,23 +77,28 @@ def as_candidate(subject: Subject, text: str, configuration: Configuration) -> C
 def candidate(
     subject: Subject, genotype: Genotype, limits: Mapping[int, int] | None = None
 ) -> Candidate:
-    """An individual; without ``limits``, which guard its loops, as a maintainer would get it."""
+    """Return an individual as a candidate.
+
+    Args:
+        limits: iteration limits, which guard its loops; None for the text that a maintainer would
+            get.
+    """
     return as_candidate(subject, subject.render(genotype, limits), subject.configured(genotype))
 
 
 def unmodified(subject: Subject) -> Candidate:
-    """The reference: the unmodified source in the default configuration."""
+    """Return the reference: the unmodified source in the default configuration."""
     return as_candidate(subject, subject.reference, subject.standard)
 
 
 def build_candidates(
     compiler: Compiler, candidates: Sequence[Candidate], folder: Path
 ) -> list[Built]:
-    """What became of each; those of one compiler are one batch.
+    """Compile candidates, those with the same compiler as one batch.
 
     Args:
-        compiler: of those that name none.
-        folder: where binaries may be written.
+        compiler: for candidates that name none.
+        folder: for binaries.
     """
     built: dict[int, Built] = {}
     batches: dict[object, tuple[Compiler, list[Variant]]] = {}

@@ -1,6 +1,6 @@
-"""Checks of candidates that are right on all cases, before any of them is handed out as a winner.
+"""Checks of candidates that are right on all cases, before one is reported as a winner.
 
-Each gives an *objection*: why a candidate is wrong all the same, in words; "" where it finds
+Each check returns an *objection*: the reason why a candidate is wrong nevertheless; "" if it finds
 nothing.
 """
 
@@ -31,17 +31,16 @@ from gi_cuda.results.evaluation import Validation
 
 @dataclass(frozen=True)
 class Certification:
-    """All checks.
+    """All checks of a candidate.
 
     Attributes:
-        blind: whether the oracle tells right from wrong at all.
-        dependence: whether a candidate leaves out an input, takes another one for it, or is wrong
-            with other inputs, sizes or random numbers.
-        unset_locals: whether it reads what nothing sets.
-        races: whether it lets threads race.
-        device_code: whether it runs what no device has, or writes new variables.
-        not_reached: whether it has code that no case reaches; only a verdict of somebody else's
-            work asks.
+        blind: checks that the oracle tells right from wrong at all.
+        dependence: finds candidates that ignore an input, confuse two inputs, or are wrong with
+            other inputs, sizes or random numbers.
+        unset_locals: finds reads of uninitialized local variables.
+        races: finds data races between threads.
+        device_code: finds code that no device can run, and writes to new variables.
+        not_reached: finds code that no case reaches; used only to judge external rewrites.
     """
 
     blind: BlindOracle
@@ -52,48 +51,57 @@ class Certification:
     not_reached: NotReached
 
     def prepare(self) -> None:
-        """Do now, beside a search, what is done once for all candidates."""
+        """Start the work that is the same for all candidates, beside a search."""
         if self.races.beside:
             self.races.beside.watch_reference()
         self.dependence.ask_reference_meanwhile()
 
     def watch_reference(self) -> None:
-        """Do now all that is done once for all candidates when they are watched for races."""
+        """Do the part of race detection that is the same for all candidates."""
         self.races.watch_reference()
 
     def screened(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """The first objection to each of several, but for races that a processor does not see:
-        what takes seconds for all together."""
+        """Return the first objection to each candidate from the checks that take seconds for all
+        together.
+
+        Races are looked for on the CPU only.
+        """
         found = at_once([partial(look, some) for look in (self._quick.of, self.races.beside_it)])
         return [next(filter(None, each), None) for each in zip(*found, strict=True)]
 
     def quick_objection(self, one: Candidate) -> str:
-        """The first objection to a candidate, but for races, which take longer to find. The
-        reference is watched for races meanwhile."""
+        """Return the first objection to a candidate from all checks but race detection.
+
+        Race detection on the reference runs meanwhile, since it takes longer.
+        """
         (found,), _ = both(partial(self._quick.of, [one]), self.watch_reference)
         return found.said if found else ""
 
     def thorough(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """The first objection to each of several that the quick checks let pass, but for races."""
+        """Return the first objection to each candidate that passed the quick checks, without
+        races.
+        """
         return self._thorough.of(some)
 
     def objection(self, one: Candidate) -> str:
-        """The first objection that fails a candidate, races that were seen among them."""
+        """Return the first objection, races included, that makes a candidate fail."""
         return next((found.said for found in self.findings(one) if found.fails), "")
 
     def findings(self, one: Candidate) -> list[Objection]:
-        """All objections to a candidate, also those that leave it unverified and do not fail it."""
+        """Return all objections to a candidate, also those that only leave it unverified."""
         looks = [self._all_by_workers, self._all_races, lambda one: _found(self._unset([one]))]
         return [found for some in at_once([partial(look, one) for look in looks]) for found in some]
 
     @property
     def notes(self) -> list[str]:
-        """Remarks for people on how the findings were made. Known once findings were asked for."""
+        """Remarks on how the findings were made; complete after :meth:`findings`."""
         return [self.dependence.note] if self.dependence.note else []
 
     def certified(self, one: Candidate, validation: Validation) -> Validation:
-        """A validation, which fails where there is an objection to the candidate, and says which
-        cases it was watched for races on."""
+        """Return a validation that fails if there is an objection to the candidate.
+
+        It also names the cases on which races were looked for.
+        """
         if not validation.correct:
             return validation
         said = self.quick_objection(one)
@@ -106,7 +114,7 @@ class Certification:
 
     @cached_property
     def _quick(self) -> Remembered:
-        """The first objection to each, but for races."""
+        """Cache of the first objection to each candidate, without races."""
         return Remembered(self._quick_objections)
 
     @cached_property
@@ -123,7 +131,9 @@ class Certification:
         return [next(filter(None, each), None) for each in zip(*found, strict=True)]
 
     def _by_workers(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """That of the checks which run them in the workers that they share, one after the other."""
+        """Return the objections of the checks that share the pool's workers, which run one by
+        one.
+        """
         if self.blind.objection:
             return self._all_blind(some)
         depends = self.dependence.objections(some)
@@ -132,14 +142,16 @@ class Certification:
         return [found or next(unset) for found in depends]
 
     def _unset(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """Return the objection to what reads locals that nothing sets: of a GPU's, whose registers
-        hold what is in them, a processor sees it."""
+        """Return objections to reads of uninitialized locals, found on the CPU.
+
+        On a GPU an uninitialized register holds any value, so a run there does not show the read.
+        """
         if self.races.beside is None:
             return [None] * len(some)
         return objections_of(self.races.beside.unset, some, quick=True, code="unset-local")
 
     def _all_by_workers(self, one: Candidate) -> list[Objection]:
-        """All that the checks have against a candidate which run it in the workers they share."""
+        """Return all objections to a candidate from the checks that share the pool's workers."""
         if self.blind.objection:
             return _found(self._all_blind([one]))
         look = self.unset_locals.objections
@@ -147,15 +159,18 @@ class Certification:
         return [*self.dependence.findings([one])[0], *_found(unset), *self._all_of_text(one)]
 
     def _all_of_text(self, one: Candidate) -> list[Objection]:
-        """Return the objections to a candidate's text: code that no device can run, and code that
-        no case reaches. If no device can run the text, its coverage is not measured."""
+        """Return the objections to a candidate's text.
+
+        These are code that no device can run, and code that no case reaches. If no device can run
+        the text, its coverage is not measured.
+        """
         found = _found(self.device_code.objections([one]))
         if any(each.fails for each in found):
             return found
         return [*found, *_found(self.not_reached.objections([one]))]
 
     def _all_races(self, one: Candidate) -> list[Objection]:
-        """Races that were seen; or that nobody could look for them, where that matters."""
+        """Return the races that were seen, or an objection that races could not be looked for."""
         (found,) = self._racing.of([one])
         if found is None:
             seen = self.races.on_all_blocks(one)
@@ -167,7 +182,7 @@ class Certification:
         return [replace(found, code="races-not-watched", ruling=Ruling.UNVERIFIED)]
 
     def _all_blind(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """The objection to all candidates where the oracle accepts anything."""
+        """Return the objection to all candidates of an oracle that accepts anything."""
         code, ruling = ORACLE_BLIND, Ruling.UNVERIFIED
         return objections_of(self._blind, some, quick=True, code=code, ruling=ruling)
 

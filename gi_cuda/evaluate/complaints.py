@@ -1,4 +1,4 @@
-"""What a compiler says of an unmodified source, as a mistake that its user can mend."""
+"""Compiler messages about an unmodified source, as errors with a remedy for the user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TEXTURE_REFERENCES = re.compile(
     r"|no template named 'texture'"
 )
 _LACKING = re.compile(r"(?:static assertion failed:? ?)?\"?(?P<what>the host back ?end .*?)\"?$")
-"""What headers of the host back end say of what it does not do."""
+"""Messages in headers of the host back end about features that it lacks."""
 
 _UNKNOWN = re.compile(
     r"['‘`\"](?P<gcc>[A-Za-z_][\w:]*)['’\"] (?:was not declared|does not name a type|has not been)"
@@ -37,15 +37,15 @@ _OF_CUDA = re.compile(
 
 
 def is_of_cuda(name: str) -> bool:
-    """Whether CUDA may declare a name, and no header of a project."""
+    """Tell whether a name looks like one that CUDA declares, not a header of the project."""
     return _OF_CUDA.match(name) is not None
 
 
 def does_not_compile(subject: Subject, message: str) -> UserError:
-    """The mistake that a compiler complains of, at the source's own line.
+    """Return the error for a compiler's message, at the line of the source.
 
     Args:
-        message: the compiler's.
+        message: the compiler's message.
     """
     gpu, source = backend_named(subject.backend).gpu, subject.target.source
     grammar = subject.grammar
@@ -87,7 +87,11 @@ def _on_a_gpu() -> str:
 
 
 def _mend(said: str, *, gpu: bool) -> str:
-    """What to do about a compiler's message; ``gpu`` where it compiles for one."""
+    """Return the remedy for a compiler's message.
+
+    Args:
+        gpu: whether the compiler is that of a GPU.
+    """
     if unknown := _UNKNOWN.search(said):
         name = unknown["gcc"] or unknown["clang"] or unknown["nvcc"]
         if is_of_cuda(name) and not gpu:
@@ -121,7 +125,7 @@ def _missing(subject: Subject, header: str, where: str) -> UserError:
 
 
 def _included(subject: Subject, header: str) -> str | None:
-    """Where the source includes a header: file and line."""
+    """Return the file and line where the source includes a header; None if it does not."""
     source: Source = subject.grammar.source
     wanted = re.compile(rf'^[ \t]*#[ \t]*include[ \t]*[<"]{re.escape(header)}[>"]', re.M)
     found = wanted.search(source.text)

@@ -1,4 +1,4 @@
-"""Copies of the reference timed against it: how well it can be timed on each device."""
+"""Timings of copies of the reference against it, which show the noise of each device."""
 
 from __future__ import annotations
 
@@ -28,43 +28,42 @@ from gi_cuda.results.verdict import (
 from gi_cuda.subject import Subject
 
 COPIES = 4
-"""Copies of the reference that are timed against it to find the noise floor."""
+"""Number of copies of the reference that are timed to find the noise floor."""
 
 QUIETER = 2.0
-"""Times as noisy as the quietest device that one is without which a search is better off."""
+"""Ratio to the noise of the quietest device above which a device is not used."""
 
 PAIRS = 25
-"""Pairs of launches for each of them, where these are short."""
+"""Pairs of launches for each copy, if launches are short."""
 
 FEWEST = 6
-"""Pairs of launches, where these are not slow."""
+"""Pairs of launches for each copy, at least, unless launches are slow."""
 
 LONGEST = 1.5
-"""Seconds that the launches of one of them may take with more pairs than that, with what is done
-before and after each."""
+"""Seconds for the pairs of one copy, including the work before and after each launch. It limits the
+number of pairs above :data:`FEWEST`."""
 
 SLOW = (2, 4)
-"""Copies that find the noise floor, and pairs of launches for each, where even :data:`FEWEST` take
-longer: the noise of slow launches is a small part of them, and four pairs are the fewest that have
-an interval."""
+"""Number of copies and of pairs for each, if even :data:`FEWEST` pairs take longer than
+:data:`LONGEST`. Slow launches have little relative noise, and an interval needs four pairs."""
 
 ATTEMPTS = 5
-"""To time one of them quietly: something else may go on for a moment."""
+"""Attempts to time a copy without disturbance by other programs."""
 
 LATEST = 10.0
-"""Seconds after which no further attempt begins."""
+"""Seconds after which no new attempt begins."""
 
 FIRST_LIMIT = 120.0
-"""Seconds the reference itself may take, before its time is known."""
+"""Time limit of the reference itself, in seconds, before its time is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedCopies:
-    """What copies of the reference measured as on one device.
+    """Timings of copies of the reference on one device.
 
     Attributes:
-        found: by which the noise floor is found.
-        apart: one that has no part in that.
+        found: timings that determine the noise floor.
+        apart: timing of one more copy, which checks the floor.
     """
 
     found: tuple[Measurement, ...]
@@ -72,17 +71,17 @@ class TimedCopies:
 
     @property
     def spread(self) -> float:
-        """How much those differ that find the noise floor."""
+        """Spread of the ratios of the copies that determine the noise floor."""
         return spread(ratios(one.samples) for one in self.found)
 
     @property
     def medians(self) -> tuple[float, ...]:
-        """The median ratio to the reference of each of those."""
+        """Median ratio to the reference of each copy that determines the noise floor."""
         return tuple(float(np.median(ratios(one.samples))) for one in self.found)
 
     @property
     def seconds(self) -> float:
-        """The reference's median time over all cases that were timed."""
+        """The reference's median time over all timed cases, in seconds."""
         samples = [sample for one in (*self.found, self.apart) for sample in one.samples]
         case = attrgetter("case")
         by_case = groupby(sorted(samples, key=case), key=case)
@@ -92,12 +91,13 @@ class TimedCopies:
 def time_copies(
     subject: Subject, pool: Pool[int], copies: Sequence[Program], program: Program
 ) -> list[TimedCopies]:
-    """Time copies of the reference against it, on all devices at a time, as a search does; those
-    that differ much again, since what disturbed them may be over. Of each copy the quietest of its
-    attempts on each device; devices on which they differ much are left where there are others.
+    """Time copies of the reference against it, on all devices at the same time, as in a search.
+
+    Noisy copies are timed again, since a disturbance may be over. The quietest attempt of each copy
+    counts. A much noisier device is not used if there are others.
 
     Args:
-        copies: the last one has no part in finding the noise floor.
+        copies: the copies; the last one is not used to find the noise floor.
 
     Raises:
         UserError: the reference fails when it is repeated.
@@ -129,14 +129,18 @@ def time_copies(
 
 
 def _cost(once: Measurement) -> float:
-    """The seconds that a pair takes, from a copy that was verified twice and timed in one pair."""
+    """Return the seconds of one pair of launches, from a copy that was verified twice and timed
+    once.
+    """
     launches = sum(one.reference for one in once.samples)
     return max(2 * launches, once.run_seconds - 2 * launches)
 
 
 def noisy(spreads: Mapping[int, float]) -> list[int]:
-    """The devices on which copies differ so much more than elsewhere that they are better left:
-    what is certain is told by the noisiest."""
+    """Return the devices whose noise is so much larger than elsewhere that they are not used.
+
+    A search would have to use the floor of the noisiest device.
+    """
     quietest = min(spreads.values())
     return [one for one, spread in spreads.items() if spread > max(NOISY, QUIETER * quietest)]
 
@@ -147,18 +151,17 @@ def _timed_copies(measured: Sequence[Measurement]) -> TimedCopies:
 
 
 def _noise(copy: Measurement) -> float:
-    """How much a copy seems to differ from the reference."""
+    """Return how much a copy seems to differ from the reference."""
     return spread([ratios(copy.samples)])
 
 
 def _time(
     subject: Subject, pool: Pool[int], copy: Program, program: Program, pairs: int
 ) -> dict[int, Measurement]:
-    """Time a copy of the reference against it on each device, however long that takes; one on which
-    it fails is left where there are others.
+    """Time a copy of the reference against it on each device, without a limit on the total time.
 
-    In the worker that is there, as variants are: fresh ones open the device meanwhile, and that
-    would disturb the times.
+    A device on which the copy fails is not used if there are others. The existing worker times it,
+    as it times variants: a new worker would open the device meanwhile and disturb the times.
     """
     sampling = Sampling(screen=pairs, most=pairs, limit=FIRST_LIMIT)
     found = {}
@@ -171,10 +174,10 @@ def _time(
 
 
 def _timed(subject: Subject, answer: object) -> Measurement:
-    """A measurement of a copy of the reference.
+    """Return the measurement of a copy of the reference.
 
     Raises:
-        UserError: there is none, or it is wrong.
+        UserError: there is none, or its outputs are wrong.
     """
     if isinstance(answer, Lost | Refused):
         raise fault(subject, answer, "while it was timed")
@@ -190,10 +193,10 @@ def _timed(subject: Subject, answer: object) -> Measurement:
 
 
 def floor_of(subject: Subject, timed: Sequence[TimedCopies]) -> float:
-    """The noise floor that the ratios of copies show, on the device where it is largest.
+    """Return the noise floor from the ratios of copies, on the noisiest device.
 
     Raises:
-        UserError: no gain could be told from so much noise.
+        UserError: the noise is too large to detect any gain.
     """
     floor = noise_floor(ratios(one.samples) for copies in timed for one in copies.found)
     if floor > MOST_FLOOR:
@@ -208,7 +211,9 @@ def floor_of(subject: Subject, timed: Sequence[TimedCopies]) -> float:
 
 
 def verdict_of(timed: Sequence[TimedCopies], floor: float) -> Verdict:
-    """What copies that had no part in finding the floor measured as: on all devices the same, or
-    what it is on one where it is not."""
+    """Return the verdict on the copies that were not used to find the floor.
+
+    It is "same" if it is so on all devices, else the first other verdict.
+    """
     found = [verdict_on_pairs(ratios(copies.apart.samples), floor) for copies in timed]
     return next((one for one in found if one is not Verdict.SAME), found[0])

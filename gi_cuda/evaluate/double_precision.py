@@ -1,9 +1,9 @@
-"""Run a source of single precision in double precision.
+"""Run of a single-precision source in double precision.
 
-Its answers tell rounding errors: a rewrite that adds in another order may be nearer to them than
-the original. The source runs on the same inputs, with ``double`` written for each ``float``. That
-is not possible for sources that look at the bits of a number, hold numbers in structs or textures,
-or do not compile then.
+Its outputs show rounding errors: a rewrite that adds in another order may be closer to them than
+the original. The source runs on the same inputs, with ``double`` instead of ``float``. That does
+not work for sources that look at the bits of a number, that hold numbers in structs or textures,
+or that then do not compile.
 """
 
 from __future__ import annotations
@@ -82,18 +82,19 @@ def _double(one):
     single = isinstance(one, np.ndarray | np.generic) and one.dtype == np.float32
     return one.astype(np.float64) if single else one
 """
-"""A data module that gives numbers of double precision for those of another one."""
+"""A data module that converts the single-precision numbers of another one to double precision."""
 
 
 def in_double_precision(
     subject: Subject, cases: Sequence[str], backend: str, folder: Path, limit: float
 ) -> Mapping[str, Outputs]:
-    """Run a source in double precision; return its outputs by their names, for each case that the
-    back end has. Nothing where it cannot be told.
+    """Run a source in double precision; return its outputs by name, for each case.
+
+    Empty if the source cannot run in double precision.
 
     Args:
-        backend: what runs it.
-        folder: for binaries and what they write.
+        backend: name of the back end; cases that it does not have are left out.
+        folder: for binaries and outputs.
         limit: seconds after which a launch counts as hung.
     """
     there = {one.name for one in subject.target.cases if backend in one.backends}
@@ -123,14 +124,14 @@ def _outputs(file: Path) -> Outputs:
 
 
 def _is_plain(target: Target) -> bool:
-    """Tell whether all numbers of single precision lie in arrays or are passed by value."""
+    """Tell whether all single-precision numbers lie in arrays or are passed by value."""
     single = [one for one in target.buffers if one.dtype == _SINGLE]
     mixed = [one for one in target.buffers if one.item or one.addresses or one.type.small]
     return bool(single) and not mixed and not target.textures
 
 
 def _doubled(target: Target, folder: Path) -> Target:
-    """A target with twice as wide numbers, and twice as much dynamic shared memory."""
+    """Return a target with numbers of double precision, and twice as much dynamic shared memory."""
     data = folder / "data.py"
     data.write_text(_DATA.format(path=str(target.data)), encoding="utf-8")
     wide = NumberType("float64")

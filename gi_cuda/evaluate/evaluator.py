@@ -1,4 +1,4 @@
-"""Where genotypes become phenotypes, phenotypes binaries, and binaries evaluations."""
+"""Evaluation of genotypes: rendering, preprocessing, compilation and measurement."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What the baseline found out about the reference.
+    """Limits and settings for measurements, from the baseline.
 
     Attributes:
-        loops: most iterations that a guarded loop may make, by loop number.
-        sampling: how measurements are taken: noise floor and time limit among it.
+        loops: iteration limit of each guarded loop, by loop number.
+        sampling: settings of measurements, among them noise floor and time limit.
     """
 
     loops: Mapping[int, int]
@@ -35,14 +35,14 @@ class Bounds:
 
 @dataclass(slots=True)
 class Evaluator:
-    """Evaluates individuals of one target.
+    """An evaluator of individuals of one target.
 
     Attributes:
         subject: the target with its grammar and space.
-        equipment: what batches are built and measured with.
+        equipment: compilers and workers that build and measure batches.
         bounds: see :class:`Bounds`.
-        memory: what earlier measurements say about later ones.
-        renderers: that individuals become sources in.
+        memory: earlier measurements, used to predict later ones.
+        renderers: processes that turn individuals into source text.
     """
 
     subject: Subject
@@ -58,13 +58,13 @@ class Evaluator:
     _work: Batch | None = None
 
     def take_phases(self) -> Phases:
-        """Wall time spent since the last call, by phase."""
+        """Return the wall time spent since the last call, by phase."""
         now = self._spent + self._work.spent if self._work else self._spent
         new, self._told = now - self._told, now
         return new
 
     def get_ready(self) -> None:
-        """Do beforehand what the first individuals would wait for."""
+        """Prepare rehearsals now, so that the first individuals need not wait."""
         self._rehearsal()
 
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
@@ -76,11 +76,11 @@ class Evaluator:
     def _trials(
         self, sources: Mapping[int, Candidate], batch: Mapping[int, Genotype]
     ) -> dict[int, Trial]:
-        """Preprocess sources of a batch, or of the reference, which is in none."""
+        """Preprocess the sources of a batch, or of the reference, which has no genotype."""
         begun, launch_values = time.perf_counter(), self.subject.launch_values
         variants = [one.variant(ident) for ident, one in sources.items()]
         found = self.equipment.compiler.preprocess(variants)
-        if self._work is None or not self._work.compiles:  # else nothing waited for it
+        if self._work is None or not self._work.compiles:  # else it ran beside the compilers
             self._spent += Phases(preprocess=time.perf_counter() - begun)
         return {
             i: Trial(one.configuration, found[i], launch_values(one.configuration), batch.get(i))
@@ -93,23 +93,23 @@ class Evaluator:
         stop: Callable[[], bool] = lambda: False,
         more: Callable[[], Mapping[int, Trial]] = dict,
     ) -> Generator[Record, None, None]:
-        """Build and measure a batch with the reference in front; yields records as they end.
+        """Build and measure a batch, beside the reference; yield records as they are finished.
 
-        Where the back end can do that, all rehearse first, in code that does no harm, and only
-        those whose answers are right then are built and measured as they are; unless so few would
-        crash or hang that it does not pay.
+        If the back end supports it, all individuals are rehearsed first: they run as confined code,
+        which does no harm. Only those that are right then are built and measured as they are.
+        Rehearsals are skipped if so few individuals would crash or hang that they do not pay.
 
-        Records come out once for each individual, whatever it did to its worker. Individuals whose
-        machine code was measured before share that measurement, and say so.
+        Each individual gets exactly one record, even if it kills its worker. Individuals whose
+        machine code was measured before share that measurement; their records say so.
 
-        All of it goes on while the caller does something else: breeds, as a rule.
+        Evaluation continues in a thread while the caller does something else, e.g. breeds.
 
         Args:
-            stop: asked now and then, from another thread; if true, there are no more records than
-                those of what was done.
-            more: asked after each record while there is more to come; what is to be evaluated
-                besides, which goes to the compilers while the rest is compiled and measured. Where
-                compiling would disturb what is timed, it waits, and is a batch of its own.
+            stop: called now and then, from another thread; if it returns True, only finished
+                individuals get records.
+            more: called after each record while there is more to come; returns further individuals,
+                which are compiled while the rest is compiled and measured. If compiling would
+                disturb timings, they form the next batch.
         """
         left, waiting = dict(batch), dict(batch)
         while waiting:
@@ -148,14 +148,14 @@ class Evaluator:
         return self._rehearsals.first_run(how, trials, beside) if how else None
 
     def _rehearsal(self) -> Rehearsal | None:
-        """How variants rehearse, if they can; found out once."""
+        """Return the settings of rehearsals; None if there are none. The result is cached."""
         if self._how is None:
             reference, sampling = self.unmodified(), self.bounds.sampling
             self._how = (rehearsal_of(self.subject, self.equipment, reference, sampling),)
         return self._how[0]
 
     def unmodified(self) -> Trial:
-        """The reference, ready to be compiled."""
+        """Return the reference, ready to be compiled."""
         if self._reference is None:
             trials = self._trials({REFERENCE: unmodified(self.subject)}, {})
             self._reference = trials[REFERENCE]

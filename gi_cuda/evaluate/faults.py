@@ -1,4 +1,4 @@
-"""What becomes of a reference that fails, as a mistake that its user can mend."""
+"""Failures of the reference, as errors with a remedy for the user."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _REMEDIES = (
         " it other data in data.py, or check and evolve it on a GPU",
     ),
 )
-"""By what a worker says."""
+"""Pairs of a phrase in a worker's message and its remedy."""
 
 _SHARED_MEMORY = (
     "the source says how large that is: let no more threads run than it has room for (`block` in"
@@ -74,10 +74,10 @@ _HUNG = (
 
 
 def remedy(message: str, survival: Survival) -> str:
-    """What to do about a launch that did not end as it should.
+    """Return the remedy for a launch that failed.
 
     Args:
-        message: what a worker said.
+        message: message of the worker.
     """
     if beside := _BESIDE.search(message):
         if beside["name"] == DYNAMIC_SHARED:
@@ -103,10 +103,10 @@ def remedy(message: str, survival: Survival) -> str:
 
 
 def fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
-    """Why the reference cannot be run.
+    """Return the error for a reference that cannot run.
 
     Args:
-        doing: while what, in words.
+        doing: what was being done, e.g. "while it was timed".
     """
     target = subject.target
     if isinstance(answer, Refused):
@@ -124,14 +124,14 @@ def fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
 
 
 def place_of_oracle(target: Target) -> str:
-    """Where a target says how answers are judged."""
+    """Return the file and line of the oracle's settings in ``target.toml``."""
     lines = target.file.read_text(encoding="utf-8", errors="replace").splitlines()
     found = [n for n, line in enumerate(lines, 1) if _ORACLE.match(line)]
     return f"{target.file}:{found[0]}" if found else str(target.file)
 
 
 def _places(target: Target, message: str) -> Iterator[str]:
-    """Where a message leads to: a buffer, a launch, a line of the source."""
+    """Yield the places that a message refers to: a buffer, a launch, a line of the source."""
     if beside := _BESIDE.search(message) or _WRITTEN.search(message):
         for buffer in target.buffers:
             if buffer.name == beside["name"]:

@@ -1,4 +1,4 @@
-"""Opening a target at the level at which it is to be evolved."""
+"""Loading of a target at a level: source, or compiled code such as PTX."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def open_subject(
 
     Args:
         path: the target's folder or its ``target.toml``.
-        backend: one of :data:`gi_cuda.BACKENDS`; not every one runs every level.
+        backend: one of :data:`gi_cuda.BACKENDS`; not every back end runs every level.
         level: one of :data:`~gi_cuda.grammar.LEVELS`.
-        bnf, scope: of the source: a grammar edited by hand, in place of the converted one.
-        edits: of the source: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
-        start: of PTX: the source that is compiled, if not the target's own.
+        bnf, scope: for source: files of an edited grammar, used instead of the converted one.
+        edits: for source: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
+        start: for PTX: the winner of the source that is compiled; None for the target's own source.
 
     Raises:
-        UserError: whatever is wrong with the target, the source, the grammar files or nvcc.
+        UserError: the target, the source, a grammar file or nvcc is invalid.
     """
     language = check_level(level, backend)
     if not language.compiled:
@@ -61,15 +61,15 @@ def open_subject(
 
 
 def idle_types(backend: str) -> frozenset[RuleType]:
-    """The types of rules that a search on a back end leaves alone."""
+    """Return the rule types that a search on a back end does not mutate."""
     return frozenset(one for one in RuleType if one in backend_named(backend).idle_types)
 
 
 def check_source(subject: Subject) -> Subject:
-    """Refuse what evolves at another level than source.
+    """Return the subject if it is source, else refuse it.
 
     Raises:
-        UserError: it does.
+        UserError: the subject is compiled code.
     """
     if not subject.compiled:
         return subject
@@ -83,7 +83,7 @@ def check_source(subject: Subject) -> Subject:
 
 
 def backends_for(language: FrontEnd) -> list[str]:
-    """The back ends that run it: sources all, compiled code those that say so."""
+    """Return the back ends that run a language; all of them run source."""
     return [
         name
         for name in BACKENDS
@@ -92,7 +92,11 @@ def backends_for(language: FrontEnd) -> list[str]:
 
 
 def check_level(level: str, backend: str | None = None) -> FrontEnd:
-    """Refuse a level that there is not, or not on a back end."""
+    """Return the front end of a level.
+
+    Raises:
+        UserError: there is no such level, or the back end does not run it.
+    """
     if level not in LEVELS:
         raise UserError(
             f"there is no level {level!r}", where="--level", hint=f"one of: {', '.join(LEVELS)}"
@@ -109,15 +113,15 @@ def check_level(level: str, backend: str | None = None) -> FrontEnd:
 
 
 def compiled_subject(source: Subject, level: str, start: Start | None = None) -> Subject:
-    """Compile a target's source to the text of a level and read that.
+    """Compile a target's source to a level and read the result.
 
     Args:
-        start: the winner of the source that is compiled; None: the source as it is, in the default
-            configuration.
+        start: the winner of the source that is compiled; None for the unmodified source in the
+            default configuration.
 
     Raises:
-        UserError: there is no compiler, the source does not compile, or the start is none of its
-            variants.
+        UserError: there is no compiler, the source does not compile, or the start is not a variant
+            of it.
     """
     language, compile_ = front_end(level), COMPILERS[level]
     base = source.original if start is None else source.read(start.genotype)
@@ -138,7 +142,7 @@ def compiled_subject(source: Subject, level: str, start: Start | None = None) ->
 
 
 def source_variant(source: Subject, genotype: Genotype) -> Variant:
-    """A variant of the source as it is compiled to another level: without loop guards."""
+    """Return a variant of the source for compilation to another level, without loop guards."""
     return candidate(source, genotype).variant(0)
 
 
@@ -148,4 +152,5 @@ def _ptx(source: Subject, genotype: Genotype) -> tuple[str, Wanted]:
 
 
 COMPILERS: Mapping[str, Callable[[Subject, Genotype], tuple[str, Wanted]]] = {"ptx": _ptx}
-"""By level, what makes its text of a variant of the source, and what of that is to be read."""
+"""By level, a function that compiles a variant of the source. It returns the compiled text, and
+which parts of it to read."""

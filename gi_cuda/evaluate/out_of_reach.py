@@ -1,4 +1,4 @@
-"""What device code may do and back ends cannot: said in place of a compiler's words."""
+"""CUDA features in device code that back ends do not support, with messages for the user."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gi_cuda.grammar.frontends.cuda.reading import bare_text
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
-    """A place where device code does something that back ends cannot.
+    """A place where device code uses an unsupported feature.
 
     Attributes:
-        on_gpu: whether those of GPUs can.
+        on_gpu: whether back ends on GPUs support the feature.
     """
 
     on_gpu: bool
@@ -27,11 +27,12 @@ class OutOfReach:
 
 @dataclass(frozen=True, slots=True)
 class _Feature:
-    """Something that device code may do.
+    """A feature of device code that some or all back ends do not support.
 
     Attributes:
-        used: what is said where it is done; ``name`` is shown.
-        what, hint: with ``{function}``, ``{name}`` and ``{another}``: which kernel to take.
+        used: pattern of its use; the group ``name`` is shown in messages.
+        what, hint: message and remedy, with ``{function}``, ``{name}`` and ``{another}``: advice on
+            another kernel.
     """
 
     on_gpu: bool
@@ -72,10 +73,10 @@ _FEATURES = (
 
 
 def out_of_reach(path: Path, source: Source, functions: Sequence[Function]) -> Iterator[OutOfReach]:
-    """What functions do and back ends cannot.
+    """Yield the uses of unsupported features in functions.
 
     Args:
-        path: where the source's main file is.
+        path: path of the source's main file.
         functions: with their spans in the source's text.
     """
     text, places = bare_text(source.text), LineIndex(source)
@@ -99,7 +100,9 @@ def out_of_reach(path: Path, source: Source, functions: Sequence[Function]) -> I
 
 
 def _another(path: Path, text: str, function: str, launched: str) -> str:
-    """Which kernel of a source may do in place of one that launches others; "" for none."""
+    """Return advice to use another kernel instead of one that launches kernels; "" if there is
+    none.
+    """
     known = [name for name in _kernels(text) if name != function]
     if launched in known:
         return f"; or make a target of it alone: gi-cuda init {path} --kernel {launched}"
@@ -107,7 +110,7 @@ def _another(path: Path, text: str, function: str, launched: str) -> str:
 
 
 def _kernels(text: str) -> Iterator[str]:
-    """The names of the kernels that a text without comments defines."""
+    """Yield the names of the kernels in a text without comments."""
     for match in _KERNEL.finditer(text):
         head = _BOUNDS.sub(" ", match["head"])
         if named := _NAMED.search(head):

@@ -1,4 +1,4 @@
-"""Readings of genotypes, and what is remembered of them."""
+"""Readings of genotypes, and a cache of them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from gi_cuda.results.speed_up import Reading
 
 
 class Measurer(Protocol):
-    """Whatever can say how genotypes do: workers on a device, or a recording."""
+    """Interface of a function that reads genotypes: by workers on a device, or from a recording."""
 
     def __call__(self, genotypes: Sequence[Genotype]) -> list[Reading]:
         """Read genotypes, all compiled in one batch and measured beside the reference."""
 
 
 class ReadingCache:
-    """Readings by genotype; a genotype that is read again adds to what is known of it.
+    """A cache of readings by genotype; a second reading of a genotype is merged with the first.
 
     Attributes:
-        batches: how often the measurer was asked.
-        variants: how many genotypes it was asked for in all.
+        batches: number of calls of the measurer.
+        variants: number of genotypes in all calls together.
     """
 
     def __init__(self, measurer: Measurer) -> None:
@@ -36,7 +36,7 @@ class ReadingCache:
         return genotype in self._readings
 
     def read(self, genotypes: Iterable[Genotype]) -> None:
-        """Read genotypes in one batch; those that failed before are not asked for again."""
+        """Read genotypes in one batch; genotypes that failed before are not read again."""
         wanted = [g for g in dict.fromkeys(genotypes) if g not in self or self[g].right]
         if not wanted:
             return
@@ -47,5 +47,5 @@ class ReadingCache:
         self.variants += len(wanted)
 
     def read_new(self, genotypes: Iterable[Genotype]) -> None:
-        """Read those genotypes in one batch that were not read before."""
+        """Read, in one batch, the genotypes that were not read before."""
         self.read([genotype for genotype in genotypes if genotype not in self])

@@ -1,5 +1,8 @@
-"""Individuals become sources in several processes: to make a transformation a kernel is read again,
-which takes longer than a compiler's share of a variant on a machine with many cores."""
+"""Processes that render individuals as source text.
+
+A transformation reads the whole kernel again. On a machine with many cores, that takes longer than
+compiling a variant does, so one process would be the bottleneck.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +22,31 @@ from gi_cuda.genome import Genotype
 from gi_cuda.subject import Subject
 
 CORES_FOR_ONE: Final = 3
-"""Compilers on so many cores leave one process little to do."""
+"""Number of cores, all compiling, for which one rendering process is enough."""
 
 TOGETHER: Final = 4
-"""So many are rendered at a time."""
+"""Number of individuals that a process renders at a time."""
 
 FEW: Final = 8
-"""So many with edits are rendered sooner here."""
+"""Number of edited individuals below which rendering in this process is faster."""
 
 _PATIENCE: Final = 30.0
-"""Seconds after which a process is given up; it takes tenths of one, and one or two to start."""
+"""Timeout for an answer, in seconds. Rendering takes tenths of a second, starting one or two."""
 
 _IDLE: Final = 600.0
-"""Seconds after which one ends that has nothing to do."""
+"""Seconds without work after which a process ends."""
 
 _Part: TypeAlias = Sequence[tuple[int, Genotype]]
 _Rendered: TypeAlias = Sequence[tuple[str, dict[str, int]]]
-"""Texts, and how each changes its launches."""
+"""Source texts, each with its launch configuration changes."""
 
 
 @dataclass
 class Renderers:
-    """Processes that render a subject's individuals; none where there are few cores.
+    """Processes that render a subject's individuals; none on a machine with few cores.
 
     Attributes:
-        number: of the processes at most.
+        number: of processes, at most.
     """
 
     subject: Subject
@@ -51,8 +54,10 @@ class Renderers:
     _helpers: list[Helper] = field(default_factory=list, init=False, repr=False)
 
     def start(self) -> None:
-        """Start them; that takes seconds, for which nobody waits. None is there where one cannot be
-        started, or the subject cannot be sent."""
+        """Start the processes in the background.
+
+        No process is used if one cannot be started, or if the subject cannot be pickled.
+        """
         try:
             while len(self._helpers) < self.number:
                 helper = Helper(__name__)
@@ -62,7 +67,7 @@ class Renderers:
             self.close()
 
     def close(self) -> None:
-        """End them."""
+        """End the processes."""
         for helper in self._helpers:
             helper.close()
         self._helpers.clear()
@@ -70,7 +75,7 @@ class Renderers:
     def candidates(
         self, batch: Mapping[int, Genotype], limits: Mapping[int, int]
     ) -> dict[int, Candidate]:
-        """Render individuals with loop guards; those whose process ends are rendered here."""
+        """Render individuals with loop guards; if a process ends, its part is rendered here."""
         edited = [(ident, one) for ident, one in batch.items() if one.edits]
         if len(edited) < FEW or not self._helpers:
             return self._here(limits, list(batch.items()))
@@ -92,7 +97,7 @@ class Renderers:
         try:
             told: _Rendered = helper.ask(([one for _, one in part], limits), _PATIENCE)
         except GONE:
-            with suppress(ValueError):  # it was closed meanwhile
+            with suppress(ValueError):  # close() removed it meanwhile
                 self._helpers.remove(helper)
             helper.close()
             return self._here(limits, part)
@@ -105,7 +110,7 @@ class Renderers:
 def _all_of(
     todo: SimpleQueue[_Part], render: Callable[[_Part], dict[int, Candidate]]
 ) -> dict[int, Candidate]:
-    """Render what is left to do until nothing is."""
+    """Render parts from the queue until it is empty."""
     found: dict[int, Candidate] = {}
     with suppress(Empty):
         while True:
@@ -114,7 +119,7 @@ def _all_of(
 
 
 class _Renderer:
-    """Render individuals of the subject that is told first."""
+    """The worker of a rendering process: it receives the subject first, then individuals."""
 
     subject: Subject
 

@@ -1,4 +1,6 @@
-"""Readings from workers: sources in several builds, each beside a build of the reference."""
+"""Replicated measurements: several builds of each source, each timed beside a build of the
+reference.
+"""
 
 from __future__ import annotations
 
@@ -21,26 +23,26 @@ from gi_cuda.results.speed_up import Reading
 from gi_cuda.subject import Subject
 
 BUILDS = 5
-"""Builds of one source that are measured.
+"""Number of builds of each source that are measured.
 
-Where code comes to lie in a binary changes its speed by some percent. A speed-up that belongs to
-the source shows wherever it lies."""
+The position of code in a binary changes its speed by some percent. A speedup that belongs to the
+source shows in all positions."""
 
 PAIRS = 15
-"""Pairs of launches in each of them."""
+"""Number of pairs of launches in each build."""
 
 NOT_COMPILED = "does not compile"
-"""How what is said of a source begins that cannot be built."""
+"""Beginning of the failure message of a source that does not compile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How often a source is measured.
+    """The number of repetitions of a measurement.
 
     Attributes:
-        builds: builds of it.
-        processes: processes that each of them runs in.
-        pairs: pairs of launches in each of these.
+        builds: builds of the source.
+        processes: processes that each build runs in.
+        pairs: pairs of launches in each process.
     """
 
     builds: int = BUILDS
@@ -49,20 +51,21 @@ class Repeats:
 
 
 THOROUGH = Repeats(builds=6, processes=2, pairs=9)
-"""For what is published. Processes differ by more than the pairs in one of them show, so twelve of
-them are what the interval is made of: with so many it takes no assumption on how they scatter."""
+"""Repetitions for published results. Processes differ by more than the pairs within a process, so
+the interval is computed from twelve processes. Twelve are enough for an interval that assumes no
+distribution."""
 
 Answer: TypeAlias = Measurement | Lost | Refused
 Run: TypeAlias = Callable[[Iterable[tuple[int, Measure]]], Iterator[tuple[int, Answer]]]
-"""How requests are run: a pool's ``map``, or :func:`in_fresh_processes`."""
+"""A function that runs requests: a pool's ``map``, or the result of :func:`in_fresh_processes`."""
 
 
 def in_fresh_processes(pool: Pool[int], together: int = 1) -> Run:
-    """Runs requests one at a time in processes that ran no others.
+    """Return a function that runs requests one at a time in new processes.
 
     Args:
-        together: so many one after the other in each, where a process takes long to open the
-            device.
+        together: number of requests that share a process, one after the other, because opening the
+            device takes long.
     """
 
     def run(requests: Iterable[tuple[int, Measure]]) -> Iterator[tuple[int, Answer]]:
@@ -74,20 +77,20 @@ def in_fresh_processes(pool: Pool[int], together: int = 1) -> Run:
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """Reads sources on some cases of a target.
+    """A measurement of sources on some cases of a target.
 
     Attributes:
         subject: the target with its grammar and space.
-        compiler: the back end's.
+        compiler: compiler of the back end.
         pool: workers of a session that has the cases.
-        folder: where binaries may be written.
+        folder: for binaries.
         cases: names of the cases.
         limit: seconds after which a launch counts as hung.
-        repeats: how often each source is measured.
-        fresh: whether builds are measured in processes that ran no others.
-        beside: what they are timed beside, if that is not the reference.
+        repeats: number of repetitions.
+        fresh: whether builds are measured in new processes.
+        beside: candidate that the sources are timed beside; None for the reference.
         schedules: see :class:`~gi_cuda.backends.protocol.requests.Sampling`.
-        tell: is told what is done next, and how far measuring is.
+        tell: receives a message before each step, and on progress.
     """
 
     subject: Subject
@@ -103,7 +106,7 @@ class Replicates:
     tell: Callable[[str], None] = in_silence
 
     def reference(self) -> Candidate:
-        """What they are timed beside: the unmodified source in the default configuration."""
+        """Return the candidate that sources are timed beside, by default the unmodified source."""
         return self.beside or unmodified(self.subject)
 
     def read(self, candidates: Sequence[Candidate]) -> list[Reading]:
@@ -116,11 +119,12 @@ class Replicates:
     def rounds(
         self, candidates: Sequence[Candidate], known: Collection[int] = ()
     ) -> Iterator[list[Reading]]:
-        """Measure candidates again and again, each build in one more process a round; yield what
-        all rounds so far have given, without end.
+        """Measure candidates in rounds without end, each build in one more process per round.
+
+        Yield the readings from all rounds so far after each round.
 
         Args:
-            known: numbers of those that are not measured any more; may grow from round to round.
+            known: numbers of candidates that need no more measurements; may grow between rounds.
         """
         self.tell(f"compiling {self.repeats.builds} builds of {len(candidates)} sources")
         if self.fresh:
@@ -130,13 +134,12 @@ class Replicates:
         builds = [self._requests(programs, failures) for programs in self._build(candidates)]
         turn = 0
         for number in count():
-            # One build of each before the others: what fails in that one is not run any more.
+            # Run the first build of each candidate alone: if it fails, the others are skipped.
             parts = (builds[:1], builds[1:]) if number == 0 else (builds,)
             for part in parts:
                 some = list[tuple[int, Measure]]()
                 for one in part:
-                    # Sources take turns in going first, so that none is always measured at a better
-                    # moment.
+                    # Alternate the order of sources, so that none always runs at a better moment.
                     some += one[::-1] if turn % 2 else one
                     turn += 1
                 some = [one for one in some if one[0] not in failures and one[0] not in known]
@@ -158,7 +161,7 @@ class Replicates:
     def _counted(
         self, answers: Iterator[tuple[int, Answer]], total: int
     ) -> Iterator[tuple[int, Answer]]:
-        """The same answers; at each tenth of them it is told how far that is."""
+        """Yield the answers, and report progress at each tenth of them."""
         for done, answer in enumerate(answers):
             if done * 10 // total != (done - 1) * 10 // total:
                 self.tell(f"measuring: {done} of {total} runs")
@@ -167,8 +170,10 @@ class Replicates:
     def _requests(
         self, programs: Sequence[Program | BuildFailure], failures: dict[int, str]
     ) -> list[tuple[int, Measure]]:
-        """What measures one build of each candidate; those that do not compile are entered among
-        the failures."""
+        """Return the requests that measure one build of each candidate.
+
+        Candidates that do not compile are added to the failures.
+        """
         reference, *variants = programs
         assert isinstance(reference, Program)
         pairs = self.repeats.pairs
@@ -182,9 +187,10 @@ class Replicates:
         return requests
 
     def _build(self, candidates: Sequence[Candidate]) -> list[list[Program | BuildFailure]]:
-        """For each round of builds the reference's program and those of the candidates.
+        """Compile all builds, and return the reference's program and the candidates' for each
+        build.
 
-        Copies of all sources take turns in the batch, so that none of them has a place of its own.
+        Builds of different sources alternate in the batch, so that no source has fixed positions.
         """
         sources = [self.reference(), *candidates]
         built = build_candidates(self.compiler, sources * self.repeats.builds, self.folder)
@@ -203,8 +209,11 @@ class Replicates:
 def final_answers(
     run: Run, pool: Pool[int], requests: Sequence[tuple[int, Measure]]
 ) -> Iterator[tuple[int, Answer]]:
-    """Answers to numbered requests. A worker's death is final when it happened twice: the last
-    request of that number is run again, in a fresh worker."""
+    """Yield the answers to numbered requests.
+
+    If a worker dies, the last such request of a number is repeated in a new worker; a second death
+    is final.
+    """
     again = []
     for at, answer in run([(at, one) for at, (_, one) in enumerate(requests)]):
         number, request = requests[at]
@@ -217,7 +226,7 @@ def final_answers(
 
 
 def why_wrong(answer: Answer) -> str:
-    """What is wrong with an answer, in words; "" where nothing is."""
+    """Return the reason why an answer is a failure; "" if it is none."""
     match answer:
         case Lost(survival, message):
             return f"{survival}: {message}"
@@ -228,15 +237,16 @@ def why_wrong(answer: Answer) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GenotypeMeasurer:
-    """An :class:`~gi_cuda.evaluate.readings.Measurer` of genotypes as a maintainer would get them.
+    """A :class:`~gi_cuda.evaluate.readings.Measurer` that renders genotypes as a maintainer would
+    get them.
 
-    Without loop guards. Genotypes with one phenotype share one reading.
+    They have no loop guards. Genotypes with the same phenotype share a reading.
     """
 
     replicates: Replicates
 
     def beside(self, genotype: Genotype) -> GenotypeMeasurer:
-        """The same, beside another genotype."""
+        """Return a measurer that times beside another genotype."""
         other = candidate(self.replicates.subject, genotype)
         return GenotypeMeasurer(replace(self.replicates, beside=other))
 
@@ -255,7 +265,7 @@ class GenotypeMeasurer:
         ]
 
     def _phenotypes(self, genotypes: Sequence[Genotype]) -> list[object]:
-        """For each what is equal where phenotypes and launches are."""
+        """Return a key for each genotype; keys are equal if phenotypes and launches are."""
         subject = self.replicates.subject
         sources = [candidate(subject, genotype) for genotype in genotypes]
         variants = [one.variant(ident) for ident, one in enumerate(sources)]

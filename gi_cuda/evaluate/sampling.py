@@ -1,4 +1,4 @@
-"""Random variants of a target, and how many of them compile."""
+"""Random variants of a target, and the share of them that compiles."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _BATCH = 1000
 _QUOTED = re.compile(r"[‘'\"“][^’'\"”]*[’'\"”]")
 _PLACE = re.compile(r"^[^\s:]+:\d+: ")
 _CONFIGURED = 8
-"""Values changed, one after the other, on the way to a random configuration."""
+"""Number of mutations that lead from the default to a random configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """What became of random variants.
+    """The results of compiling random variants.
 
     Attributes:
-        drawn: how many there were.
-        tried: those that no tabu list would have kept from being compiled.
-        failed: of those, what the compiler said first, by position among ``tried``.
+        drawn: number of variants.
+        tried: variants without duplicates, which a tabu list would skip.
+        failed: first message of the compiler, by position in ``tried``.
     """
 
     drawn: int
@@ -44,11 +44,13 @@ class Trials:
 
     @property
     def rate(self) -> float:
-        """The share that compiles; 1 where nothing was tried."""
+        """The share of variants that compile; 1 if none was tried."""
         return 1 - len(self.failed) / len(self.tried) if self.tried else 1.0
 
     def by_type(self) -> dict[RuleType, tuple[int, int]]:
-        """For each rule type, how many variants edit such a rule, and how many of them fail."""
+        """Return, by rule type, the number of variants that edit this type and the number that
+        fail.
+        """
         tried: Counter[RuleType] = Counter()
         failed: Counter[RuleType] = Counter()
         for k, genotype in enumerate(self.tried):
@@ -59,7 +61,9 @@ class Trials:
         return {kind: (tried[kind], failed[kind]) for kind in RuleType if tried[kind]}
 
     def by_error(self) -> dict[str, list[Genotype]]:
-        """Messages without places and names, most frequent first, with their variants."""
+        """Return failed variants by message, most frequent first; messages omit places and
+        names.
+        """
         found: dict[str, list[Genotype]] = {}
         for k, text in self.failed.items():
             plain = _QUOTED.sub("…", _PLACE.sub("", text))
@@ -70,10 +74,10 @@ class Trials:
 def draw(
     subject: Subject, number: int, at_once: int, seed: int, *, configured: bool = False
 ) -> Iterator[Genotype]:
-    """Random variants with ``at_once`` edits each, drawn as a search draws them.
+    """Yield random variants with ``at_once`` edits each, drawn as a search draws them.
 
     Args:
-        configured: each under a random configuration, not under the default one.
+        configured: use a random configuration for each variant, not the default.
     """
     rng = random.Random(seed)
     for _ in range(number):
@@ -96,7 +100,7 @@ def _any_configuration(configuration: Configuration, rng: random.Random) -> Conf
 def try_out(
     subject: Subject, compiler: Compiler, genotypes: Sequence[Genotype], folder: Path
 ) -> Trials:
-    """Compile variants, but for those that are another one's twin or the reference's.
+    """Compile variants, except duplicates of each other and of the reference.
 
     Raises:
         UserError: the reference itself does not compile.

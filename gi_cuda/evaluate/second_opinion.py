@@ -1,18 +1,19 @@
-"""What a search would breed of most is looked at on a processor first.
+"""Evaluator that checks the most promising variants on the CPU before a search breeds from them.
 
-A GPU does not tell that threads race, or that one writes beside an array in shared memory, and no
-case that a guard is gone which only other inputs need: the answers are right, mostly, and the
-variant is faster. A search that breeds of such a one soon has it in all of its best. So what is
-faster than all that is believed is held back until the host back end has watched it, on the train
-cases that it has, and has asked what it does with something else in the place of each input: a
-second of a processor or two, where the GPU's own tools take several, and the GPU. Where a processor
-takes too long, as with what an application gave a GPU to do, the GPU is asked that, if it answers
-soon; until that is known all is believed.
+A GPU does not report data races or writes beyond an array in shared memory. No case notices that a
+guard is gone which only other inputs need. The outputs of a variant with such a bug are mostly
+right, and it is faster, so a search soon has the bug in all of its best variants. Therefore each
+variant that is faster than all accepted ones is held back until two checks pass. The host back end
+runs it on the train cases and looks for races, and tests it with changed inputs. Both take a second
+or two of a core; the GPU's own tools take several seconds, and the GPU. If the CPU is too slow, as
+for the input of an application, the GPU tests changed inputs instead, if it is quick enough. Until
+that is known, all variants are accepted.
 
-The fastest one is looked at first; once it is believed, those that are slower come out as well. So
-is, on a processor, what is right by one edit, of which much else will be made, as far as there is
-time. All else comes out at once, and what has the machine code of what was looked at, as a seventh
-to a half of what is right by one edit has.
+The fastest variant is checked first. Once it passes, slower ones that were held back are accepted
+too. As far as there is time, right variants with a single edit are also checked, because many
+others will contain that edit. All other variants are accepted at once. A variant with the same
+machine code as a checked one shares its result, as is the case for a seventh to a half of the right
+variants with a single edit.
 """
 
 from __future__ import annotations
@@ -39,55 +40,54 @@ from gi_cuda.search.breeding import FitnessEvaluator
 from gi_cuda.subject import Subject
 
 FEWEST: Final = 8
-"""Processors; with fewer, compilers need all of them."""
+"""Cores that the checks need, at least; with fewer, compilers need all of them."""
 
 SHARE: Final = 8
-"""Of so many two look at one: one watches, and one asks."""
+"""Number of cores for each variant that is checked at a time. The check occupies two of them: one
+looks for races, the other tests changed inputs."""
 
 WAITING: Final = 2
-"""So many that are not the best may wait for each that can be looked at; others are believed at
-once."""
+"""Number of single-edit variants that may wait, for each one that can be checked at a time; further
+ones are accepted at once."""
 
 MOST: Final = 16
-"""So many may wait in all; of more the slowest are believed, as a search that waits breeds nothing.
-"""
+"""Number of variants that may wait. Beyond that, the slowest are accepted, since a waiting search
+breeds nothing."""
 
 LONGEST: Final = 3.0
-"""Seconds in which the reference has to be looked at; what takes longer is not done."""
+"""Seconds within which a check of the reference must end; a slower check is not used."""
 
 _ASKED: Final = REFERENCE - 1
-"""Stands for finding out whether the GPU can be asked."""
+"""Number of the job that finds out whether the GPU can test changed inputs quickly."""
 
 LIMIT: Final = 5.0
-"""Seconds that one may be watched; what takes longer than that is not what the reference is."""
+"""Time limit for checking a variant, in seconds; the reference takes less."""
 
 OPENING: Final = 6.0
-"""Seconds after which nobody is held back any more where it is not known yet how the reference can
-be looked at."""
+"""Seconds within which the usable checks must be known; after that all variants are accepted."""
 
 IDLE: Final = 2.0
-"""Seconds for which those that are looked at are waited for where nothing is left to be evaluated;
-all are believed then, as the search breeds nothing meanwhile."""
+"""Seconds to wait for checks when nothing is left to evaluate. Then all variants are accepted,
+since the search breeds nothing meanwhile."""
 
 PATIENCE: Final = 2.0
-"""Seconds for which those that are still looked at are waited for once the search is to end, and
-then again for who looks."""
+"""Seconds to wait for checks once the search is to end, and then again for the threads to end."""
 
 _Held: TypeAlias = tuple[Trial, Evaluation]
-"""An individual that is held back."""
+"""An individual that is held back, and its evaluation."""
 
 _Look: TypeAlias = Callable[[Candidate], Looked]
 
 
 @dataclass(slots=True)
 class SecondOpinion:
-    """An evaluator whose word is not believed at once.
+    """An evaluator that holds back promising individuals until further checks pass.
 
     Attributes:
-        inner: evaluates.
-        subject: whose variants it evaluates.
-        elsewhere: looks.
-        asking: asks on the GPU itself; None where nobody does.
+        inner: evaluates the individuals.
+        subject: the subject whose variants they are.
+        elsewhere: checks on the CPU.
+        asking: tests changed inputs on the GPU; None to skip this.
     """
 
     inner: FitnessEvaluator[Trial]
@@ -98,12 +98,12 @@ class SecondOpinion:
     _looks: tuple[_Look, ...] | None = None
     _held: dict[int, _Held] = field(default_factory=dict)
     _codes: dict[bytes, str] = field(default_factory=dict)
-    _begun: dict[int, bool] = field(default_factory=dict)  # whether it was ahead of all
-    _asks: bool = False  # whether the GPU is asked instead, or it is being found out if it can be
-    _known: bool = False  # whether that is known
+    _begun: dict[int, bool] = field(default_factory=dict)  # whether it was faster than all accepted
+    _asks: bool = False  # whether the GPU tests inputs instead, or is being tried for that
+    _known: bool = False  # whether the trial of the GPU has ended
 
     def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, Trial]:
-        """As the evaluator does."""
+        """Prepare individuals with the inner evaluator."""
         return self.inner.prepare(batch)
 
     def evaluate(
@@ -112,7 +112,9 @@ class SecondOpinion:
         stop: Callable[[], bool] = lambda: False,
         more: Callable[[], Mapping[int, Trial]] = dict,
     ) -> Generator[Record, None, None]:
-        """As the evaluator does; what would be bred of most comes a little later."""
+        """Evaluate individuals with the inner evaluator; records of promising ones come after
+        the checks.
+        """
         trials = dict(batch)
 
         def added() -> Mapping[int, Trial]:
@@ -121,7 +123,7 @@ class SecondOpinion:
             return new
 
         with (
-            # One more, which may take minutes to find out how the reference can be looked at.
+            # One thread more: finding out which checks are quick enough may take minutes.
             JobThreads(self._seen, _together() + 1, PATIENCE) as threads,
             closing(self.inner.evaluate(batch, stop, added)) as records,
         ):
@@ -143,18 +145,19 @@ class SecondOpinion:
             if not stop():
                 yield from self._let_go(list(self._held))
         self._asks = self._asks and self._known
-        self._held.clear()  # who goes on with the search evaluates these again
+        self._held.clear()  # a resumed search evaluates these again
         self._begun.clear()
 
     def _released(
         self, threads: JobThreads[int, str], opened: float, limit: float = 0.0
     ) -> Iterator[Record]:
-        """What becomes of those that were looked at; others are next. All are believed where it
-        takes too long to find out how they can be looked at.
+        """Yield the records of individuals whose checks have ended, and start further checks.
+
+        If it takes too long to find out which checks are usable, all individuals are accepted.
 
         Args:
-            opened: until when that has to be known.
-            limit: seconds to wait for the first one.
+            opened: time by which the usable checks have to be known.
+            limit: seconds to wait for the first result.
         """
         self._begin(threads)
         for ident, seen in threads.done(limit):
@@ -170,13 +173,15 @@ class SecondOpinion:
         if self._looks == () and self.asking is not None and not self._asks:
             self._asks = True
             threads.submit(_ASKED)
-        if self._looks == ():  # also until it is known whether the GPU can be asked
+        if self._looks == ():  # also while the GPU is being tried
             yield from self._let_go(list(self._held))
         self._begin(threads)
 
     def _begin(self, threads: JobThreads[int, str]) -> None:
-        """Have those looked at that are next: the fastest, then what waits longest. None is before
-        it is known how: who finds that out may take minutes."""
+        """Start checks: of the fastest individual first, then of the one that has waited longest.
+
+        No check starts before the usable checks are known, since finding them out may take minutes.
+        """
         while self._looks is not None and len(self._begun) < _together():
             left = [ident for ident in self._held if ident not in self._begun]
             ahead = [ident for ident in left if self._is_ahead(self._held[ident][1])]
@@ -188,13 +193,16 @@ class SecondOpinion:
             threads.submit(ident)
 
     def _seen_of(self, evaluation: Evaluation) -> str | None:
-        """What was seen of one with the same machine code; None where none was looked at."""
+        """Return the result of the checks for the same machine code; None if it was not checked."""
         key = evaluation.code_key
         return None if key is None or not evaluation.right else self._codes.get(key)
 
     def _is_doubtful(self, trial: Trial, evaluation: Evaluation) -> bool:
-        """Whether it is to be looked at: what is better than the best that is believed, and what is
-        right by one edit, as long as not too many are."""
+        """Tell whether an individual is to be checked.
+
+        It is if it is better than all accepted ones, or if it is right with a single edit and not
+        too many of those are waiting.
+        """
         if self._looks == () or not evaluation.right or trial.genotype is None:
             return False
         return self._is_ahead(evaluation) or (
@@ -202,11 +210,15 @@ class SecondOpinion:
         )
 
     def _is_ahead(self, evaluation: Evaluation) -> bool:
-        """Whether it is better than the best that is believed."""
+        """Tell whether an individual is better than the best accepted one."""
         return _rank(evaluation) < self._best
 
     def _seen(self, ident: int) -> str:
-        """What is seen of one; "" where it is nothing, or nobody can look."""
+        """Run a job of the checking threads, and return what is wrong with an individual.
+
+        "" if nothing is, if nobody can check it, or if the job only finds out which checks are
+        usable.
+        """
         if ident == REFERENCE:
             quick = self._quick()
             self._looks = quick if self._looks is None else self._looks
@@ -224,7 +236,7 @@ class SecondOpinion:
         return next((looked.seen for looked in found if looked.seen), "")
 
     def _ask(self, one: Candidate) -> Looked:
-        """Ask on the GPU; where there is no room for one process more, that is said."""
+        """Test changed inputs on the GPU; report if there is no room for one more process."""
         assert self.asking is not None, "there is somebody to ask"
         try:
             return Looked(self.asking.objection_meanwhile(one))
@@ -232,14 +244,17 @@ class SecondOpinion:
             return Looked(why=error.what)
 
     def _quick(self) -> tuple[_Look, ...]:
-        """How the reference can be looked at in no time."""
+        """Return the checks that are quick enough on the reference."""
         looks: list[_Look] = [self.elsewhere.look, self.elsewhere.ask]
         found = at_once([partial(_is_quick, look, unmodified(self.subject)) for look in looks])
         return tuple(look for look, quick in zip(looks, found, strict=True) if quick)
 
     def _told(self, ident: int, seen: str) -> Iterator[Record]:
-        """What becomes of one that was looked at, of those with its machine code, and of those that
-        are not ahead of it then."""
+        """Yield the records that follow from a finished check.
+
+        These are of the individual, of those with the same machine code, and, if it passed, of
+        those that are not better.
+        """
         _, evaluation = self._held[ident]
         waiting = [other for other in self._held if other not in self._begun and other != ident]
         alike = [ident]
@@ -256,41 +271,48 @@ class SecondOpinion:
             yield one, _objected(evaluation, seen)
 
     def _is_behind(self, ident: int) -> bool:
-        """Whether one that is held back was so for its speed alone, and there is a better one."""
+        """Tell whether an individual was held back only for its speed, and a better one is
+        accepted.
+        """
         trial, evaluation = self._held[ident]
         return len(trial.edits) != 1 and not self._is_ahead(evaluation)
 
     def _let_go(self, idents: Iterable[int]) -> Iterator[Record]:
-        """The records of some that are believed."""
+        """Yield the records of individuals that are accepted."""
         for ident in idents:
             _, evaluation = self._held.pop(ident)
             yield ident, evaluation
 
 
 def _objected(evaluation: Evaluation, seen: str) -> Evaluation:
-    """A record that is not believed, for what was seen."""
+    """Return the evaluation of an individual that failed a check, as a wrong one."""
     wrong = replace(evaluation, penalty=1.0, verdict=None, ratio=None, low=None, high=None)
     return replace(wrong, samples=(), message=f"looked at more closely it is wrong: {seen}")
 
 
 def _rank(evaluation: Evaluation) -> float:
-    """What individuals are compared by; of what is not selectable, worse than all others."""
+    """Return the rank of an individual; infinity if it is not selectable."""
     return evaluation.rank if evaluation.selectable and evaluation.rank is not None else math.inf
 
 
 def _is_quick(look: _Look, whole: Candidate) -> bool:
-    """Tell whether nothing is seen of the reference, in so many seconds."""
-    look(whole)  # what is done once for all
+    """Tell whether a check finds nothing wrong with the reference within :data:`LONGEST`
+    seconds.
+    """
+    look(whole)  # does the work that is needed once
     begun = time.monotonic()
     return look(whole) == Looked() and time.monotonic() - begun < LONGEST
 
 
 def _together() -> int:
-    """So many are looked at at a time."""
+    """Return the number of individuals that are checked at a time."""
     return max(1, cores() // SHARE)
 
 
 def _of_others() -> int:
-    """So many of them that are not ahead of all that are believed: there are always some, and while
-    compilers have enough to do they pay for each."""
+    """Return the number of checks at a time for individuals that are not better than all accepted
+    ones.
+
+    There are always some, and their checks pay only while compilers have enough to do.
+    """
     return max(1, _together() // 2)

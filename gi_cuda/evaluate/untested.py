@@ -1,4 +1,6 @@
-"""What no case tests of a subject's rules, and what of that a genotype changes."""
+"""Code that no case tests: the rules of a subject, and the changes of a genotype that touch
+them.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ def look_for_untested(
     folder: Path,
     tell: Callable[[str], None],
 ) -> Untested:
-    """What no case tests, train and held-out ones together; see :func:`look_for_reached`.
+    """Find the code that neither train nor held-out cases test; see :func:`look_for_reached`.
 
     Args:
         folder: for the binary.
-        tell: is told what is done next.
+        tell: receives a message before each step.
     """
     if subject.compiled:
         return Untested(reason=f"nothing is counted in {subject.front_end.name}")
@@ -37,7 +39,7 @@ def look_for_untested(
 
 
 def untested_changes(untested: Untested, changes: Iterable[Change]) -> dict[str, str]:
-    """Of some changes those that no case tests, in notation, each with a sentence."""
+    """Return the changes that no case tests, in notation, each with the reason."""
     edits = (one for one in changes if not isinstance(one, Setting))
     steps = ((str(edit), step) for edit in edits for step in edit.steps)
     found = ((edit, untested.why(step.place, step.operation)) for edit, step in steps)

@@ -1,4 +1,4 @@
-"""Making a run: its folder, its baseline, what it starts from."""
+"""Creation of a run: its folder, its baseline and its starting point."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from gi_cuda.subject.scratch import commit_words
 
 
 def default_folder(target_name: str, root: Path = Path("runs")) -> Path:
-    """The first ``runs/<target>-<n>`` that is not there yet."""
+    """Return the first ``runs/<target>-<n>`` that does not exist yet."""
     number = 1
     while (root / f"{target_name}-{number}").exists():
         number += 1
@@ -61,23 +61,23 @@ def create_run(
     tell: Callable[[str], None] = in_silence,
     others: Iterable[Path] = (),
 ) -> Iterator[Run]:
-    """Make a run's folder, establish its baseline, store both.
+    """Create a run's folder, measure its baseline and store both.
 
     The folder appears complete or not at all.
 
     Args:
-        start: what the search starts from, if not from the reference; of a run on PTX, that of its
-            subject.
-        overwrite: a run that is in the folder makes room, once this one is made.
-        cache: of compiled code, if there is one.
-        tell: is told what is done next.
-        others: runs of which the first one of the same target, devices and tools gives its
-            baseline.
+        start: the winner that the search starts from; None for the reference. In a run on PTX, the
+            start of the run's subject.
+        overwrite: replace the run that is in the folder, once this one is complete.
+        cache: a cache of compiled code.
+        tell: receives a message before each step.
+        others: runs whose baseline may be reused: the first one with the same target, devices and
+            tools is taken.
 
     Raises:
-        UserError: the folder exists, another process works on the run that is in it or makes one
-            too, the reference fails its baseline, or the start fails on the train cases, or has
-            changes that no case tests.
+        UserError: the folder exists; another process works on the run that is in it, or creates a
+            run of the same name; the reference fails its baseline; the start fails on the train
+            cases or has changes that no case tests.
     """
     with ExitStack() as kept:
         with _in_the_making(folder, overwrite=overwrite) as making:
@@ -92,7 +92,7 @@ def create_run(
                 devices=plan.devices,
             ) as tools:
                 begun = time.monotonic()
-                # The baseline waits for the device, and leaves most compilers idle.
+                # Warm up the compilers now: measuring the baseline leaves most of them idle.
                 meanwhile(partial(tools.compiler.warm_up, unmodified(subject).variant(0)))
                 facts = _shared(tools, plan, folder, others, tell)
                 if facts is None:
@@ -104,7 +104,7 @@ def create_run(
                     tell(f"measuring {start.name}")
                     started = _measure_start(tools, start, first, facts["baseline"].limit)
                     facts |= {"start": start, "started": started}
-                # To make the cases once more would take as long again.
+                # Keep the fork server: making the cases again would take as long as before.
                 server = tools.pool.release()
                 kept.callback(server.close)
             with Store(making / DATABASE, create=True) as store:
@@ -116,7 +116,7 @@ def create_run(
 def _established(
     tools: Tools, plan: Plan, folder: Path, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    """What is to be known of a run before its search begins, as its database has it."""
+    """Measure the baseline of a new run and return all facts that its database stores."""
     subject, compiler, pool = tools.subject, tools.compiler, tools.pool
     place = tools.scratch("baseline")
     with making_siblings(tools) as others:
@@ -136,9 +136,9 @@ def _shared(
     others: Iterable[Path],
     tell: Callable[[str], None],
 ) -> dict[str, Any] | None:
-    """Return what is to be known of a run whose baseline is that of another one.
+    """Return the facts of a new run that reuses the baseline of another run.
 
-    A resumed run goes on with its old baseline just so. None where no other run is of the same
+    Resuming a run reuses its old baseline in the same way. None if no other run has the same
     target, devices and tools.
     """
     plan = _on(tools, plan)
@@ -156,15 +156,15 @@ def _shared(
 
 
 _SAME: Final = ("target_hash", "grammar_hash", "backend", "edits", "level", "device", "versions")
-"""Versions and options that a baseline depends on, besides the devices and the measurements at a
-time."""
+"""Stored facts that have to be equal for a baseline to be reused, besides the devices and the
+number of workers."""
 
 _GIVEN: Final = ("baseline", "untested", "prepared")
-"""Attributes of another run's plan that a run takes with its baseline."""
+"""Stored facts that are copied from the other run when its baseline is reused."""
 
 
 def _on(tools: Tools, plan: Plan) -> Plan:
-    """Return a plan with the devices that measure, where there are several."""
+    """Return the plan with the list of measuring devices, if there are several devices."""
     return replace(plan, devices=tuple(tools.pool.devices)) if tools.backend.devices[1:] else plan
 
 
@@ -173,10 +173,10 @@ def _plain(fact: Any) -> Any:
 
 
 def _check_tested(start: Start, genotype: Genotype, untested: Untested) -> None:
-    """Refuse a start that a search could sell nothing of.
+    """Refuse a start that has changes which no case tests.
 
     Raises:
-        UserError: it has changes that no case tests.
+        UserError: it has at least one of them.
     """
     for change, why in untested_changes(untested, changes_of(genotype)).items():
         raise UserError(
@@ -187,10 +187,10 @@ def _check_tested(start: Start, genotype: Genotype, untested: Untested) -> None:
 
 
 def _measure_start(tools: Tools, start: Start, genotype: Genotype, limit: float) -> Started:
-    """Measure a start beside the reference.
+    """Measure the speedup of a start over the reference.
 
     Raises:
-        UserError: it is wrong on the train cases.
+        UserError: the start is wrong on the train cases.
     """
     replicates = tools.replicates(CaseRole.TRAIN, limit, "start")
     (reading,) = replicates.read([candidate(tools.subject, genotype)])
@@ -205,12 +205,13 @@ def _measure_start(tools: Tools, start: Start, genotype: Genotype, limit: float)
 
 @contextmanager
 def _in_the_making(folder: Path, *, overwrite: bool) -> Iterator[Path]:
-    """A folder that gets its real name at the end; if it comes to none, nothing is left of it, and
-    what was in its place is there as before.
+    """Yield a temporary folder that is renamed to the run's folder on success.
+
+    On failure the temporary folder is removed and whatever was in the run's place stays as it was.
 
     Raises:
-        UserError: something is in its place that does not make room, another process works on that
-            or makes a run of this name too, or nothing can be written there.
+        UserError: the place is taken and may not be overwritten; another process works on the run
+            that is there, or creates a run of the same name; or the place is not writable.
     """
     making, parent = beside(folder, "making"), folder.absolute().parent
     new = [path for path in (parent, *parent.parents) if not path.exists()]
@@ -230,7 +231,7 @@ def _in_the_making(folder: Path, *, overwrite: bool) -> Iterator[Path]:
             _put(making, folder)
     finally:
         for path in new:
-            with suppress(OSError):  # there is something in it
+            with suppress(OSError):  # the folder is not empty
                 path.rmdir()
 
 
@@ -238,7 +239,8 @@ def _check_room(folder: Path, *, overwrite: bool) -> None:
     """Refuse a place that is taken.
 
     Raises:
-        UserError: there is a run that is not to make room, or what is no run.
+        UserError: there is a run and `overwrite` is False, or there is a file or folder that is not
+            a run.
     """
     if (folder / DATABASE).is_file():
         if overwrite:
@@ -261,7 +263,7 @@ def _check_room(folder: Path, *, overwrite: bool) -> None:
 
 
 def _put(making: Path, folder: Path) -> None:
-    """Give a run that was made its name; one that has it goes."""
+    """Rename a finished run to its final name; a run that has the name is removed."""
     if not folder.exists():
         making.rename(folder)
         return
@@ -272,7 +274,7 @@ def _put(making: Path, folder: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what a process left that was killed as it made this run."""
+    """Remove the files that a killed process left in the temporary folder."""
     for left in folder.iterdir():
         if left.is_dir():
             shutil.rmtree(left)

@@ -1,4 +1,4 @@
-"""A run's folder, and what lies beside it for a while."""
+"""Paths of a run's folder and of temporary folders beside it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ from gi_cuda.runs.lock import locked
 
 
 def beside(folder: Path, what: str) -> Path:
-    """Where something lies that belongs to a run and is not in its folder."""
+    """Return the path of a hidden file or folder beside the run's folder, e.g.
+    ``.saxpy-1.making``.
+    """
     whole = Path(os.path.abspath(folder))
     return whole.with_name(f".{whole.name}.{what}")
 
 
 def put_aside(folder: Path) -> Path:
-    """Where a run goes whose place another one takes."""
+    """Return the path to which an old run is moved while a new one takes its place."""
     return beside(folder, "old")
 
 
 def restored(folder: Path) -> Path:
-    """A run's folder. If the machine went down just as it was put aside, it is back in its place.
+    """Return a run's folder, after undoing an interrupted replacement.
+
+    If the process stopped after the old run was moved aside and before the new one took its place,
+    the old run is moved back.
 
     Raises:
-        UserError: another process is just about to put another run there.
+        UserError: another process is replacing the run right now.
     """
     aside = put_aside(folder)
     if aside.exists() and not folder.exists():

@@ -1,7 +1,8 @@
-"""One process at a time works on a run's folder, and others are told which.
+"""Lock that lets one process at a time work on a run's folder, and names that process.
 
-The lock is on an open file, so it goes with the process that holds it, however that ends, and with
-what it left to tidy up after itself (:mod:`gi_cuda.backends.leftovers`).
+The lock is an ``flock`` on an open file. It ends with the process that holds it, however that
+process ends, and with the clean-up processes that inherited the descriptor
+(:mod:`gi_cuda.backends.leftovers`).
 """
 
 from __future__ import annotations
@@ -22,35 +23,41 @@ from gi_cuda.errors import UserError
 FILE = ".lock"
 
 _TIDYING = 15.0
-"""Seconds for which a lock may be held by what a dead process left to tidy up."""
+"""Seconds to wait for the clean-up processes of a dead process, which still hold its lock."""
 
 _LOOKED = 0.02
+"""Seconds between two attempts to take the lock."""
+"""Seconds between two attempts to take the lock."""
+"""Seconds between two attempts to take the lock."""
 
 
 @contextmanager
 def locked(folder: Path, made: Path | None = None) -> Iterator[int]:
-    """Work on a folder alone; gives the descriptor that holds the lock.
+    """Hold the lock of a folder; yield the descriptor that holds it.
 
     Args:
-        folder: is made, if it is not there and `made` is given.
-        made: the run that is being made in it, for messages.
+        folder: the folder to lock; it is created if it does not exist and `made` is given.
+        made: the final folder of a run that is being created in `folder`, for messages.
 
     Raises:
-        UserError: another process works on it.
-        OSError: nothing can be written there.
+        UserError: another process holds the lock.
+        OSError: the folder is not writable.
     """
     descriptor = _take(folder, made)
     try:
         _write(descriptor)
         yield descriptor
     finally:
-        with suppress(OSError):  # as in a full file system
+        with suppress(OSError):  # e.g. the file system is full
             os.ftruncate(descriptor, 0)
         os.close(descriptor)
 
 
 def at_work(folder: Path) -> bool:
-    """Whether a process works on a run, as far as can be told without disturbing it."""
+    """Tell whether a process works on a run, without taking its lock.
+
+    The answer comes from the process number in the lock file, so it can be out of date.
+    """
     try:
         descriptor = os.open(folder / FILE, os.O_RDONLY)
     except OSError:
@@ -92,14 +99,14 @@ def _take(folder: Path, made: Path | None) -> int:
 
 
 def _is_there(path: Path, descriptor: int) -> bool:
-    """Whether it is still this file that others find at the path."""
+    """Tell whether the path still leads to the open file."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     return False
 
 
 def _write(descriptor: int) -> None:
-    """Say who holds the lock."""
+    """Write into the lock file who holds the lock."""
     said = {
         "process": os.getpid(),
         "machine": platform.node(),
@@ -112,7 +119,10 @@ def _write(descriptor: int) -> None:
 
 
 def _holder(descriptor: int) -> tuple[int | None, str]:
-    """The process that holds a lock, if it is of this machine, and words for people."""
+    """Return the process that holds a lock, and a description of it for messages.
+
+    The process is None if it runs on another machine or the file does not name it.
+    """
     try:
         said = json.loads(os.pread(descriptor, 65536, 0))
         process, machine = int(said["process"]), str(said["machine"])
@@ -128,5 +138,5 @@ def _lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it lives, and is another user's
+        pass  # the process is alive, and belongs to another user
     return True

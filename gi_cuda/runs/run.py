@@ -1,4 +1,4 @@
-"""A run: its folder, its database, and all that a search needs, opened together."""
+"""An opened run: its folder, its database, and the workers and compiler that a search needs."""
 
 from __future__ import annotations
 
@@ -51,34 +51,34 @@ from gi_cuda.subject import Started, Subject
 
 @dataclass(frozen=True, slots=True)
 class Confirmer:
-    """Reads individuals on cases by which nothing was chosen.
+    """Measurement of individuals on cases that were not used to choose any of them.
 
     Attributes:
-        measurer: beside what has none of their changes.
-        words: what the cases are, for people.
+        measurer: measures individuals beside the original of the search.
+        words: description of the cases, for messages.
     """
 
     measurer: GenotypeMeasurer
     words: str
 
     def judge(self) -> GenotypeMeasurer:
-        """What tells right from wrong, and no more."""
+        """Return a measurer with so few timings that it only tells right from wrong."""
         once = replace(self.measurer.replicates, repeats=JUDGEMENT.repeats)
         return replace(self.measurer, replicates=once)
 
     def beside(self, genotype: Genotype) -> GenotypeMeasurer:
-        """What reads individuals beside another one."""
+        """Return a measurer that times individuals beside the given one."""
         return self.measurer.beside(genotype)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How candidates are read on the held-out cases.
+    """Settings for measuring candidates on the held-out cases.
 
     Attributes:
         name: of the folder for binaries.
-        repeats: how often each is measured.
-        fresh: whether each is so in processes that ran nothing before.
+        repeats: number of builds and timings of each candidate.
+        fresh: whether each candidate runs in a new process.
         confidence: of the interval over all cases.
     """
 
@@ -89,20 +89,20 @@ class Look:
 
 
 VALIDATION = Look("validate", THOROUGH, fresh=True)
-"""What a winner's speed-up is said from."""
+"""Settings that yield the reported speedup of a winner."""
 
 GLANCE = Look("glance", Repeats(builds=1), fresh=False)
-"""Enough to tell most apart."""
+"""Settings that are enough to rank most candidates."""
 
 JUDGEMENT = Look("judgement", Repeats(builds=1, pairs=1), fresh=False)
-"""Enough to tell right from wrong, and no more."""
+"""Settings that only tell right from wrong."""
 
 HEATS = Repeats(builds=1, pairs=7)
-"""Enough to put some in order."""
+"""Number of builds and timings for a rough order of candidates."""
 
 
 class OtherKinds(Protocol):
-    """Machines of other kinds than a run's own, which have a say in what holds."""
+    """Machines of other kinds than the run's own, whose measurements count in validations."""
 
     def validations(
         self,
@@ -111,14 +111,14 @@ class OtherKinds(Protocol):
         look: Look,
         beside: Candidate | None,
     ) -> list[Validation]:
-        """What all kinds together say of candidates, given what was read of them here."""
+        """Combine the readings of candidates on this machine with those of all other kinds."""
 
 
 class RunEvaluator(FitnessEvaluator[Any], Protocol):
-    """Where a run's individuals are evaluated."""
+    """Interface of the evaluator of a run's individuals."""
 
     def take_phases(self) -> Phases:
-        """Wall time spent since the last call, by phase."""
+        """Return the wall time spent since the last call, by phase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Run:
     """An opened run.
 
     Attributes:
-        others: whose readings count besides those of this machine, where there are such.
+        others: machines of other kinds whose readings count too; None if there are none.
     """
 
     folder: Path
@@ -138,55 +138,57 @@ class Run:
 
     @property
     def subject(self) -> Subject:
-        """What it evolves."""
+        """The subject that the run evolves."""
         return self.tools.subject
 
     @property
     def source(self) -> Subject:
-        """What it evolves, for those who need that to be source.
+        """The subject that the run evolves, checked to be source code.
 
         Raises:
-            UserError: it is PTX.
+            UserError: the subject is PTX.
         """
         return check_source(self.subject)
 
     @property
     def preset(self) -> Preset:
-        """How it searches.
+        """The search preset of the run.
 
         Raises:
-            UserError: there is no preset of that name any more.
+            UserError: no preset has that name any more.
         """
         return find_preset(self.plan.preset, str(self.folder))
 
     @property
     def started(self) -> Started | None:
-        """What it started from, if that is not the reference."""
+        """The start of the run and its speedup; None if the run started from the reference."""
         return self.store.load("started", Started)
 
     @property
     def beside(self) -> str:
-        """What :meth:`measurer` measures beside, for people; "" where that is the reference."""
+        """Name of the start that :meth:`measurer` times beside; "" if it times beside the
+        reference.
+        """
         started = self.started
         return started.name if started is not None and self.subject.compiled else ""
 
     def evaluator(self) -> Evaluator:
-        """Where its individuals are evaluated."""
+        """Return the evaluator of the run's individuals."""
         return self.tools.evaluator(self.baseline, PastResults(self.store.codes()))
 
     def evolution(
         self, stop: Callable[[], bool] = lambda: False, evaluator: RunEvaluator | None = None
     ) -> Evolution:
-        """Its search, to begin or to go on with.
+        """Return the run's search, new or resumed.
 
         Args:
-            stop: asked between evaluations; True ends the search.
-            evaluator: where its individuals are evaluated, if not by its own workers.
+            stop: called between evaluations; the search ends when it returns True.
+            evaluator: evaluates the individuals; None for the run's own workers.
         """
         start, evaluator = stored_start(self.store), evaluator or self.evaluator()
         original = None if start is None else self.subject.starting(start)
         believed: FitnessEvaluator[Any] = evaluator
-        # At the end of a generation all would wait for what is held back.
+        # Without cohorts the second opinion would delay the end of each generation.
         if self.tools.watcher is not None and self.plan.settings.cohorts > 1:
             believed = SecondOpinion(evaluator, self.subject, self.tools.watcher, self.tools.asking)
         return Evolution(
@@ -201,7 +203,7 @@ class Run:
         )
 
     def extended(self, generations: int) -> Run:
-        """The run with so many generations to breed in all; stored."""
+        """Return the run with a new total number of generations, which is stored."""
         plan = replace(self.plan, settings=replace(self.plan.settings, generations=generations))
         self.store.put(plan=asdict(plan))
         return replace(self, plan=plan)
@@ -212,32 +214,36 @@ class Run:
         beside: Candidate | None = None,
         confidence: float = REPEATED,
     ) -> list[Validation]:
-        """Validate sources on the held-out cases, in processes that ran nothing before.
+        """Validate sources on the held-out cases, in new processes.
 
         Args:
-            beside: what they are timed beside, if that is not the reference.
+            beside: candidate that the sources are timed beside; None for the reference.
             confidence: of the interval over all cases.
         """
         return self._validations(candidates, replace(VALIDATION, confidence=confidence), beside)
 
     def glance(self, candidates: list[Candidate]) -> list[Validation]:
-        """The same of one build each, in processes that are there: enough to tell most apart."""
+        """Validate with one build each, in existing processes: enough to rank most candidates."""
         return self._validations(candidates, GLANCE)
 
     def judge(self, candidates: list[Candidate]) -> list[Validation]:
-        """Which of some are right on the held-out cases, whatever time they take."""
+        """Check candidates on the held-out cases without regard to their speed."""
         return self._validations(candidates, JUDGEMENT)
 
     def heats(self, candidates: list[Candidate]) -> list[Validation]:
-        """The same on the train cases and on the siblings of the held-out ones, which a search may
-        know."""
+        """Measure candidates on the train cases and the siblings of the held-out cases.
+
+        A search may know both, so this does not use up the held-out cases.
+        """
         replicates = self._replicates(CaseRole.TRAIN, "heats")
         cases = (*replicates.cases, *self.baseline.siblings)
         read = replace(replicates, cases=cases, repeats=HEATS).read(candidates)
         return [validation(reading) for reading in read]
 
     def answers(self, one: Candidate) -> Mapping[str, Difference] | None:
-        """How far the answers of a candidate are from the reference's on the held-out cases."""
+        """Return the differences between a candidate's and the reference's outputs on held-out
+        cases.
+        """
         tools = self.tools
         cases, folder = self.subject.cases(CaseRole.HELD_OUT), tools.scratch("answers")
         limit = self.baseline.limit
@@ -251,7 +257,7 @@ class Run:
         """Read sources on the held-out cases, on this machine.
 
         Args:
-            beside: what they are timed beside, if that is not the reference.
+            beside: candidate that the sources are timed beside; None for the reference.
         """
         replicates = self._replicates(CaseRole.HELD_OUT, look.name)
         replicates = replace(replicates, fresh=look.fresh, repeats=look.repeats, beside=beside)
@@ -268,13 +274,15 @@ class Run:
     def measurer(
         self, role: CaseRole, *, builds: int = BUILDS, pairs: int = PAIRS
     ) -> GenotypeMeasurer:
-        """Reads individuals, as a maintainer would get them, on the cases of one role.
+        """Return a measurer of individuals on the cases of one role.
 
-        Beside what has none of their changes: the reference, or in a run on PTX that started from a
-        winner of the source, that.
+        The individuals are rendered as a maintainer would get them, and timed beside the original
+        of the search. The original is the reference, or, in a run on PTX that started from a winner
+        of the source, that winner.
 
         Args:
-            builds, pairs: of each individual; one of one is enough to tell right from wrong.
+            builds, pairs: of each individual; one build and one pair are enough to tell right from
+                wrong.
         """
         return GenotypeMeasurer(
             replace(
@@ -286,11 +294,12 @@ class Run:
 
     @contextmanager
     def confirming(self) -> Iterator[Confirmer]:
-        """Reads individuals on cases that neither the search nor a validation saw, each in a
-        process of its own; the workers end with the context.
+        """Yield a confirmer on cases that neither the search nor a validation saw.
+
+        Each individual runs in a new process. The workers end with the context.
 
         Raises:
-            UserError: the reference fails on them.
+            UserError: the reference fails on these cases.
         """
         subject = self.subject
         found = confirm_cases(subject.target, subject.backend)
@@ -317,7 +326,11 @@ class Run:
 
 @contextmanager
 def _staying(store: Store, folder: Path) -> Iterator[None]:
-    """Where a run's folder was removed, that is what is wrong, whatever comes of it."""
+    """Report a removed run folder as the cause of any error inside the context.
+
+    Raises:
+        UserError: the run's folder was removed or replaced.
+    """
     store.check_there()
     try:
         yield
@@ -325,7 +338,7 @@ def _staying(store: Store, folder: Path) -> Iterator[None]:
         try:
             store.check_there()
         except UserError:
-            # Compilers made it anew for what they write, of which nothing is left by now.
+            # Compilers may have created the folder again; remove it if it is empty.
             with suppress(OSError):
                 folder.rmdir()
             raise
@@ -336,14 +349,14 @@ def _staying(store: Store, folder: Path) -> Iterator[None]:
 def open_run(
     folder: Path, cache: CodeCache | None = None, server: ForkServer | None = None
 ) -> Iterator[Run]:
-    """Open a stored run to go on with it.
+    """Open a stored run to resume it.
 
     Args:
-        cache: of compiled code, if there is one.
-        server: of the pool that it was made with, if that has the cases still.
+        cache: a cache of compiled code.
+        server: fork server of the pool that created the run, if it still holds the cases.
 
     Raises:
-        UserError: there is none, another process works on it, its target changed since, or it is
+        UserError: there is no run, another process works on it, its target changed, or it is
             removed while it is open.
     """
     with (
@@ -360,7 +373,7 @@ def open_run(
 
 @contextmanager
 def with_new_workers(run: Run) -> Iterator[Run]:
-    """The same run with other workers and compilers, where those that it has may hang."""
+    """Yield the same run with new workers and compilers, for use when the old ones may hang."""
     with _tools(run.subject, run.folder, run.plan, run.baseline) as tools:
         yield replace(run, tools=tools)
 
@@ -373,7 +386,7 @@ def _tools(
     cache: CodeCache | None = None,
     server: ForkServer | None = None,
 ) -> AbstractContextManager[Tools]:
-    """Start the workers and the compiler that a stored run needs to go on."""
+    """Start the workers and the compiler for resuming a stored run."""
     more = siblings(subject.target, subject.backend)
     return open_tools(
         subject,

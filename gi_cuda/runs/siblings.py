@@ -1,8 +1,8 @@
-"""Cases like the held-out ones, for what looks faster in a search.
+"""Sibling cases: the held-out cases with another seed, for variants that look faster in a search.
 
-Guards that the train cases never need, and sizes that they do not have, are what a search removes
-first: what it climbs on is then wrong on the held-out cases, and so is all that it breeds of it.
-The held-out cases themselves it is not to see; the same ones with another seed it may.
+A search first removes guards that the train cases never need, and code for sizes that they do not
+have. Its best variants are then wrong on the held-out cases, and so are their offspring. The
+search must not see the held-out cases, but it may see the same cases with another seed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from gi_cuda.runs.tools import Tools, with_cases
 from gi_cuda.spec import siblings
 
 LIMIT: Final = 10.0
-"""Seconds that the reference may take on one."""
+"""Seconds that the reference may take on one sibling case."""
 
 
 @contextmanager
 def making_siblings(tools: Tools) -> Iterator[Tools]:
-    """The tools with a worker that has the siblings of the held-out cases. Their data is made while
-    others do something else; whether it can be comes out when the worker is needed."""
+    """Yield the tools with a worker that holds the siblings of the held-out cases.
+
+    The worker makes their data in the background. A failure shows when the worker is first used.
+    """
     subject = tools.subject
     cases = siblings(subject.target, subject.backend)
     if not cases:
@@ -37,15 +39,15 @@ def making_siblings(tools: Tools) -> Iterator[Tools]:
 
 
 def record_siblings(tools: Tools, baseline: Baseline) -> tuple[str, ...]:
-    """Record the reference's answers on siblings of the held-out cases, beside its others.
+    """Record the reference's outputs on the siblings of the held-out cases.
 
     Args:
-        tools: with the siblings (see :func:`making_siblings`).
-        baseline: says in which orders of threads.
+        tools: tools with the siblings (see :func:`making_siblings`).
+        baseline: its `recorded` names the thread schedules to record.
 
     Returns:
-        The names of the siblings; none where the cases have no seeds, or the reference fails with
-        others.
+        The names of the siblings; empty if the cases have no seeds or the reference fails with
+        another seed.
     """
     subject, cases = tools.subject, tools.session.cases
     if not cases:
@@ -59,7 +61,7 @@ def record_siblings(tools: Tools, baseline: Baseline) -> tuple[str, ...]:
         answer = tools.pool.one(request)
     except MachineError:
         raise
-    except UserError:  # the data module may have nothing to say to another seed
+    except UserError:  # the target's data module may not support another seed
         return ()
     right = isinstance(answer, Recorded) and not any(answer.penalties.values())
     return program.cases if right else ()

@@ -1,4 +1,4 @@
-"""What a run's database says of the search that it holds."""
+"""Facts about a search, read from and written to its run database."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ DATABASE = RUN_FILE
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is to do. All of it is stored, so that resuming needs nothing else.
+    """The settings of a run. All of them are stored, so resuming needs nothing else.
 
     Attributes:
         preset: name of the strategy.
-        settings: its numbers.
-        seed: decides every choice of the search.
+        settings: parameters of the strategy.
+        seed: of the random numbers that make every choice of the search.
         workers: measurements at a time.
         jobs: compiler processes at a time.
-        devices: the numbers of those that measure; none: all of one kind.
+        devices: numbers of the measuring devices; empty: all devices of one kind.
         untested: whether changes that no case tests are made as well.
-        objective: what it is for, of several kinds of devices.
+        objective: how results of several kinds of devices are combined.
     """
 
     preset: str
@@ -51,10 +51,10 @@ class Plan:
 
 
 def stored_subject(store: Store, folder: Path) -> Subject:
-    """The subject of a stored run.
+    """Return the subject of a stored run.
 
     Raises:
-        UserError: target or grammar are gone or changed since the run began.
+        UserError: the target or the grammar is gone or changed since the run began.
     """
     bnf, scope = stored_grammar_files(store, folder) or (None, None)
     subject = open_subject(
@@ -86,38 +86,40 @@ def stored_subject(store: Store, folder: Path) -> Subject:
 
 
 def stored_ideas(store: Store) -> tuple[Idea, ...]:
-    """The patches of others that a stored run's search may take from."""
+    """Return the external patches that a stored run's search may take hunks from."""
     return tuple(store.load("ideas", list[Idea]) or ())
 
 
 def keep_ideas(store: Store, subject: Subject) -> None:
-    """Remember a subject's ideas, with the grammar that they make."""
+    """Store a subject's ideas, and the hash of its grammar, which contains them."""
     store.put(ideas=[asdict(one) for one in subject.ideas], grammar_hash=subject.fingerprint)
 
 
 def _when(target: Target) -> str:
-    """When a file of a target was written last, in words."""
+    """Return the time of the last change to a file of the target, in words."""
     times = [os.stat(file).st_mtime for file in file_hashes(target) if os.path.exists(file)]
     return f" (written {datetime.fromtimestamp(max(times)):%Y-%m-%d %H:%M})" if times else ""
 
 
 def _changed(target: Target, before: Mapping[str, str]) -> str:
-    """The files that changed; the folder where the run does not know them.
+    """Return the files that changed, or the target's folder if none is known to have changed.
 
     Args:
-        before: hashes by path; of runs made elsewhere or long ago it may not fit.
+        before: hashes by path; a run from another machine or an older version may not have them.
     """
     changed = [file for file, now in file_hashes(target).items() if before.get(file, now) != now]
     return ", ".join(changed) or str(target.folder)
 
 
 def where_it_lies(target: Path, grammar_files: Iterable[Path], folder: Path) -> dict[str, object]:
-    """What is stored of where a run's files lie: as they are named, and as seen from the run, for
-    when all are moved together.
+    """Return the paths of a run's target and grammar files, as they are stored.
+
+    Each path is stored as given and relative to the run's folder, so that all of them can be moved
+    together.
 
     Args:
         target: the target's folder.
-        folder: the run's.
+        folder: the run's folder.
     """
     files = [str(path) for path in grammar_files]
     return {
@@ -133,11 +135,13 @@ def _from(folder: Path, path: Path | str) -> str:
 
 
 def stored_target(store: Store, folder: Path) -> Path:
-    """The folder of a stored run's target: the one that was named, or the one that lies to the run
-    as that did; the first that is as it was.
+    """Return the folder of a stored run's target.
+
+    Candidates are the stored path and the stored path relative to the run. The first unchanged
+    target is taken, else the first that exists.
 
     Raises:
-        UserError: neither is there.
+        UserError: neither exists.
     """
     named, beside = Path(store.get("target")), store.get("target_beside")
     places = [named, Path(os.path.realpath(folder), beside).resolve()] if beside else [named]
@@ -159,7 +163,10 @@ def _is_as_it_was(store: Store, target: Path) -> bool:
 
 
 def stored_grammar_files(store: Store, folder: Path) -> list[Path]:
-    """The files that a stored run's grammar was read from, if it was; found as the target is."""
+    """Return the files that a stored run's grammar was read from; empty if it was converted.
+
+    A file that is not at its stored path is looked for relative to the run.
+    """
     named = store.get("grammar_files")
     beside = store.get("grammar_beside") or named
     real = os.path.realpath(folder)
@@ -168,10 +175,10 @@ def stored_grammar_files(store: Store, folder: Path) -> list[Path]:
 
 
 def move_target(folder: Path, target: Path) -> None:
-    """From now on a stored run's target is in another place.
+    """Store a new path for the target of a run.
 
     Raises:
-        UserError: there is no target, or it is not the run's, or has changed.
+        UserError: there is no target, it is another run's, or it has changed.
     """
     with open_store(folder) as store, locked(folder):
         new = load_target(target)
@@ -192,34 +199,37 @@ def move_target(folder: Path, target: Path) -> None:
 
 
 def stored_start(store: Store) -> Start | None:
-    """What a stored run started from, if that is not the reference."""
+    """Return the start of a stored run; None if it started from the reference."""
     return store.load("start", Start)
 
 
 def stored_untested(store: Store) -> Untested | None:
-    """What no case of a stored run tests; None in runs of before that was looked for."""
+    """Return the code that no case of a stored run tests; None in runs that did not look for it."""
     return store.load("untested", Untested)
 
 
 def left_alone(store: Store) -> Untested:
-    """What a stored run's search leaves alone: that, unless it was asked not to."""
+    """Return the code that a stored run's search does not mutate because no case tests it.
+
+    Empty if the run was started with ``--untested``.
+    """
     plan = store.load("plan", Plan)
     found = None if plan is None or plan.untested else stored_untested(store)
     return found or Untested()
 
 
 def stored_plan(store: Store) -> Plan:
-    """What a stored run was to do."""
+    """Return the plan of a stored run."""
     return store.require("plan", Plan)
 
 
 def stored_baseline(store: Store) -> Baseline:
-    """The baseline of a stored run."""
+    """Return the baseline of a stored run."""
     return store.require("baseline", Baseline)
 
 
 def open_store(folder: Path) -> Store:
-    """A run's database alone, for looking at it.
+    """Open a run's database without locking the run, for reading.
 
     Raises:
         UserError: there is no run in the folder.

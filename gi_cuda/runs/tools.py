@@ -1,4 +1,4 @@
-"""The workers and the compiler that a subject runs on."""
+"""The compiler, the worker pool and the checks that a subject runs with."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """A subject with the back end, the compiler and the workers that it runs on.
+    """A subject with its back end, compiler, worker pool and checks.
 
     Attributes:
-        uncached: the compiler that compiles all it is given, for what nobody needs again.
-        folder: of the run, or a scratch one.
-        session: what a process of its own needs to run a variant as the pool's workers do.
+        uncached: a compiler that bypasses the code cache, for code that nobody needs again.
+        folder: the run's folder, or a scratch folder.
+        session: settings with which a separate process runs a variant as the pool's workers do.
         certification: the checks of winners.
-        watcher: looks on a processor at what a search on a GPU would breed of; None where there is
-            no such thing, or no processor to spare.
-        asking: asks on the GPU instead, where a processor takes too long.
-        renderers: that a search's individuals become sources in.
+        watcher: in a search on a GPU, checks promising variants on the CPU; None if the subject
+            cannot run there or too few cores are free.
+        asking: asks on the GPU instead, where the CPU takes too long.
+        renderers: processes that turn a search's individuals into source text.
     """
 
     subject: Subject
@@ -72,15 +72,15 @@ class Tools:
 
     @property
     def reference(self) -> Path:
-        """Where the reference's outputs are."""
+        """Folder with the reference's outputs."""
         return self.session.reference
 
     def scratch(self, name: str) -> Path:
-        """A folder for binaries."""
+        """Return a folder for binaries."""
         return self.folder / "build" / name
 
     def equipment(self) -> Equipment:
-        """What batches of individuals are built and measured with."""
+        """Return the compilers and workers that build and measure batches of individuals."""
         return Equipment(
             self.compiler,
             self.uncached,
@@ -92,10 +92,10 @@ class Tools:
         )
 
     def evaluator(self, baseline: Baseline, past: PastResults) -> Evaluator:
-        """Where individuals are evaluated.
+        """Return an evaluator of individuals.
 
         Args:
-            past: what earlier measurements say about later ones.
+            past: earlier measurements, used to predict later ones.
         """
         sampling = Sampling(
             floor=baseline.floor,
@@ -108,7 +108,7 @@ class Tools:
         return Evaluator(self.subject, self.equipment(), bounds, past, self.renderers)
 
     def replicates(self, role: CaseRole, limit: float, name: str) -> Replicates:
-        """What reads sources on the cases of one role.
+        """Return the measurement of sources on the cases of one role.
 
         Args:
             limit: seconds after which a launch counts as hung.
@@ -124,11 +124,11 @@ class Tools:
         )
 
     def train(self) -> tuple[str, ...]:
-        """The cases that give fitness."""
+        """Return the names of the train cases, which give fitness."""
         return self.subject.cases(CaseRole.TRAIN)
 
     def held_out(self) -> tuple[str, ...]:
-        """The cases that validate."""
+        """Return the names of the held-out cases, which validate winners."""
         return self.subject.cases(CaseRole.HELD_OUT)
 
 
@@ -148,14 +148,14 @@ def open_tools(
     """Start the workers for a subject; they end with the context.
 
     Args:
-        folder: a run's folder, or a scratch one.
+        folder: a run's folder, or a scratch folder.
         workers: measurements at a time on each device.
         jobs: compiler processes at a time.
-        cache: of compiled code, if there is one.
+        cache: a cache of compiled code.
         devices: see :func:`~gi_cuda.backends.table.open_backend`.
-        siblings: cases that the pool's workers know besides those of the subject.
-        server: of an earlier pool, if it has the cases already.
-        isolated: whether variants are somebody else's work (see :class:`Session`).
+        siblings: further cases that the pool's workers hold.
+        server: fork server of an earlier pool, if it already holds the cases.
+        isolated: whether variants are code of an untrusted author (see :class:`Session`).
 
     Raises:
         UserError: the subject's back end cannot be used here.
@@ -164,7 +164,7 @@ def open_tools(
     names = subject.all_cases
     first, *_ = backend.devices
     place = folder / "reference"
-    # On a GPU nothing has to be isolated, and a process for each request takes half a second.
+    # On a GPU isolation is not needed, and a process for each request costs half a second.
     apart = isolated and not backend_named(subject.backend).gpu
     session = Session(subject.target, subject.backend, names, place, first, isolated=apart)
     uncached = backend.compiler(subject, jobs)
@@ -184,7 +184,7 @@ def open_tools(
             unsettled = beside.unsettled if beside else nobody_knows
             patience = THOROUGH if isolated else Patience()
             spare = cores() >= second_opinion.FEWEST
-            # Beside a search, whose compiler and workers are busy.
+            # A compiler of their own: the search keeps the other compiler and the workers busy.
             own = keeping(backend.compiler(subject, jobs), cache) if spare else compiler
             less = replace(knowing, cases=small or watched)
             alone = opening(opened, less, max(1, there.crew // 2)) if spare and beside else None
@@ -218,7 +218,9 @@ def open_tools(
 
 
 def _elsewhere(subject: Subject, folder: Path, jobs: int, opened: ExitStack) -> Elsewhere | None:
-    """Who looks for races of a GPU's source on the processor as well."""
+    """Return the check that runs a GPU's source on the CPU too; None for PTX or the host back
+    end.
+    """
     if subject.compiled or not backend_named(subject.backend).gpu:
         return None
     return Elsewhere(subject, folder, jobs, opened=opened)
@@ -226,10 +228,10 @@ def _elsewhere(subject: Subject, folder: Path, jobs: int, opened: ExitStack) -> 
 
 @contextmanager
 def with_cases(tools: Tools, cases: Sequence[Case], reference: Path) -> Iterator[Tools]:
-    """The same tools with a worker that has other cases; it ends with the context.
+    """Yield the same tools with one worker that holds other cases; it ends with the context.
 
     Args:
-        reference: where the reference's outputs on them are, or go.
+        reference: folder for the reference's outputs on these cases.
     """
     names = tuple(case.name for case in cases)
     target = tools.subject.target
@@ -241,11 +243,11 @@ def with_cases(tools: Tools, cases: Sequence[Case], reference: Path) -> Iterator
 
 
 def _knowing(session: Session, cases: Sequence[Case]) -> Session:
-    """A session with more cases."""
+    """Return the session with more cases."""
     target = replace(session.target, cases=(*session.target.cases, *cases))
     return replace(session, target=target, cases=(*session.cases, *(one.name for one in cases)))
 
 
 def _alone(session: Session) -> Pool[int]:
-    """One worker, of a session of its own."""
+    """Return a pool of one worker with its own session."""
     return Pool[int](session, Crew(1))

@@ -1,4 +1,4 @@
-"""The search: tabu, population, strategies and breeding. Knows nothing of CUDA."""
+"""The search: tabu lists, populations, strategies and breeding. It does not depend on CUDA."""
 
 from gi_cuda.search.breeding import Child, FitnessEvaluator, Offspring, Tabu, breed
 from gi_cuda.search.preset import Preset, Settings, Strategy

@@ -1,4 +1,4 @@
-"""Breeding individuals that are all new, in genotype and in phenotype."""
+"""Breeding of individuals that are new in genotype and in phenotype."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from gi_cuda.search.recipes import Fresh, Origin, Recipe, Variation
 
 
 class Tabu:
-    """Two growing sets of 128-bit keys, and what was added since they were last stored."""
+    """The tabu keys of genotypes and phenotypes (128 bits each), and those that are not stored
+    yet.
+    """
 
     def __init__(self, genotypes: Iterable[bytes] = (), phenotypes: Iterable[bytes] = ()) -> None:
         self.genotypes = set(genotypes)
@@ -23,21 +25,21 @@ class Tabu:
         self._new_phenotypes: list[bytes] = []
 
     def add_genotype(self, key: bytes) -> bool:
-        """Enter a genotype; False where it was there already."""
+        """Add a genotype's key; return False if it is known already."""
         return _add(key, self.genotypes, self._new_genotypes)
 
     def add_phenotype(self, key: bytes) -> bool:
-        """Enter a phenotype; False where it was there already."""
+        """Add a phenotype's key; return False if it is known already."""
         return _add(key, self.phenotypes, self._new_phenotypes)
 
     def take_new(self) -> tuple[list[bytes], list[bytes]]:
-        """Genotypes and phenotypes entered since the last call."""
+        """Return the keys of genotypes and phenotypes that were added since the last call."""
         new = (self._new_genotypes, self._new_phenotypes)
         self._new_genotypes, self._new_phenotypes = [], []
         return new
 
     def drop_new(self) -> None:
-        """Take out again what was entered since what is new was last taken."""
+        """Remove the keys that were added since the last call of :meth:`take_new`."""
         genotypes, phenotypes = self.take_new()
         self.genotypes.difference_update(genotypes)
         self.phenotypes.difference_update(phenotypes)
@@ -53,7 +55,7 @@ def _add(key: bytes, known: set[bytes], new: list[bytes]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A new genotype, not yet evaluated, with its parents' numbers."""
+    """A new genotype that is not evaluated yet, with its parents' numbers."""
 
     genotype: Genotype
     key: bytes
@@ -62,21 +64,21 @@ class Child:
 
 
 class Prepared(Protocol):
-    """A genotype made ready to be evaluated."""
+    """Interface of a genotype that is ready for evaluation."""
 
     @property
     def key(self) -> bytes | None:
-        """Its phenotypic tabu key; None for what has no phenotype at all."""
+        """The tabu key of its phenotype; None if it has no phenotype."""
 
 
 P = TypeVar("P", bound=Prepared)
 
 
 class FitnessEvaluator(Protocol[P]):
-    """Where genotypes become phenotypes and get their scores."""
+    """Interface of an evaluator of genotypes."""
 
     def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, P]:
-        """Make genotypes ready to be evaluated."""
+        """Prepare genotypes for evaluation."""
 
     def evaluate(
         self,
@@ -84,12 +86,12 @@ class FitnessEvaluator(Protocol[P]):
         stop: Callable[[], bool],
         more: Callable[[], Mapping[int, P]],
     ) -> Generator[tuple[int, Evaluation], None, None]:
-        """Evaluate what was made ready; yields each individual's number and record when it is done.
+        """Evaluate prepared genotypes; yield the number and the evaluation of each as it is
+        finished.
 
         Args:
-            stop: asked now and then; if true, the rest is left.
-            more: asked after each record while there is more to come; what is to be evaluated
-                besides, if anything.
+            stop: called now and then; if it returns True, the rest is dropped.
+            more: called after each record while there is more to come; returns further individuals.
         """
 
 
@@ -99,9 +101,9 @@ class Offspring(Generic[P]):
 
     Attributes:
         children: the new individuals by number.
-        prepared: what they are evaluated as, likewise.
-        created: how many children were made, duplicates included.
-        genotype_duplicates, phenotype_duplicates: how many of them were tabu.
+        prepared: the prepared individuals by number.
+        created: number of children that were made, duplicates included.
+        genotype_duplicates, phenotype_duplicates: number of tabu children.
     """
 
     children: Mapping[int, Child]
@@ -121,11 +123,11 @@ def breed(
     *,
     first: int,
 ) -> Offspring[P]:
-    """Fill every place that can be filled with an individual that was never tried.
+    """Fill the places of a cohort with individuals that were never tried.
 
-    Children whose phenotype is tabu are dropped and their places filled again: once by the same
-    recipe, which may have more to give, then by what it falls back to and by random mutants, for a
-    bounded number of rounds. No offspring means that the space is used up.
+    A child whose phenotype is tabu is dropped and its place filled again. The first time the same
+    recipe is used, which may have more to offer; later its fallback, or a random mutant. The number
+    of rounds is limited. If there are no children, the search space is used up.
 
     Args:
         first: number of the first new individual.
@@ -165,7 +167,9 @@ def breed(
 
 @dataclass(slots=True)
 class Attempt:
-    """What filling one place gave: a child or none, and how many tabu genotypes came up."""
+    """The result of filling a place: a child or None, and the number of tabu genotypes on the
+    way.
+    """
 
     child: Child | None
     recipe: Recipe | None
@@ -175,9 +179,9 @@ class Attempt:
 def fill(
     recipe: Recipe, variation: Variation, tabu: Tabu, settings: Settings, rng: random.Random
 ) -> Attempt:
-    """Follow a recipe until a genotype comes out that was never tried, or nothing is left to try.
+    """Follow a recipe and its fallbacks until they yield a new genotype.
 
-    The genotype is entered in the tabu list at once. ``Attempt.recipe`` is the one that worked.
+    The genotype is added to the tabu list at once. ``Attempt.recipe`` is the recipe that succeeded.
     """
     duplicates = 0
     current: Recipe | None = recipe

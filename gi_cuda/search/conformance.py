@@ -1,4 +1,4 @@
-"""Tests of a preset of your own: what a search relies on, as a class to derive from.
+"""Test class for presets of your own, which checks the properties that a search relies on.
 
 .. code-block:: python
 
@@ -8,7 +8,7 @@
     class TestMySearch(PresetConformance):
         preset = PRESET
 
-pytest runs them; nothing is compiled and no time is measured, which takes seconds.
+Run it with pytest. Nothing is compiled or timed, so it takes seconds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gi_cuda.subject import Subject, load_subject
 
 
 class _Trial(NamedTuple):
-    """A genotype with its phenotypic tabu key."""
+    """A genotype with the tabu key of its phenotype."""
 
     genotype: Genotype
     key: bytes | None
@@ -45,7 +45,9 @@ class _Trial(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Evaluator:
-    """Renders individuals, and calculates what compiling and measuring would give."""
+    """An evaluator that renders individuals, and computes their results instead of measuring
+    them.
+    """
 
     subject: Subject
     measure: Callable[[Genotype], Evaluation]
@@ -72,7 +74,9 @@ class _Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """A strategy; its recipes are kept, with the number of the first individual they are for."""
+    """A strategy whose recipes are recorded, with the number of the first individual of each
+    cohort.
+    """
 
     strategy: Strategy
     store: Store
@@ -85,12 +89,12 @@ class _Watched:
 
 
 class PresetConformance:
-    """Derive a class from this one whose name begins with ``Test``, and set :attr:`preset`.
+    """Base class of conformance tests. Derive a class named ``Test...`` and set :attr:`preset`.
 
     Attributes:
-        preset: the preset that is tested.
-        target: the folder of a target; by default an example with parameters and constraints.
-        population, generations: of each search.
+        preset: the preset to test.
+        target: a target's folder; by default an example with parameters and constraints.
+        population, generations: size of each search.
     """
 
     preset: ClassVar[Preset]
@@ -99,8 +103,10 @@ class PresetConformance:
     generations: ClassVar[int] = 3
 
     def evaluation(self, genotype: Genotype) -> Evaluation:
-        """Return what measuring a genotype gives: each change is wrong, costs, gains or does
-        nothing, always the same."""
+        """Return the result of a genotype: each change is wrong, slower, faster or neutral.
+
+        The result of a change is random, but always the same.
+        """
         ratio = 1.0
         for gene in (*genotype.configuration.settings, *genotype.edits):
             chance = xxh3_64_intdigest(str(gene).encode()) / 2**64
@@ -111,14 +117,13 @@ class PresetConformance:
         return Evaluation(True, Survival.NORMAL, 0.0, verdict, ratio, ratio, ratio)
 
     def search(self, *stops: float) -> tuple[list[Individual], list[tuple[int, list[Recipe]]]]:
-        """Search on the target with a seed.
+        """Run a search on the target with a fixed seed.
 
         Args:
-            stops: numbers of evaluations after which the search is stopped, and resumed.
+            stops: numbers of evaluations after which the search is stopped and resumed.
 
         Returns:
-            The individuals; and for each cohort the number of its first individual, and its
-            recipes.
+            The individuals; and the number of the first individual and the recipes of each cohort.
         """
         subject = load_subject(self.target, "host", edits=self.preset.edits)
         self.preset.demand(subject)
@@ -154,5 +159,5 @@ class PresetConformance:
     def test_children_keep_the_constraints_and_are_stored_as_they_are(self) -> None:
         subject = load_subject(self.target, "host", edits=self.preset.edits)
         for one in self.search()[0]:
-            found = subject.read(one.genotype)  # it raises where a constraint does not hold
+            found = subject.read(one.genotype)  # raises if a constraint is violated
             assert subject.key(found) == one.genotype_key, f"{one.genotype} is read as {found}"

@@ -1,4 +1,4 @@
-"""Which cohort of a search is bred next, and when there is room for it."""
+"""Progress of a search: the cohort to breed next, and whether there is room for it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gi_cuda.search.preset import Settings
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """Individuals that are bred at once.
+    """A group of individuals that are bred at once.
 
     Attributes:
-        number: in the search, from 0.
-        generation: that they belong to.
-        places: how many there are to be.
+        number: number of the cohort in the search, from 0.
+        generation: number of its generation.
+        places: number of individuals to breed.
     """
 
     number: int
@@ -26,16 +26,16 @@ class Cohort:
 
 
 class Course:
-    """How far a search has come.
+    """The progress of a search.
 
     Args:
-        settings: of the search.
-        generations: that are bred so far.
-        pending: what of them is not evaluated.
+        settings: settings of the search.
+        generations: generations bred so far.
+        pending: individuals that are not evaluated yet.
 
     Attributes:
-        newest: the number of the newest generation; -1 while there is none.
-        barren: whether nothing new came of breeding, and nothing was evaluated since.
+        newest: number of the newest generation; -1 if there is none.
+        barren: whether the last attempt to breed gave nothing new, without an evaluation since.
     """
 
     def __init__(
@@ -57,18 +57,18 @@ class Course:
 
     @property
     def under_way(self) -> dict[int, int]:
-        """What is bred and not evaluated, each with its generation."""
+        """The individuals that are bred but not evaluated, each with its generation."""
         return self._under_way
 
     @property
     def left(self) -> int:
-        """Places of the newest generation that are not bred yet."""
+        """Number of places of the newest generation that are not bred yet."""
         left = self._settings.population - self._within * self._settings.cohort
         return max(0, left) if self._within else 0
 
     @property
     def next(self) -> Cohort | None:
-        """The next cohort, if there is one."""
+        """The next cohort; None if the search has no more."""
         settings, left = self._settings, self.left
         generation = self.newest if left else self.newest + 1
         if generation >= settings.generations:
@@ -77,23 +77,22 @@ class Course:
 
     @property
     def due(self) -> Cohort | None:
-        """The next cohort, if there is room for it."""
+        """The next cohort, if there is room for it now; else None."""
         found = self.next
         room = self._settings.population - len(self._under_way)
         return found if found and found.places <= room and not self.barren else None
 
     def begin(self, cohort: Cohort, individuals: Iterable[Individual]) -> None:
-        """A cohort was bred."""
+        """Record that a cohort was bred."""
         self._within = self._within + 1 if cohort.generation == self.newest else 1
         self.newest, self.bred = cohort.generation, cohort.number + 1
         self._enter(individuals)
 
     def end(self, ident: int) -> int:
-        """An individual is evaluated; its generation."""
+        """Record that an individual was evaluated; return its generation."""
         self.barren = False
         return self._under_way.pop(ident)
 
     def size(self, generation: int) -> int:
-        """How many individuals of a generation were to be evaluated since the search was opened, or
-        will be."""
+        """Return the number of individuals of a generation that this process evaluates in all."""
         return self._sizes[generation] + (self.left if generation == self.newest else 0)

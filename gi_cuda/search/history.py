@@ -1,4 +1,4 @@
-"""What a search knows of its past: all that was evaluated, read from the run database."""
+"""History of a search: all evaluated individuals, read from the run database."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from gi_cuda.search.recipes import Keys, Member, Variation
 
 
 class Lessons(Protocol):
-    """What a strategy makes of what was evaluated, taken as it came.
+    """Interface of what a strategy learns from evaluated individuals, in the order of their
+    arrival.
 
-    It must follow from that alone, so that a search that is resumed knows what it knew.
+    It must depend on these individuals only, so that a resumed search has learned the same.
     """
 
     def take(self, members: Sequence[Member]) -> None:
-        """Take what came next: as a rule the next generation."""
+        """Learn from the next individuals, usually a generation."""
 
 
 L = TypeVar("L", bound=Lessons)
@@ -23,15 +24,15 @@ P = ParamSpec("P")
 
 
 class History:
-    """What was evaluated in a search so far.
+    """The individuals that a search has evaluated so far.
 
     Args:
-        variation: how its genotypes vary.
-        seed: of the search.
-        known: keys of the genotypes that were tried, or are about to be.
-        read: gives what came after a cohort was bred and before the next one was, by its number.
-            Where a cohort is a generation, that is the generation.
-        bred: how many cohorts there are.
+        variation: how genotypes vary.
+        seed: seed of the search.
+        known: keys of the genotypes that were tried or are about to be.
+        read: returns the individuals that arrived after a cohort was bred and before the next one,
+            by number of the cohort. If a cohort is a generation, these are the generation.
+        bred: number of cohorts.
     """
 
     def __init__(
@@ -50,15 +51,17 @@ class History:
         self._lessons: dict[object, tuple[Lessons, int]] = {}
 
     def latest(self) -> Sequence[Member]:
-        """What came since the last cohort was bred; where that is a generation, all of it."""
+        """Return the individuals that arrived since the last cohort was bred; usually a
+        generation.
+        """
         return self._read(self.bred - 1) if self.bred else ()
 
     def lessons(self, make: Callable[P, L], *about: P.args, **named: P.kwargs) -> L:
-        """What was learned from all that came, which is taken once.
+        """Return what was learned from all individuals; each individual is taken once.
 
         Args:
-            make: what learns, before it has learned anything; there is one for each.
-            about, named: what that is made of.
+            make: creates the learner; there is one learner for each `make`.
+            about, named: arguments of `make`.
         """
         found, taken = self._lessons.get(make, (None, 0))
         lessons = make(*about, **named) if found is None else cast(L, found)

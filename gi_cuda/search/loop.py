@@ -1,12 +1,13 @@
-"""The evolution loop. All its state is in the run database, so it can stop and go on anywhere.
+"""The evolution loop. All of its state is in the run database, so it can stop and resume anywhere.
 
-Individuals are bred in cohorts. As a rule a cohort is a generation, and is bred once the one before
-is evaluated. Where a generation has several, the search is asynchronous: the next cohort is bred as
-soon as so many are evaluated that there is room for it, and neither compilers nor devices wait for
-the last ones of a generation, which then is no more than what is counted by.
+Individuals are bred in cohorts. Usually a cohort is a generation, and is bred once the generation
+before is evaluated. With several cohorts per generation the search is asynchronous: the next cohort
+is bred as soon as enough individuals are evaluated to make room for it. Then neither compilers nor
+devices wait for the last individuals of a generation, which is only a unit of counting.
 
-What a cohort is depends on the seed, on its number, and on what had been evaluated when it was
-bred: the database says of each evaluation how many cohorts there were before it came.
+A cohort depends on the seed, on its number, and on the individuals that were evaluated when it was
+bred. The database stores with each evaluation the number of cohorts that had been bred before it
+arrived.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from gi_cuda.store import Store, Tabued
 
 
 class End(StrEnum):
-    """Why a search ended."""
+    """The reason why a search ended."""
 
     COMPLETE = "all generations are done"
     STOPPED = "stopped"
@@ -41,9 +42,9 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One finished evaluation, or (``ident`` None) a cohort that was just bred.
+    """An event of a search: a finished evaluation or, if ``ident`` is None, a new cohort.
 
-    ``size``: how many of its generation there are to be evaluated.
+    ``size`` is the number of individuals of the generation that are to be evaluated.
     """
 
     generation: int
@@ -57,14 +58,14 @@ class Evolution:
     """A search over a run database.
 
     Attributes:
-        store: where everything goes and, on resuming, comes from.
-        evaluator: makes individuals ready and evaluates them.
-        phases: takes what the evaluator spent since the last call, by phase.
+        store: the run database, which is also read on resuming.
+        evaluator: prepares and evaluates individuals.
+        phases: returns the evaluator's time since the last call, by phase.
         strategy, variation, settings: the search itself.
-        seed: with it and the scores, every decision of the search can be repeated.
-        stop: asked between evaluations and, from another thread, while there are none; True ends
-            the search.
-        end: why it ended, once it has.
+        seed: together with the results, it determines every decision of the search.
+        stop: called between evaluations and, from another thread, while there are none. If it
+            returns True, the search ends.
+        end: reason why the search ended; None before.
     """
 
     store: Store
@@ -84,7 +85,7 @@ class Evolution:
     _since: tuple[float, float] = (0.0, 0.0)
 
     def run(self) -> Iterator[Progress]:
-        """Evolve until done or stopped; yields as things happen."""
+        """Run the search until it is complete or stopped; yield its events."""
         batch = self._open()
         try:
             while self.end is None:
@@ -100,7 +101,9 @@ class Evolution:
             self._account()
 
     def _open(self) -> dict[int, Any]:
-        """Read how far the search has come; what is bred and not evaluated."""
+        """Read the progress of the search; return the individuals that are bred but not
+        evaluated.
+        """
         self._since = time.process_time(), time.perf_counter()
         generations, pending = self.store.generations(), self.store.pending()
         self._course = Course(self.settings, generations, pending)
@@ -113,7 +116,7 @@ class Evolution:
         return dict(self.evaluator.prepare(self._genotypes)) if pending else {}
 
     def _forbid_reference(self) -> None:
-        """The reference counts as tried, in genotype and in phenotype."""
+        """Add the reference to the tabu list, both genotype and phenotype."""
         original = self.variation.original
         self._tabu.add_genotype(self.variation.subject.key(original))
         phenotype = self.evaluator.prepare({0: original})[0].key
@@ -121,14 +124,14 @@ class Evolution:
             self._tabu.add_phenotype(phenotype)
 
     def _due(self) -> dict[int, Any]:
-        """Breed all cohorts that there is room for; what is to be evaluated of them."""
+        """Breed all cohorts that there is room for; return the new individuals."""
         made: dict[int, Any] = {}
         while cohort := self._course.due:
             made |= self._bred(cohort)
         return made
 
     def _more(self) -> dict[int, Any]:
-        """The same while others are evaluated; nothing once that is to end."""
+        """Breed further cohorts while others are evaluated; nothing if the search is to end."""
         return {} if self.stop() else self._due()
 
     def _bred(self, cohort: Cohort) -> Mapping[int, Any]:
@@ -147,7 +150,7 @@ class Evolution:
             first=self.store.next_ident(),
         )
         if not offspring.children:
-            # As if it had not been tried: it will be again, if there is anything to come.
+            # Undo the attempt: it is repeated after the next evaluation, if there is one.
             self._tabu.drop_new()
             self._course.barren = True
             return {}
@@ -181,9 +184,9 @@ class Evolution:
         self._news.append(Progress(cohort.generation, None, size))
 
     def _evaluate(self, batch: Mapping[int, Any]) -> Iterator[Progress]:
-        """Evaluate a batch, and whatever is bred meanwhile."""
+        """Evaluate a batch, and all cohorts that are bred meanwhile."""
         yield from self._told()
-        # What it spent is known once it is closed.
+        # The evaluator's phases are complete only after it is closed.
         with closing(self.evaluator.evaluate(batch, self.stop, self._more)) as evaluations:
             for ident, evaluation in evaluations:
                 self.store.add_evaluation(ident, evaluation)
@@ -192,15 +195,15 @@ class Evolution:
                 yield Progress(number, ident, self._course.size(number), evaluation)
 
     def _told(self) -> Iterator[Progress]:
-        """What was bred since the last call."""
+        """Yield the events of breeding since the last call."""
         news, self._news = self._news, []
         yield from news
 
     def _account(self) -> None:
-        """Enter the time since the last call with the newest generation."""
+        """Add the time since the last call to the newest generation."""
         work, wall = self._since
         self._since = time.process_time(), time.perf_counter()
-        # What the search itself did is what this process computed; the rest is waiting.
+        # The search's own time is the CPU time of this process; the rest is waiting.
         phases = replace(self.phases(), search=self._since[0] - work, wall=self._since[1] - wall)
         newest = self._course.newest
         whole = not self._course.left or self.end is End.USED_UP
@@ -208,12 +211,12 @@ class Evolution:
         self.store.add_phases(newest, phases, finished=finished)
 
     def _read(self, one: Individual) -> Genotype:
-        """An individual's genotype; what is under way, or just was, need not be read."""
+        """Return an individual's genotype; that of a recent individual is cached."""
         known = self._genotypes.get(one.ident)
         return self.variation.subject.read(one.genotype) if known is None else known
 
     def _members(self, number: int) -> list[Member]:
-        """What came after a cohort was bred, and before the next one."""
+        """Return the individuals that arrived after a cohort was bred and before the next one."""
         return [self._member(*one) for one in self.store.came(number + 1)]
 
     def _member(self, one: Individual, evaluation: Evaluation) -> Member:

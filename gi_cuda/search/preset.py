@@ -1,4 +1,4 @@
-"""A preset: a strategy with all its numbers. Each is a module of :mod:`.strategies`."""
+"""Presets: a strategy with all of its parameters. Each is a module of :mod:`.strategies`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The numbers of a search.
+    """Parameters of a search.
 
     Attributes:
-        population: new individuals in a generation.
-        generations: how many generations are bred.
-        elite_fraction: share of the population that may become parents at most.
-        tries: how often a child is made anew while it comes out tabu.
-        rounds: how often a generation is topped up after phenotypic duplicates were dropped.
-        depth: most mutations that a random mutant gets.
-        cohorts: how many a generation is bred in. With more than one a search is asynchronous: as
-            many as a generation has are under way at any time, and as soon as a cohort's number of
-            them is evaluated, whichever these are, the next cohort is bred from all that is known.
+        population: number of new individuals in a generation.
+        generations: number of generations.
+        elite_fraction: largest share of the population that may become parents.
+        tries: number of attempts to make a child that is not tabu.
+        rounds: number of attempts to fill a generation after phenotypic duplicates were dropped.
+        depth: largest number of mutations of a random mutant.
+        cohorts: number of cohorts in a generation. With more than one the search is asynchronous: a
+            generation's number of individuals is under way at any time. As soon as a cohort's
+            number of them is evaluated, the next cohort is bred from all results so far.
     """
 
     population: int
@@ -39,14 +39,15 @@ class Settings:
 
     @property
     def cohort(self) -> int:
-        """New individuals in a cohort; the last one of a generation may have fewer."""
+        """Number of new individuals in a cohort; the last cohort of a generation may have fewer."""
         return -(-self.population // self.cohorts)
 
     def having(self, population: int | None, generations: int | None, devices: int = 1) -> Settings:
-        """These settings with what a user asked for in their place; None: as they are.
+        """Return the settings with a user's values; None keeps a value.
 
         Args:
-            devices: that measure. Of itself an asynchronous search has as much under way for each.
+            devices: number of measuring devices. By default an asynchronous search has a whole
+                population under way for each device.
         """
         own = self
         if population is None and self.cohorts > 1:
@@ -60,30 +61,29 @@ class Settings:
 
 
 class Strategy(Protocol):
-    """From what was evaluated to the next cohort, which is a generation as a rule."""
+    """Interface of a strategy, which chooses the next cohort from the history."""
 
     def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
-        """One recipe for every place in the next cohort."""
+        """Return one recipe for each place in the next cohort."""
 
 
 def _demand_nothing(subject: Subject) -> None:
-    """Any subject will do."""
+    """Accept any subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A way to search, complete with its numbers.
+    """A search strategy with all of its parameters.
 
     Attributes:
-        name: what ``--preset`` takes.
-        help: what it does, in a few words.
+        name: name for ``--preset``.
+        help: short description.
         strategy: makes the strategy from its settings.
-        settings: its own numbers; a user may ask for others.
-        rates: the chances of mutation.
+        settings: default settings; a user may change some.
+        rates: probabilities of mutations.
         variation: how genotypes vary.
-        demand: raises UserError where a subject is not fit for it.
-        edits: what it changes unless a user says otherwise: a name of
-            :data:`gi_cuda.grammar.EDIT_SETS`.
+        demand: raises UserError if a subject does not fit the preset.
+        edits: default edit set: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
     """
 
     name: str
@@ -96,10 +96,11 @@ class Preset:
     edits: str = "paper"
 
     def vary(self, subject: Subject, original: Genotype | None = None) -> Variation:
-        """How genotypes of a subject vary.
+        """Return the variation of a subject's genotypes.
 
         Args:
-            original: what the first individuals are mutants of; None: the subject's own.
+            original: genotype that the first individuals are mutants of; None for the subject's
+                own.
         """
         rates = self.rates
         if rates.pairs is None:

@@ -1,4 +1,4 @@
-"""What strategies deal in: members of a generation, and recipes for the children of the next."""
+"""Members of a generation, and recipes for the children of the next one."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An evaluated individual as selection sees it.
+    """An evaluated individual, with the facts that selection uses.
 
     Attributes:
         ident: its number in the run.
-        genotype: its genes.
-        ratio: its time over the reference's is at most this; infinite where it has none.
+        genotype: its genotype.
+        ratio: upper bound of its time over the reference's; infinite if it has none.
         selectable: whether it is certainly faster than the reference.
-        right: whether its answers were acceptable.
-        median: its measured ratio; infinite where it has none.
-        spread: the standard deviation of that; 0 where it is not known.
-        parents: the numbers of those that it was made of.
-        origin: how it was made.
-        resources: registers, spills, shared memory, where the compiler says them.
+        right: whether its outputs are acceptable.
+        median: its measured ratio; infinite if it has none.
+        spread: standard deviation of the measured ratio; 0 if unknown.
+        parents: numbers of its parents.
+        origin: operator that made it.
+        resources: registers, spills and shared memory, if the compiler reports them.
     """
 
     ident: int
@@ -43,7 +43,7 @@ class Member:
 
 
 class Origin(StrEnum):
-    """How a child was made."""
+    """The operator that made a child."""
 
     RANDOM = "random"
     MUTATION = "mutation"
@@ -58,12 +58,12 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """How the genotypes of a search vary, in configuration and code.
+    """The operators that vary genotypes, in configuration and code.
 
     Attributes:
-        subject: what is evolved.
-        original: what the first individuals are mutants of: as a rule the reference's genotype.
-        rates: the chances of mutation.
+        subject: the subject that evolves.
+        original: genotype that the first individuals are mutants of; usually the reference's.
+        rates: probabilities of mutations.
         code: whether code varies at all.
     """
 
@@ -74,16 +74,16 @@ class Variation:
     rates: Rates
 
     def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
-        """A mutant, or None where nothing can be changed."""
+        """Return a mutant; None if nothing can be changed."""
         return mutate(genotype, self.subject.offered, rng, self.rates)
 
     def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
-        """A child of two, or None where there is none."""
+        """Return a child of two genotypes; None if there is none."""
         return crossover(first, second, rng)
 
 
 class Parent(Protocol):
-    """What mutants are made of."""
+    """Interface of an individual that can be mutated."""
 
     @property
     def ident(self) -> int:
@@ -91,41 +91,43 @@ class Parent(Protocol):
 
     @property
     def genotype(self) -> Genotype:
-        """Its genes."""
+        """Its genotype."""
 
 
 Keys: TypeAlias = Container[bytes]
-"""Genotypic tabu keys."""
+"""A set of tabu keys of genotypes."""
 
 
 class Recipe(Protocol):
-    """How one place in the next generation is filled."""
+    """Interface of a recipe, which fills one place in the next generation."""
 
     @property
     def parents(self) -> tuple[int, ...]:
-        """Their numbers."""
+        """The numbers of the parents."""
 
     @property
     def origin(self) -> Origin:
-        """What is said of its children."""
+        """The origin of its children."""
 
     def make(self, variation: Variation, known: Keys, rng: random.Random) -> Genotype | None:
-        """A child, or None where there is none.
+        """Return a child; None if there is none.
 
         Args:
-            known: keys of the genotypes that were tried already; a child among them is in vain.
+            known: keys of the genotypes that were tried already; a child among them is useless.
         """
 
     def fallback(self) -> Recipe | None:
-        """What to try where it gives nothing new; None: the place stays empty."""
+        """Return the recipe to use if this one yields nothing new; None to leave the place
+        empty.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
     """A random mutant of the original.
 
-    It starts with one mutation and gets more while all it comes to is tabu, so that a search which
-    has seen every single mutation goes on to pairs.
+    It has one mutation, and gets more as long as the mutant is tabu. So a search that has seen all
+    single mutations goes on to pairs.
     """
 
     depth: int
@@ -141,7 +143,7 @@ class Fresh:
             if variation.subject.key(mutant) not in known:
                 return mutant
             genotype = mutant
-        return genotype  # tabu: another try may go elsewhere
+        return genotype  # tabu: another try may give another mutant
 
     def fallback(self) -> None:
         return None
@@ -149,7 +151,7 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A mutant of one parent; if none comes out new, a random mutant."""
+    """A mutant of one parent; if none is new, a random mutant."""
 
     parent: Parent
     depth: int
@@ -168,11 +170,11 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True)
 class Mutants:
-    """Several mutations of one parent, or of the original where there is none.
+    """A child by several mutations of a parent, or of the original.
 
     Attributes:
-        of: the parent, or nobody.
-        count: of mutations.
+        of: the parent; empty for the original.
+        count: number of mutations.
     """
 
     of: tuple[Parent, ...]
@@ -201,7 +203,7 @@ class Mutants:
 
 @dataclass(frozen=True, slots=True)
 class Crossover:
-    """A child of two parents; if none comes out new, a mutant of the first."""
+    """A child of two parents; if none is new, a mutant of the first."""
 
     first: Member
     second: Member
@@ -221,12 +223,12 @@ class Crossover:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A genotype that is known beforehand; if it is tabu, something else.
+    """A given genotype; if it is tabu, another recipe is used.
 
     Attributes:
         genotype: the child.
-        origin, parents: what is said of it.
-        otherwise: what fills its place where it was tried already.
+        origin, parents: its origin and the numbers of its parents.
+        otherwise: recipe for its place if it was tried already.
     """
 
     genotype: Genotype

@@ -1,4 +1,4 @@
-"""The run database: one SQLite file, one writer, and all that is needed to resume."""
+"""The run database: one SQLite file with one writer. It holds everything that resuming needs."""
 
 from gi_cuda.store.database import Store, Tabued
 

@@ -1,7 +1,7 @@
-"""How values become rows: every field of a dataclass is a column of its name.
+"""Mapping between dataclasses and database rows: each field is a column of the same name.
 
-Numbers, text and bytes are stored as they are, enumerations as their values, and tuples and
-mappings in JSON; None is null.
+Numbers, text and bytes are stored as they are. Enumerations are stored as their values, tuples and
+mappings as JSON. None is stored as NULL.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class _Coder:
-    """How values of one type are stored; both functions leave None as it is."""
+    """A pair of functions that encode and decode values of one type; None is never converted."""
 
     encode: Callable[[Any], Any] | None = None
     decode: Callable[[Any], Any] | None = None
@@ -36,8 +36,8 @@ class Columns(Generic[T]):
 
     Args:
         kind: the dataclass.
-        derived: its properties that have columns too, for those who query the database.
-        renamed: fields whose columns have other names.
+        derived: properties of the dataclass that get columns too, for use in SQL queries.
+        renamed: column name by field name, where the two differ.
     """
 
     def __init__(
@@ -52,19 +52,19 @@ class Columns(Generic[T]):
         self.names = (*(column for _, column, _ in self._fields), *derived)
 
     def row(self, one: T) -> dict[str, object]:
-        """What is stored of a value, by column."""
+        """Return the stored form of a value, by column."""
         stored = {column: coder.stored(getattr(one, name)) for name, column, coder in self._fields}
         return stored | {name: getattr(one, name) for name in self._derived}
 
     def read(self, row: sqlite3.Row) -> T:
-        """The value of a row, which may have further columns."""
+        """Return the value that a row holds; further columns of the row are ignored."""
         return self._kind(
             **{name: coder.loaded(row[column]) for name, column, coder in self._fields}
         )
 
 
 def _coder(hint: Any) -> _Coder:
-    """How values of a type are stored."""
+    """Return the encoder and decoder for a type."""
     if NoneType in get_args(hint):
         (hint,) = (one for one in get_args(hint) if one is not NoneType)
     origin = get_origin(hint) or hint
@@ -85,5 +85,8 @@ def _coder(hint: Any) -> _Coder:
 
 
 def _printable(text: str) -> str:
-    """The text without what no encoding can hold: bytes that compilers quoted from sources."""
+    """Replace surrogate characters, which UTF-8 cannot encode.
+
+    Compilers quote undecodable bytes of a source in their messages; those bytes become surrogates.
+    """
     return text.encode("utf-8", "replace").decode("utf-8")

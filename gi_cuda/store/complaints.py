@@ -1,4 +1,4 @@
-"""What a user can do where a run database cannot be opened, read or written."""
+"""Error messages for a run database that cannot be opened, read or written."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SAID |= {"CANTOPEN": _SAID["READONLY"], "LOCKED": _SAID["BUSY"], "NOTADB": _SAI
 
 
 def reason(error: sqlite3.Error) -> str:
-    """The short name of what went wrong, e.g. ``BUSY``; "" where there is none."""
+    """Return the short name of an SQLite error, e.g. ``BUSY``; "" if the error has no name."""
     name = getattr(error, "sqlite_errorname", None) or ""
     return name.removeprefix("SQLITE_").partition("_")[0]
 
 
 def complaint(error: sqlite3.Error, where: str | None = None) -> UserError | None:
-    """What to tell the user; None where it is a fault of our own."""
+    """Return the error to show to the user; None if the cause is a bug in gi-cuda."""
     if reason(error) not in _SAID:
         return None
     what, hint = _SAID[reason(error)]
@@ -40,7 +40,11 @@ def complaint(error: sqlite3.Error, where: str | None = None) -> UserError | Non
 
 @contextmanager
 def complaints(path: Path) -> Iterator[None]:
-    """Complain of what goes wrong with a database inside."""
+    """Turn SQLite errors inside the context into errors with a hint for the user.
+
+    Raises:
+        MachineError: the database cannot be opened, read or written.
+    """
     try:
         yield
     except sqlite3.Error as error:

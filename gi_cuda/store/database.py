@@ -1,7 +1,7 @@
-"""The run database: one SQLite file, one writer, and all that is needed to resume.
+"""The run database: one SQLite file with one writer. It holds everything that resuming needs.
 
-Every finished evaluation is committed as it arrives, so a process killed at any moment loses
-nothing that was finished, and what was finished is never evaluated again.
+Each finished evaluation is committed as soon as it arrives. A process that is killed at any moment
+therefore loses no finished evaluation, and no finished evaluation is repeated.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ _INDIVIDUALS = Columns(Individual, renamed={"ident": "id"})
 _PHASES, _TALLIES = Columns(Phases), Columns(Tally)
 
 _BUSY = 30.0
-"""Seconds to wait for another process that writes: it may be bringing the database up to date."""
+"""Seconds to wait for another process that writes, e.g. because it migrates the database."""
 
 _WAITS = 1.0
-"""Seconds of these in which no signal is heard."""
+"""Timeout of one SQLite call, in seconds; signals are handled only between two calls."""
 
 _PENDING = "FROM individual LEFT JOIN evaluation ON individual = id WHERE individual IS NULL"
-"""Those that are not evaluated."""
+"""SQL: the individuals that have no evaluation."""
 
 
 class Store:
-    """A run's database. One of an earlier version is brought up to date when it is opened.
+    """A run's database. A database of an earlier format is migrated when it is opened.
 
     Args:
         path: the SQLite file.
         create: make a new one; the file must not exist.
 
     Raises:
-        UserError: it is no run's, of a later version, or cannot be written; later on that it
-            cannot be written any more, or is not there.
+        UserError: the file is not a run database, has a later format, or cannot be written. Methods
+            that write raise it too, if the file was removed or has become read-only.
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
@@ -64,7 +64,7 @@ class Store:
             self._db = sqlite3.connect(path, timeout=_WAITS, isolation_level=None)
             try:
                 self._open(path, create=create)
-                self._file = os.stat(path) if path.exists() else None  # it is in memory
+                self._file = os.stat(path) if path.exists() else None  # None: in memory
             except BaseException:
                 self._db.close()
                 raise
@@ -73,10 +73,10 @@ class Store:
         self._db.row_factory = sqlite3.Row
         if create or self._format(path) < NEWEST:
             with self._transaction():
-                # Another process may have brought it up to date in the meantime.
+                # Another process may have migrated the database in the meantime.
                 migrate(self._db, 0 if create else self._format(path))
                 self._put("schema", NEWEST)
-        # Not before it is known to be ours: this writes to the file.
+        # This writes to the file, so it comes after the check that the file is a run database.
         self._patiently("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
 
@@ -108,10 +108,10 @@ class Store:
         self.close()
 
     def check_there(self) -> None:
-        """Make sure that what is written is kept.
+        """Check that the database file is still the one that was opened.
 
         Raises:
-            UserError: the file was removed, or has another one in its place, since it was opened.
+            UserError: the file was removed or replaced since it was opened.
         """
         if self._file is None:
             return
@@ -133,12 +133,15 @@ class Store:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:  # some errors end it by themselves
+                if self._db.in_transaction:  # some errors end the transaction by themselves
                     self._db.execute("ROLLBACK")
                 raise
 
     def _patiently(self, statement: str) -> None:
-        """Execute what may have to wait for another process; signals are heard meanwhile."""
+        """Execute a statement and retry for up to 30 s while another process locks the database.
+
+        Signals are handled between the attempts.
+        """
         deadline = time.monotonic() + _BUSY
         while True:
             try:
@@ -164,20 +167,20 @@ class Store:
                 self._put(key, value)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """A fact about the run."""
+        """Return a fact about the run, or the default if it was not stored."""
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return json.loads(row["value"]) if row else default
 
     def has(self, key: str) -> bool:
-        """Return whether a fact was stored, be it None."""
+        """Tell whether a fact was stored, even if its value is None."""
         return self._db.execute("SELECT 1 FROM meta WHERE key = ?", (key,)).fetchone() is not None
 
     def load(self, key: str, kind: type[T]) -> T | None:
-        """A fact stored as ``asdict`` gave it, as the dataclass it was; None if absent."""
+        """Return a fact that was stored with ``asdict`` as its dataclass; None if it is absent."""
         return None if self.get(key) is None else self.require(key, kind)
 
     def require(self, key: str, kind: type[T]) -> T:
-        """A fact that every run has, as the dataclass it was."""
+        """Return a fact that every run has as its dataclass."""
         return TypeAdapter(kind).validate_python(self.get(key))
 
     # -- generations -------------------------------------------------------------------------
@@ -185,8 +188,10 @@ class Store:
     def add_generation(
         self, number: int, tally: Tally, individuals: Sequence[Individual], tabu: Tabued
     ) -> None:
-        """Store a bred generation, or one more cohort of it, and the tabu keys that breeding it
-        added, all or nothing."""
+        """Store a generation, or one more cohort of it, with the tabu keys that it added.
+
+        All of it is stored in one transaction.
+        """
         adds = ", ".join(
             f"{name} = {name} + excluded.{name}" for name in (*_TALLIES.names, "cohorts")
         )
@@ -202,8 +207,11 @@ class Store:
         self._db.executemany("INSERT OR IGNORE INTO tabu VALUES (?, ?)", rows)
 
     def add_phases(self, number: int, phases: Phases, *, finished: bool) -> None:
-        """Add times to a generation's and say whether all of it is evaluated; those before it are
-        finished, too, as soon as all of them is."""
+        """Add phase times to a generation and say whether all of its individuals are evaluated.
+
+        Earlier generations are marked as finished too, as soon as none of their individuals is
+        pending.
+        """
         sets = ", ".join(f"{name} = {name} + :{name}" for name in _PHASES.names)
         with self._transaction():
             self._db.execute(
@@ -217,7 +225,7 @@ class Store:
             )
 
     def generations(self) -> list[Generation]:
-        """All generations, in order."""
+        """Return all generations, in order."""
         outcomes: dict[int, Counter[Outcome]] = {}
         for number, word, count in self._db.execute(
             "SELECT generation, outcome, COUNT(*) FROM individual JOIN evaluation"
@@ -238,7 +246,7 @@ class Store:
         ]
 
     def tabu(self) -> Tabued:
-        """All tabu keys."""
+        """Return all tabu keys."""
         rows = self._db.execute("SELECT kind, key FROM tabu").fetchall()
         return Tabued(
             frozenset(key for kind, key in rows if kind == "genotype"),
@@ -248,14 +256,19 @@ class Store:
     # -- individuals and evaluations ---------------------------------------------------------
 
     def add_evaluation(self, ident: int, evaluation: Evaluation) -> None:
-        """Store one finished evaluation, and how many cohorts had been bred before it came; a
-        second one of the same individual is an error."""
+        """Store a finished evaluation, with the number of cohorts that had been bred before it
+        arrived.
+
+        A second evaluation of the same individual is an error.
+        """
         with self._transaction():
             self._evaluated(ident, evaluation)
 
     def add_evaluated(self, one: Individual, evaluation: Evaluation, tabu: Tabued) -> None:
-        """Store an individual that was not bred with a cohort, its evaluation and tabu keys, all or
-        nothing."""
+        """Store an individual that was bred outside a cohort, with its evaluation and tabu keys.
+
+        All of it is stored in one transaction.
+        """
         with self._transaction():
             self._insert("individual", [_INDIVIDUALS.row(one)])
             self._forbid(tabu)
@@ -275,7 +288,7 @@ class Store:
             self._db.execute(columns + otherwise, row)
 
     def individuals(self, generation: int | None = None) -> list[Individual]:
-        """The individuals of one generation, or of all, in order."""
+        """Return the individuals of one generation, or of all generations, in order."""
         where = "" if generation is None else "WHERE generation = ?"
         rows = self._db.execute(
             f"SELECT * FROM individual {where} ORDER BY id",
@@ -284,17 +297,20 @@ class Store:
         return [_INDIVIDUALS.read(row) for row in rows]
 
     def next_ident(self) -> int:
-        """The number of the next new individual; 0 is the reference."""
+        """Return the number for the next new individual; 0 is the reference."""
         (last,) = self._db.execute("SELECT MAX(id) FROM individual").fetchone()
         return (last or 0) + 1
 
     def individual(self, ident: int) -> Individual | None:
-        """One individual by its number."""
+        """Return the individual with a number; None if there is none."""
         row = self._db.execute("SELECT * FROM individual WHERE id = ?", (ident,)).fetchone()
         return _INDIVIDUALS.read(row) if row else None
 
     def individual_like(self, genotype: bytes, phenotype: bytes | None) -> int | None:
-        """The number of an individual that has one of two tabu keys."""
+        """Return the number of an individual with this genotype key or this phenotype key.
+
+        None if there is no such individual.
+        """
         row = self._db.execute(
             "SELECT id FROM individual WHERE genotype_key = ? OR phenotype_key = ?",
             (genotype, phenotype),
@@ -302,7 +318,7 @@ class Store:
         return row and int(row["id"])
 
     def pending(self, generation: int | None = None) -> list[Individual]:
-        """The individuals of one generation, or of all, that have no evaluation yet."""
+        """Return the individuals of one generation, or of all, that have no evaluation yet."""
         where = "" if generation is None else "AND generation = ?"
         rows = self._db.execute(
             f"SELECT individual.* {_PENDING} {where} ORDER BY id",
@@ -311,8 +327,10 @@ class Store:
         return [_INDIVIDUALS.read(row) for row in rows]
 
     def came(self, cohorts: int) -> list[tuple[Individual, Evaluation]]:
-        """The individuals whose evaluations came when so many cohorts had been bred, in the order
-        of their numbers."""
+        """Return the individuals whose evaluations arrived when ``cohorts`` cohorts had been bred.
+
+        The individuals are in the order of their numbers.
+        """
         rows = self._db.execute(
             "SELECT individual.*, evaluation.* FROM individual JOIN evaluation ON individual = id"
             " WHERE cohorts = ? ORDER BY id",
@@ -321,7 +339,7 @@ class Store:
         return [(_INDIVIDUALS.read(row), _EVALUATIONS.read(row)) for row in rows]
 
     def evaluations(self, generation: int | None = None) -> dict[int, Evaluation]:
-        """Evaluations by individual, of one generation or of all."""
+        """Return the evaluations of one generation, or of all, by individual."""
         where = "" if generation is None else "WHERE generation = ?"
         rows = self._db.execute(
             f"SELECT evaluation.* FROM evaluation JOIN individual ON individual = id {where}",
@@ -330,19 +348,24 @@ class Store:
         return {row["individual"]: _EVALUATIONS.read(row) for row in rows}
 
     def stored_at(self) -> dict[int, float | None]:
-        """Return when each evaluation was stored, by individual, in seconds since 1970; None for
-        evaluations from a version that did not record the time."""
+        """Return the time at which each evaluation was stored, in seconds since 1970, by
+        individual.
+
+        None for evaluations of an older format, which has no times.
+        """
         return dict(self._db.execute("SELECT individual, stored_at FROM evaluation").fetchall())
 
     def codes(self) -> dict[bytes, tuple[int, Evaluation]]:
-        """The first individual measured with each machine code, and its record, by code key."""
+        """Return the first individual with each machine code, and its evaluation, by code key."""
         rows = self._db.execute(
             "SELECT * FROM evaluation WHERE code_key IS NOT NULL ORDER BY individual DESC"
         )
         return {row["code_key"]: (row["individual"], _EVALUATIONS.read(row)) for row in rows}
 
     def best_ratio(self, generation: int) -> float | None:
-        """The ratio of the best among a generation's selectable individuals."""
+        """Return the ratio of the best selectable individual of a generation; None if there is
+        none.
+        """
         row = self._db.execute(
             "SELECT ratio FROM evaluation JOIN individual ON individual = id"
             " WHERE generation = ? AND selectable ORDER BY rank, individual LIMIT 1",
@@ -351,8 +374,13 @@ class Store:
         return row and float(row["ratio"])
 
     def reached(self, cohorts: int) -> tuple[int, float | None]:
-        """How many evaluations had come before more than so many cohorts were bred, and the
-        smallest rank among those that are selectable."""
+        """Return the progress of a search until cohort number ``cohorts + 1`` was bred.
+
+        Returns:
+            The number of evaluations that had arrived before that, and the smallest rank of the
+                selectable
+            ones; None for the rank if none is selectable.
+        """
         count, rank = self._db.execute(
             "SELECT COUNT(*), MIN(rank) FILTER (WHERE selectable) FROM evaluation"
             " WHERE cohorts <= ?",
@@ -363,7 +391,7 @@ class Store:
     def best(
         self, count: int, verdict: Verdict | None = None
     ) -> list[tuple[Individual, Evaluation]]:
-        """The selectable individuals, or those of a verdict, best first."""
+        """Return the best selectable individuals, or the best with a given verdict, best first."""
         which = "selectable" if verdict is None else "verdict = :verdict"
         rows = self._db.execute(
             "SELECT individual.*, evaluation.* FROM individual JOIN evaluation ON individual = id"
@@ -373,7 +401,7 @@ class Store:
         return [(_INDIVIDUALS.read(row), _EVALUATIONS.read(row)) for row in rows]
 
     def leaders(self, count: int) -> list[tuple[Individual, Evaluation]]:
-        """Of each configuration the best of the selectable individuals, best first."""
+        """Return the best selectable individual of each configuration, best first."""
         values = "RTRIM(SUBSTR(genotype, 1, INSTR(genotype || '<', '<') - 1))"
         rows = self._db.execute(
             "SELECT * FROM (SELECT individual.*, evaluation.*, ROW_NUMBER() OVER"
@@ -387,7 +415,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Tabued:
-    """Tabu keys of both kinds."""
+    """The tabu keys of genotypes and of phenotypes."""
 
     genotypes: frozenset[bytes] = frozenset()
     phenotypes: frozenset[bytes] = frozenset()

@@ -1,6 +1,6 @@
-"""The formats of a run database: the first one, and the step from each to the next.
+"""Database formats: the first schema, and the migration from each format to the next.
 
-A new database goes through all of them, so that it is what an old one becomes. To store one more
+A new database goes through all migrations too, so it equals an upgraded old one. To store one more
 fact of each evaluation, give :class:`~gi_cuda.results.evaluation.Evaluation` a field that has a
 default, and append a step here: ``(6, "ALTER TABLE evaluation ADD COLUMN energy REAL")``.
 """
@@ -42,18 +42,21 @@ CREATE TABLE evaluation (
 );
 """
 Step: TypeAlias = str | Callable[[Connection], None]
-"""Statements, each ended by a semicolon but the last; or a function that runs some."""
+"""A migration: SQL statements separated by semicolons, or a function that executes statements."""
 
 
 def _add_rank(db: Connection) -> None:
-    """Selection rests on stored columns, so that no query decides what is faster."""
+    """Add columns for selection, so that no SQL query has to decide which variant is faster."""
     db.execute("ALTER TABLE evaluation ADD COLUMN selectable INTEGER NOT NULL DEFAULT 0")
     db.execute("ALTER TABLE evaluation ADD COLUMN rank REAL")
     _rank(db)
 
 
 def _rank(db: Connection) -> None:
-    """Fill these columns. A step of its own for whoever changes what they rest on."""
+    """Fill the selection columns.
+
+    Call it again in a later migration that changes the rules of selection.
+    """
     rows = db.execute("SELECT individual, verdict, ratio, high FROM evaluation").fetchall()
     db.executemany(
         "UPDATE evaluation SET selectable = ?, rank = ? WHERE individual = ?",
@@ -65,7 +68,9 @@ def _rank(db: Connection) -> None:
 
 
 def _name_schedules(db: Connection) -> None:
-    """A reference that is right backwards is so under the one schedule that there was."""
+    """Replace the old flag "right when threads run backwards" by the named schedule
+    ``reversed``.
+    """
     for (text,) in db.execute("SELECT value FROM meta WHERE key = 'baseline'").fetchall():
         baseline = json.loads(text)
         if baseline.pop("backwards", False):
@@ -79,24 +84,25 @@ ALTER TABLE evaluation ADD COLUMN cohorts INTEGER NOT NULL DEFAULT 0;
 UPDATE evaluation SET cohorts = (SELECT generation + 1 FROM individual WHERE id = individual);
 CREATE INDEX evaluation_cohorts ON evaluation (cohorts)
 """
-"""Before there were cohorts, each generation was evaluated before the next one was bred."""
+"""In older formats each generation is one cohort: all of it was evaluated before the next one."""
 
 MIGRATIONS: Sequence[tuple[int, Step]] = (
     *((1, _FIRST), (2, _add_rank), (3, _name_schedules)),
     (4, _COHORTS),
     (5, "ALTER TABLE evaluation ADD COLUMN stored_at REAL"),
 )
-"""Formats, each with what makes it of the one before; format 1 is made of an empty database."""
+"""Formats in order, each with the migration from the format before; format 1 starts from an empty
+database."""
 
 NEWEST = MIGRATIONS[-1][0]
 """The format that this version reads and writes."""
 
 
 def migrate(db: Connection, found: int) -> None:
-    """Bring a database to the newest format, within the transaction at hand.
+    """Migrate a database to the newest format, within the current transaction.
 
     Args:
-        found: its format; 0: it is empty.
+        found: the format of the database; 0 if the database is empty.
     """
     for number, step in MIGRATIONS:
         if number <= found:

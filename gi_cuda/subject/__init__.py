@@ -1,4 +1,4 @@
-"""What is evolved: a target's source, or what a compiler makes of it."""
+"""The subject of a search: a target's source, or the PTX that a compiler makes of it."""
 
 from gi_cuda.subject.idea import Idea
 from gi_cuda.subject.start import Start, Started

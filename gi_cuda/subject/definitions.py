@@ -1,4 +1,4 @@
-"""How a source defines its parameters, and how it writes their values."""
+"""Definitions of a target's parameters in its source, as macros or constants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INTEGER = re.compile(
     r"(?P<before>[( ]*)(?P<number>0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)(?P<after>[uUlL]*[) ]*)"
 )
 _TYPED = re.compile(r"[A-Za-z_]")
-"""A suffix, a cast or the like, in what has no hexadecimal number."""
+"""A letter. In text without hexadecimal numbers it shows a type suffix, a cast or a name."""
 _HEXADECIMAL = re.compile(r"\b0[xX][0-9a-fA-F]+\b")
 
 
@@ -25,11 +25,11 @@ class Definitions:
     """The definitions of one parameter's macro, or the declarations of its constant.
 
     Attributes:
-        default: the parameter's.
-        own: what those say that count as the source is, and say the default.
-        others: what those say that count as well and say something else: they are none of the
-            parameter, which another kernel may have under the same name.
-        fixed: whether they count whatever comes from outside.
+        default: default value of the parameter.
+        own: texts of the active definitions that are equal to the default.
+        others: texts of the active definitions with another value. They do not define the
+            parameter: another kernel may have a macro of the same name.
+        fixed: whether the definitions hold even if ``-D`` defines the macro.
     """
 
     default: Value
@@ -39,12 +39,15 @@ class Definitions:
 
     @property
     def in_place(self) -> bool:
-        """Whether a value has to stand where the source has its own."""
+        """Tell whether a value must be written into the source, in place of the default."""
         return self.fixed and bool(self.own)
 
     def written(self, value: Value) -> str:
-        """A value as the source writes its own: ``(0x20)`` like ``(0x40)``, ``32u`` like ``64u``.
-        A number in other clothes is of another type."""
+        """Return a value in the notation of the source's default.
+
+        For example, 32 is ``(0x20)`` if the default is ``(0x40)``, and ``32u`` if it is ``64u``. In
+        another notation the value could have another type.
+        """
         if not self.own:
             return str(value)
         if value == self.default:
@@ -56,16 +59,16 @@ class Definitions:
         return f"{like['before']}{number}{like['after']}"
 
     def kept(self, value: Value) -> frozenset[str]:
-        """What definitions say that stay as they are under a value."""
+        """Return the texts of the definitions that do not change for a value."""
         return self.others | frozenset(self.own) if value == self.default else self.others
 
 
 def read_definitions(text: str, target: Target, standard: Configuration) -> dict[str, Definitions]:
-    """How a source defines the parameters that are macros with a value, or constants.
+    """Read the definitions of the parameters that are constants, or macros with a value.
 
     Args:
-        text: the source's.
-        standard: all defaults.
+        text: text of the source.
+        standard: configuration with all defaults.
 
     Raises:
         UserError: a parameter is a constant that the source does not declare.
@@ -98,10 +101,10 @@ def read_definitions(text: str, target: Target, standard: Configuration) -> dict
 
 
 def _of_constant(one: Parameter, numbers: Sequence[str], target: Target) -> Definitions:
-    """The declaration of a constant that is a parameter.
+    """Return the declarations of a parameter that is a constant.
 
     Raises:
-        UserError: the source does not declare it, or to be another number than the default.
+        UserError: the source does not declare it, or with another value than the default.
     """
     if not numbers or not all(equal(number, str(one.default)) for number in numbers):
         said = " and ".join(dict.fromkeys(numbers))
@@ -116,7 +119,7 @@ def _of_constant(one: Parameter, numbers: Sequence[str], target: Target) -> Defi
 
 
 def overruled(found: Mapping[str, Definitions], given: Mapping[str, str]) -> frozenset[str]:
-    """The macros that the build gives, and that the source defines all the same."""
+    """Return the macros that the build defines with ``-D`` and that the source redefines anyway."""
     return frozenset(
         name
         for name, one in found.items()
@@ -125,8 +128,11 @@ def overruled(found: Mapping[str, Definitions], given: Mapping[str, str]) -> fro
 
 
 def equal(one: str, other: str) -> bool:
-    """Whether two spellings are the same integer, and of the same type but for a suffix that
-    :meth:`Definitions.written` keeps: ``(1 << 4)``, ``0x10u`` and ``16`` are."""
+    """Tell whether two spellings are the same integer of the same type.
+
+    The suffix of a number does not count, since :meth:`Definitions.written` keeps it: ``(1 << 4)``,
+    ``0x10u`` and ``16`` are equal.
+    """
     if one == other:
         return True
     if not _INTEGER.fullmatch(one) and _TYPED.search(_HEXADECIMAL.sub("", one)):
@@ -138,6 +144,6 @@ def equal(one: str, other: str) -> bool:
 
 
 def number_said(body: str) -> str:
-    """What a definition says, as a value of a parameter."""
+    """Return the text of a definition as a value of a parameter, e.g. ``64`` for ``(0x40u)``."""
     like = _INTEGER.fullmatch(body)
     return str(int(like["number"], 0)) if like else body

@@ -1,4 +1,4 @@
-"""From a changed source to a patch: configuration winners as new defaults, and the unified diff."""
+"""Patches of a changed source: winning configuration values as new defaults, and unified diffs."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ def with_defaults(
     known: Mapping[str, str] = NOTHING,
     kept: Mapping[str, Collection[str]] = NOTHING,
 ) -> Source:
-    """The source with changed configuration defaults.
+    """Return the source with changed configuration defaults.
 
-    A macro that one of its files defines gets its new value where it stands, if that counts: under
-    an ``#if`` that does not hold, and in comments, all stays. So does a constant. What none defines
-    gets a definition in front of the main file's first line of code, which ``-D`` still overrules.
+    A macro that the source defines gets its new value in its active definitions. Definitions in
+    comments and under a false ``#if`` stay. A constant is changed in the same way. A macro that no
+    file defines gets a definition in an ``#ifndef``, before the main file's first line of code, so
+    ``-D`` still overrides it.
 
     Args:
-        source: the source; all of its files count.
-        changes: new value by name; None for a macro that is no longer to be defined.
-        also: values of other macros, for those of their definitions that count.
+        source: the source with all of its files.
+        changes: new value by name; None for a macro that is to be undefined.
+        also: values of other macros, for their active definitions.
         known: macros that the build defines.
-        kept: for macros, what definitions say that stay as they are.
+        kept: by macro, texts of definitions that stay.
     """
     missing = dict(changes)
     macros = (macro.name for macro in read_presence(source.text).macros())
@@ -50,7 +51,7 @@ def with_defaults(
 
 
 def _with_first(source: Source, values: Mapping[str, str | None]) -> Source:
-    """The source with definitions in front of its first line of code."""
+    """Return the source with definitions before the first line of code of its main file."""
     texts = [source.text[part.start : part.end] for part in source.stretches]
     first = next(n for n, part in enumerate(source.stretches) if part.file == source.name)
     for name, value in values.items():
@@ -60,7 +61,7 @@ def _with_first(source: Source, values: Mapping[str, str | None]) -> Source:
 
 
 def _defined_first(text: str, name: str, value: str) -> str:
-    """The text with a definition of the macro in front of its first line of code."""
+    """Return the text with a guarded definition of a macro before its first line of code."""
     at = _first_code(text)
     end = "\r\n" if "\r\n" in text else "\n"
     block = end.join([f"#ifndef {name}", f"#define {name} {value}", "#endif", ""])
@@ -71,23 +72,23 @@ _COMMENTS = re.compile(r"(?:\s+|//[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.S)
 
 
 def _first_code(text: str) -> int:
-    """Start of the first line that is neither blank nor a comment."""
+    """Return the offset of the first line that is neither blank nor a comment."""
     match = _COMMENTS.match(text)
     assert match is not None
     return text.rfind("\n", 0, match.end()) + 1
 
 
 def blob(text: str) -> str:
-    """The name that git gives a file of this text."""
+    """Return the git object name of a file with this text."""
     data = text.encode("utf-8", "surrogateescape")
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def unified_diff(before: str, after: str, path: str) -> str:
-    """A diff in git's form that ``git apply`` takes; empty where nothing changed.
+    """Return a diff that ``git apply`` accepts; "" if the texts are equal.
 
     Args:
-        before, after: both texts, line ends as in the file.
+        before, after: both texts, with the line ends of the file.
         path: the file's path from the root of its repository, with ``/``.
     """
     old, new = _LINES.findall(before), _LINES.findall(after)
@@ -101,7 +102,7 @@ def unified_diff(before: str, after: str, path: str) -> str:
 
 
 def text_diff(before: str, after: str, name: str) -> str:
-    """The difference of two texts, both called by one name."""
+    """Return the unified diff of two texts with the same name."""
     lines = difflib.unified_diff(
         before.splitlines(keepends=True),
         after.splitlines(keepends=True),
@@ -112,11 +113,11 @@ def text_diff(before: str, after: str, name: str) -> str:
 
 
 def files_diff(before: Mapping[str, str], after: Mapping[str, str], main: Path) -> str:
-    """The diffs of several files as one, each file under its path in the repository.
+    """Return one diff of several files, each under its path in the repository.
 
     Args:
         before, after: the files' texts, by their paths from the folder of ``main``.
-        main: where the main one of them is.
+        main: path of the main file.
     """
     paths = paths_in_repository(main.resolve().parent / name for name in before)
     return "".join(
@@ -126,38 +127,40 @@ def files_diff(before: Mapping[str, str], after: Mapping[str, str], main: Path) 
 
 
 def patch_root(source: Source, main: Path) -> Path:
-    """Where the paths of a patch of a source start.
+    """Return the folder that the paths in a patch of a source are relative to.
 
     Args:
-        main: where the main one of its files is.
+        main: path of the source's main file.
     """
     return root_of(main.resolve().parent / name for name in source.files)
 
 
 def by_path(source: Source, main: Path) -> dict[str, str]:
-    """The texts of a source's files by their paths in the repository.
+    """Return the texts of a source's files by their paths in the repository.
 
     Args:
-        main: where the main one of them is.
+        main: path of the source's main file.
     """
     paths = paths_in_repository(main.resolve().parent / name for name in source.files)
     return dict(zip(paths, source.files.values(), strict=True))
 
 
 def paths_in_repository(files: Iterable[Path]) -> list[str]:
-    """The files' paths from :func:`root_of` them."""
+    """Return the files' paths relative to :func:`root_of` them."""
     real = [Path(os.path.abspath(file)) for file in files]
     root = root_of(real)
     return [file.relative_to(root).as_posix() for file in real]
 
 
 def root_of(files: Iterable[Path]) -> Path:
-    """Where the paths of a patch of these files start: the root of the git work tree that all are
-    in; without one, the innermost folder that holds all of them."""
+    """Return the folder that the paths in a patch of these files are relative to.
+
+    It is the root of the git work tree that holds all files, else their innermost common folder.
+    """
     common = Path(os.path.commonpath([Path(os.path.abspath(file)).parent for file in files]))
     return work_tree(common) or common
 
 
 def work_tree(folder: Path) -> Path | None:
-    """The root of the git work tree that a folder is in; None if it is in none."""
+    """Return the root of the git work tree that a folder is in; None if it is in none."""
     return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), None)

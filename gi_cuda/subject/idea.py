@@ -1,6 +1,6 @@
-"""Ideas from outside: a patch cut into hunks, each of which a search may take or leave.
+"""External ideas: patches cut into hunks, each of which a search may take or leave.
 
-So the BarraCUDA work grafted code that people had written onto a kernel that evolved (Langdon et
+The BarraCUDA work also grafted code that people had written onto an evolving kernel (Langdon et
 al. 2015, section 2).
 """
 
@@ -21,13 +21,13 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A patch of somebody else as what a search may take of it.
+    """An external patch, as hunks and parameter values that a search may take.
 
     Attributes:
-        name: what it is called, for people: its file's name, as a rule.
+        name: name for messages, usually that of the patch file.
         hunks: its changes, in the order of the source.
-        values: of the parameters that it defines otherwise, in notation.
-        path: of its file; "" of a program's answer.
+        values: parameter values that it sets, in notation.
+        path: path of the patch file; "" for the answer of a program.
     """
 
     name: str
@@ -36,8 +36,10 @@ class Idea:
     path: str = ""
 
     def groups(self, source: Source) -> tuple[tuple[int, ...], ...]:
-        """The hunks that need each other, by their positions: they share names that the source does
-        not have."""
+        """Return groups of hunks that need each other, by position.
+
+        Hunks need each other if they share names that the source does not contain.
+        """
         known = frozenset(_WORD.findall(source.text))
         new = [frozenset(_WORD.findall(one.text)) - known for one in self.hunks]
         group = list(range(len(self.hunks)))
@@ -51,12 +53,14 @@ class Idea:
 
 
 def donor(idea: int, hunk: int) -> str:
-    """The special donor that stands for a hunk, e.g. ``idea_K1h2``; both count from 1."""
+    """Return the name of the donor that stands for a hunk, e.g. ``idea_K1h2``; both count from
+    1.
+    """
     return f"idea_K{idea}h{hunk}"
 
 
 def donors(ideas: Sequence[Idea]) -> dict[str, Hunk]:
-    """All hunks of some ideas, by their donors."""
+    """Return all hunks of some ideas, by donor name."""
     return {
         donor(n, k): hunk for n, idea in enumerate(ideas, 1) for k, hunk in enumerate(idea.hunks, 1)
     }
@@ -65,12 +69,12 @@ def donors(ideas: Sequence[Idea]) -> dict[str, Hunk]:
 def cut(before: Source, after: Mapping[str, str], names: Sequence[str] = ()) -> Iterator[Hunk]:
     """Cut the difference of two versions of a source into hunks.
 
-    Changes with nothing but braces between them are one hunk; those of white space alone, and
-    those that only define macros, are none.
+    Changes that are separated by nothing but braces form one hunk. Changes of white space alone,
+    and changes that only define the macros in `names`, form no hunk.
 
     Args:
-        after: the new texts of its files, by their names.
-        names: of macros whose definitions count as values, and not as changes.
+        after: the new texts of the source's files, by file name.
+        names: macros whose definitions count as parameter values, not as changes.
     """
     defined = re.compile(rf"\s*#\s*(?:define|undef)\s+(?:{'|'.join(names) or '(?!)'})\b")
     found = []
@@ -81,7 +85,7 @@ def cut(before: Source, after: Mapping[str, str], names: Sequence[str] = ()) -> 
             lines = [line for line, _ in old[i:i_end]]
             if all(map(defined.match, [*lines, *new[j:j_end]])) or not _differ(lines, new[j:j_end]):
                 continue
-            if i == len(old):  # behind the last line, so that line comes along
+            if i == len(old):  # text is appended to the file: include its last line
                 i, j, lines = i - 1, j - 1, [old[-1][0]]
             start, end = old[i][1], old[i][1] + sum(map(len, lines))
             if before.text[start:end] == "".join(lines):
@@ -90,7 +94,7 @@ def cut(before: Source, after: Mapping[str, str], names: Sequence[str] = ()) -> 
 
 
 def _placed(source: Source, file: str) -> Iterator[tuple[str, int]]:
-    """The lines of a file, with their offsets in the source's text."""
+    """Yield the lines of a file with their offsets in the source's text."""
     for part in source.stretches:
         if part.file == file:
             for one in _LINES.finditer(source.text, part.start, part.end):
@@ -98,7 +102,9 @@ def _placed(source: Source, file: str) -> Iterator[tuple[str, int]]:
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """The spans of lines that differ, in both texts; spans with no word between them are one."""
+    """Return the spans of differing lines in both texts; spans with no word between them are
+    merged.
+    """
     found: list[tuple[int, int, int, int]] = []
     for tag, i, i_end, j, j_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":

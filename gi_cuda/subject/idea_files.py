@@ -1,4 +1,4 @@
-"""Ideas as files and answers: patches, mails, and whole sources that somebody rewrote."""
+"""Reading of external ideas: patches, mails and rewritten source files."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Answer:
     """A text that may be an idea.
 
     Attributes:
-        name: what it is called, for people.
-        text: a patch, or the whole of a source file.
-        file: the name of that file.
-        path: where the text was read; "" where a program wrote it.
+        name: name for messages.
+        text: a patch, or the whole text of a source file.
+        file: name of the source file.
+        path: path that the text was read from; "" if a program wrote it.
     """
 
     name: str
@@ -34,10 +34,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The ideas among some texts, and what is wrong with the others.
+    """The ideas among some texts, and the errors of the others.
 
     Attributes:
-        faults: by name, in the order in which they were read.
+        faults: error message by name of the text, in the order of reading.
     """
 
     ideas: tuple[Idea, ...]
@@ -45,10 +45,10 @@ class Read:
 
 
 def idea_files(paths: Sequence[Path]) -> Iterator[Answer]:
-    """The texts of files, and of all files in folders, by name.
+    """Yield the texts of files, and of all files in folders, by name.
 
     Raises:
-        UserError: one cannot be read, or a folder is empty.
+        UserError: a file cannot be read, or a folder is empty.
     """
     for path in paths:
         inside = sorted(path.iterdir()) if path.is_dir() else [path]
@@ -66,7 +66,7 @@ def idea_files(paths: Sequence[Path]) -> Iterator[Answer]:
 
 
 def read_ideas(answers: Iterable[Answer], subject: Subject) -> Read:
-    """Cut patches and rewritten sources into what a search may take of them."""
+    """Cut patches and rewritten sources into hunks and values that a search may take."""
     ideas, faults = [], {}
     for one in answers:
         try:
@@ -80,7 +80,7 @@ def _idea(one: Answer, subject: Subject) -> Idea:
     """Read one text.
 
     Raises:
-        UserError: it does not apply, or changes nothing.
+        UserError: the text does not apply, or changes nothing.
     """
     source = subject.grammar.source
     if _PATCH.search(one.text):
@@ -93,6 +93,6 @@ def _idea(one: Answer, subject: Subject) -> Idea:
     hunks = tuple(cut(source, after.files, names))
     if not hunks and not values:
         raise UserError("it changes nothing but white space in the target's source")
-    subject.device_text(after)  # which has to have the kernels still
-    subject.read(" ".join(values))  # which the target has to allow
+    subject.device_text(after)  # raises if a kernel is missing
+    subject.read(" ".join(values))  # raises if the target does not allow a value
     return Idea(one.name, hunks, " ".join(values), one.path)

@@ -1,4 +1,4 @@
-"""Patches of others: the source as one leaves it, and the values of parameters that it defines."""
+"""Application of external patches: the patched source, and the parameter values that it sets."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MAIL = re.compile(r"From [0-9a-f]{40} ")
 
 
 def patched_source(text: str, subject: Subject, where: str) -> Source:
-    """The source of a target as a patch leaves it.
+    """Return the source of a target after a patch.
 
     Args:
         text: a diff, or a mail.
-        where: what errors call it.
+        where: name of the patch in error messages.
 
     Raises:
-        UserError: git does not take it, or it changes nothing in the source's files.
+        UserError: git rejects the patch, or it changes nothing in the source's files.
     """
     source = subject.grammar.source
     texts = _applied(text, subject, where)
@@ -41,11 +41,12 @@ def patched_source(text: str, subject: Subject, where: str) -> Source:
 
 
 def changed_source(texts: Mapping[str, str], subject: Subject, where: str) -> Source:
-    """The source of a target with other texts of its files, by their names. What these include may
-    have changed too.
+    """Return the source of a target with new texts of its files, by file name.
+
+    The files may also include other files than before.
 
     Raises:
-        UserError: it cannot be read any more.
+        UserError: the changed source cannot be read.
     """
     target = subject.target
     folder = target.source.resolve().parent
@@ -61,7 +62,7 @@ def changed_source(texts: Mapping[str, str], subject: Subject, where: str) -> So
 
 
 def _applied(text: str, subject: Subject, where: str) -> dict[str, str]:
-    """The texts of the source's files, by their names, as the patch leaves them."""
+    """Return the texts of the source's files after a patch, by file name."""
     source = subject.grammar.source
     before = by_path(source, subject.target.source)
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
@@ -80,7 +81,7 @@ def _applied(text: str, subject: Subject, where: str) -> dict[str, str]:
 
 
 def new_defaults(subject: Subject, after: Source) -> Iterator[str]:
-    """Values of parameters that changed files define otherwise, in notation."""
+    """Yield the parameter values that changed files set, in notation."""
     old, new = (_said(subject, one) for one in (subject.grammar.source, after))
     for parameter in subject.target.parameters:
         name = parameter.name
@@ -93,7 +94,7 @@ def new_defaults(subject: Subject, after: Source) -> Iterator[str]:
 
 
 def _said(subject: Subject, source: Source) -> dict[str, list[str]]:
-    """Collect the texts of a source's own definitions that count, by macro or constant."""
+    """Return the texts of a source's active definitions, by macro or constant."""
     found: dict[str, list[str]] = {}
     parameters = {one.name for one in subject.target.parameters}
     define = subject.target.build.define

@@ -1,4 +1,4 @@
-"""Git: what it says of a folder, and a patch applied in a repository of its own."""
+"""Git commands: queries of a work tree, and patches applied in a temporary repository."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gi_cuda.errors import UserError
 def apply_in_scratch(
     before: Mapping[str, str], texts: list[str], folder: Path, *, mailed: bool
 ) -> dict[str, str]:
-    """What git makes of files when patches are applied to them in a repository of their own.
+    """Apply patches to files with git in a new repository, and return the changed texts by path.
 
     Args:
         before: the files' texts by their paths in the repository.
         texts: the patches, in order.
         folder: an empty folder.
-        mailed: whether they are mails, for ``git am``.
+        mailed: whether the patches are mails, for ``git am``.
 
     Raises:
-        UserError: git is not there, or does not take a patch.
+        UserError: git is not installed, or rejects a patch.
     """
     for path, text in before.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -50,12 +50,10 @@ def _write(path: Path, text: str) -> None:
 def _git(folder: Path, *words: str) -> None:
     git = shutil.which("git")
     if git is None:
-        raise UserError(
-            "git is not on PATH", where="--check", hint="install it, or go without --check"
-        )
+        raise UserError("git is not on PATH, and patches are applied by it", hint="install git")
     who = {"GIT_AUTHOR_NAME": "gi-cuda", "GIT_AUTHOR_EMAIL": "gi-cuda@localhost"}
     who |= {"GIT_COMMITTER_NAME": "gi-cuda", "GIT_COMMITTER_EMAIL": "gi-cuda@localhost"}
-    # What the user's own configuration does to line ends, signatures and hooks is not wanted here.
+    # Ignore the user's git configuration: it may change line ends, sign commits or run hooks.
     plain = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     done = subprocess.run(
         [git, *words],
@@ -74,15 +72,17 @@ def _git(folder: Path, *words: str) -> None:
 
 
 def commit_words(folder: Path) -> str:
-    """Return the commit that a folder's work tree is at, and whether files in the folder differ
-    from it; "" where it is in no repository."""
+    """Return the commit of a folder's work tree, and a note if files in the folder were changed.
+
+    "" if the folder is in no repository.
+    """
     commit = git_says(folder, "rev-parse", "HEAD")
     changed = commit and git_says(folder, "status", "--porcelain", "--untracked-files=no", ".")
     return f"{commit}, with changes that are not committed" if changed else commit
 
 
 def git_says(folder: Path, *words: str) -> str:
-    """Return what git says; "" where it fails or is not there."""
+    """Return the output of a git command; "" if it fails or git is not installed."""
     git = shutil.which("git")
     if git is None:
         return ""

@@ -1,4 +1,4 @@
-"""Winners of other runs that a run starts from."""
+"""Winners of other runs, used as the start of a run."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from gi_cuda.subject.idea import Idea
 class Start:
     """A winner of the source, found by another run on the same target.
 
-    All that is needed to make it again is here, so the other run may go.
+    It holds everything that is needed to make the winner again, so the other run may be deleted.
 
     Attributes:
-        name: what it is, for people.
+        name: name for messages.
         genotype: in notation.
-        edits: which rule types that run's grammar was asked for.
-        grammar_files: the ``.bnf`` and ``.scope`` that it was read from, if it was.
-        run: that run's folder; "" in runs of before that was kept.
-        ideas: that run's.
+        edits: name of the edit set of the other run's grammar.
+        grammar_files: the ``.bnf`` and ``.scope`` files of the other run, if it used them.
+        run: the other run's folder; "" in older runs.
+        ideas: external ideas of the other run.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The start of a run, as it was measured.
+    """The start of a run and its measured speedup.
 
     Attributes:
-        name: for people.
-        speed_up: its own over the reference, on the train cases.
+        name: name for messages.
+        speed_up: of the start over the reference, on the train cases.
     """
 
     name: str

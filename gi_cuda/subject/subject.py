@@ -1,4 +1,4 @@
-"""A target made ready for evolution: its program, its configuration space, its original."""
+"""A target that is ready for evolution: its parsed text, configuration space and original."""
 
 from __future__ import annotations
 
@@ -47,20 +47,21 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Subject:
-    """What is being evolved: source, or what a compiler makes of source.
+    """The text that a search evolves: a target's source, or the PTX that is compiled from it.
 
     Attributes:
         target: the target as loaded.
-        front_end: the language of what evolves.
-        parsed: what evolves.
-        space: the configurations that there are.
-        backend: where it runs.
-        edits: which set of rule types was asked for.
+        front_end: the language of the text.
+        parsed: the parsed text.
+        space: the possible configurations.
+        backend: name of the back end that runs variants.
+        edits: name of the edit set.
         grammar_files: the files that the grammar was read from, if it was.
-        compiled: where what evolves comes from; None where it is the target's source itself.
-        untested: what a search leaves alone, as far as that is known.
-        idle: types of rules that it leaves alone, since they make nothing faster on the back end.
-        ideas: patches of others, whose hunks are rules too.
+        compiled: origin of a compiled text; None for the target's source itself.
+        untested: code that a search does not mutate, because no case tests it.
+        idle: rule types that a search does not mutate, because they cannot gain speed on the back
+            end.
+        ideas: external patches, whose hunks are rules too.
     """
 
     target: Target
@@ -76,10 +77,10 @@ class Subject:
     ideas: tuple[Idea, ...] = ()
 
     def having(self, ideas: Sequence[Idea]) -> Subject:
-        """The same with other ideas.
+        """Return the same subject with other ideas.
 
         Raises:
-            UserError: it is no source, or its grammar was edited by hand.
+            UserError: the subject is not source, or its grammar was edited by hand.
         """
         if not ideas:
             return self
@@ -95,28 +96,31 @@ class Subject:
 
     @property
     def grammar(self) -> Rules:
-        """The rules of what evolves."""
+        """The rules of the text."""
         return self.parsed.grammar
 
     @cached_property
     def offered(self) -> Rules:
-        """The same with what a search may do to them: what some case tests, what leaves no local
-        unset, and what may make something faster."""
+        """The rules that a search may mutate.
+
+        These are rules that some case tests, that leave no local variable unset and that may gain
+        speed.
+        """
         return only_tested(self.grammar, self.untested, self.parsed.needed(), self.idle)
 
     @property
     def level(self) -> str:
-        """The level at which it evolves."""
+        """The level of the text: ``source`` or ``ptx``."""
         return self.front_end.level
 
     @property
     def source(self) -> Subject:
-        """The source itself, or that which the text was compiled from."""
+        """The subject itself if it is source, else the source that it was compiled from."""
         return self.compiled.source if self.compiled else self
 
     @cached_property
     def fingerprint(self) -> str:
-        """A 128-bit hash, in hexadecimal, of the grammar."""
+        """A 128-bit hash of the grammar, in hexadecimal."""
         started = self.compiled is not None and self.compiled.start is not None
         text = self.parsed.identity((self.reference,) if started else ())
         return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogateescape"))
@@ -125,8 +129,10 @@ class Subject:
 
     @cached_property
     def original(self) -> Genotype:
-        """The genotype without changes: of the reference, unless the evolution started from another
-        one."""
+        """The genotype without changes.
+
+        It is that of the reference, unless the evolution started from a winner of another run.
+        """
         return Genotype(self.space.default)
 
     @cached_property
@@ -135,18 +141,18 @@ class Subject:
         return rule_order(self.grammar.rules)
 
     def key(self, genotype: Genotype) -> bytes:
-        """The genotypic tabu key."""
+        """Return the tabu key of a genotype."""
         return key(genotype, self.order)
 
     def read(self, text: str) -> Genotype:
-        """The genotype that a text in notation stands for."""
+        """Return the genotype for a text in notation."""
         return read_genotype(text, self.space, self.grammar)
 
     def starting(self, start: Start) -> Genotype:
-        """The genotype that a start is at this level.
+        """Return the genotype of a start at this level.
 
         Raises:
-            UserError: of source: it is no genotype of this grammar.
+            UserError: the start is not a genotype of this source's grammar.
         """
         if self.compiled:
             return self.original
@@ -163,34 +169,39 @@ class Subject:
 
     @property
     def reference(self) -> str:
-        """The text of the target's unmodified source, beside which variants are timed."""
+        """The text of the target's unmodified source; variants are timed beside it."""
         return self.compiled.reference if self.compiled else self.parsed.text
 
     @property
     def standard(self) -> Configuration:
-        """The configuration of the reference: the target's default one."""
+        """The configuration of the reference: the target's default."""
         return self.source.space.default
 
     def expansions(self, genotype: Genotype) -> Mapping[str, Expansion]:
-        """What a genotype makes of each rule, without edits that its configuration makes void."""
+        """Return the new text of each rule that a genotype changes.
+
+        Edits that have no effect under the genotype's configuration are left out.
+        """
         if not genotype.edits:
             return {}
         return self.parsed.in_force(expansions(genotype.edits), genotype.configuration.macros)
 
     def configured(self, genotype: Genotype) -> Configuration:
-        """A genotype's configuration, with launches as its transformations change them."""
+        """Return a genotype's configuration, with the launch changes of its transformations."""
         return genotype.configuration.shaped(self.parsed.shape(self.expansions(genotype)))
 
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
-        """A variant's text; with loop guards where ``limits`` are given."""
+        """Return a variant's text; with loop guards if ``limits`` are given."""
         return self.parsed.render(self.expansions(genotype), limits)
 
     def diff(self, genotype: Genotype) -> str:
-        """What a genotype changes, as a unified diff; of source one that ``git apply`` takes."""
+        """Return a genotype's changes as a unified diff; for source, one that ``git apply``
+        accepts.
+        """
         return self.difference(self.original, genotype)
 
     def difference(self, before: Genotype, after: Genotype) -> str:
-        """What lies between two genotypes, as a unified diff."""
+        """Return the unified diff from one genotype to another."""
         if self.compiled:
             name = self.grammar.source.name
             return text_diff(self.render(before, None), self.render(after, None), name)
@@ -200,10 +211,10 @@ class Subject:
     # -- what a maintainer would adopt, of source -------------------------------------------------
 
     def upstream(self, genotype: Genotype) -> Source:
-        """A variant's source, in its files, as a maintainer would adopt it.
+        """Return a variant's source, in its files, in the form that a maintainer would adopt.
 
-        No loop guards; configuration values that differ are the source's new defaults, but for
-        those of which it knows nothing.
+        It has no loop guards. Changed configuration values are the source's new defaults, except
+        for parameters that do not occur in the source.
         """
         configuration = genotype.configuration
         macros = self.macros(configuration)
@@ -212,7 +223,7 @@ class Subject:
             if name in self.launch_only or self.kinds[name] is ParameterKind.OPTION:
                 continue
             changes[name] = macros.get(name)
-        # What counts only beside the new values has to say what was measured, too.
+        # Definitions that are active only under the new values must have the measured values too.
         also = {name: macros[name] for name in self.definitions if name not in changes}
         kept = {name: one.kept(configuration[name]) for name, one in self.definitions.items()}
         known = {n: v for n, v in self.target.build.define.items() if n not in changes}
@@ -220,13 +231,15 @@ class Subject:
         return with_defaults(source, changes, also, known, kept)
 
     def upstream_macros(self, genotype: Genotype) -> dict[str, str]:
-        """What is still defined from outside when :meth:`upstream` is compiled."""
+        """Return the macros that the build still has to define to compile :meth:`upstream`."""
         changed = genotype.configuration.changed
         macros = self.macros(genotype.configuration)
         return {name: value for name, value in macros.items() if name not in changed}
 
     def device_text(self, source: Source) -> str:
-        """A changed source as it is compiled, read from that very text."""
+        """Return the text of a changed source as it is compiled, from a new parse of that
+        source.
+        """
         return self.front_end.read(source, Wanted(self.target.kernels)).text
 
     @cached_property
@@ -237,7 +250,7 @@ class Subject:
     # -- how variants are compiled and launched ---------------------------------------------------
 
     def macros(self, configuration: Configuration) -> dict[str, str]:
-        """What a configuration defines when a variant's text is compiled."""
+        """Return the macros that a configuration defines when a variant is compiled."""
         if self.compiled:
             return {}
         written = {name: one.written(configuration[name]) for name, one in self.definitions.items()}
@@ -245,23 +258,24 @@ class Subject:
 
     @cached_property
     def definitions(self) -> Mapping[str, Definitions]:
-        """How the source defines the parameters that are macros with a value, or constants."""
+        """The source's definitions of parameters that are constants, or macros with a value."""
         if self.compiled:
             return {}
         return read_definitions(self.grammar.source.text, self.target, self.space.default)
 
     @cached_property
     def in_place(self) -> Mapping[str, frozenset[str]]:
-        """The parameters whose values stand where the source has its own, with what of its
-        definitions stays as it is."""
+        """Parameters whose values must be written into the source, with the definitions that
+        stay.
+        """
         return {name: one.others for name, one in self.definitions.items() if one.in_place}
 
     def options(self, configuration: Configuration) -> tuple[str, ...]:
-        """What a configuration adds to the compiler's command line."""
+        """Return the compiler options of a configuration."""
         return compiler_options(self.target, configuration, self.backend)
 
     def cases(self, role: CaseRole) -> tuple[str, ...]:
-        """Names of the cases of one role on this back end."""
+        """Return the names of the cases of one role on this back end."""
         return tuple(case.name for case in cases_for(self.target, self.backend, role))
 
     @property
@@ -271,7 +285,7 @@ class Subject:
 
     @property
     def timed_cases(self) -> tuple[str, ...]:
-        """Names of the train cases on this back end that are timed."""
+        """Names of the timed train cases on this back end."""
         timed = {case.name for case in self.target.cases if case.timed}
         return tuple(name for name in self.cases(CaseRole.TRAIN) if name in timed)
 
@@ -288,28 +302,28 @@ class Subject:
 
     @cached_property
     def launch_only(self) -> frozenset[str]:
-        """The parameters that only launches and sizes use, and no file of the source."""
+        """The parameters that only launches and buffer sizes use, and no file of the source."""
         words = frozenset(_WORD.findall(self.grammar.source.text))
         return frozenset(name for name in self._launch_names if name not in words)
 
     def launch_values(self, configuration: Configuration) -> str:
-        """The values that decide launches and buffers, as text: part of a phenotype."""
+        """Return the values that determine launches and buffers, as text: part of a phenotype."""
         shape = [name for name in configuration if name not in self.space.index]
         return " ".join(f"{name}={configuration[name]}" for name in (*self._launch_names, *shape))
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """Where a text comes from that a compiler made of a target's source.
+    """The origin of a text that a compiler made of a target's source.
 
-    What varies at first and what variants are timed beside are two texts where a winner of the
-    source is what the evolution starts from; the reference is the target's own all the same.
+    If the evolution starts from a winner of the source, the evolving text differs from the text
+    that variants are timed beside. The reference is always the target's own source.
 
     Attributes:
         source: the target's source.
-        base: its genotype that evolves.
-        reference: what the compiler makes of the unmodified source in the default configuration.
-        start: where the base comes from; None where it is the reference's.
+        base: genotype of the source that is compiled and evolves.
+        reference: compiled text of the unmodified source in the default configuration.
+        start: the winner that the base is; None if the base is the reference.
     """
 
     source: Subject
@@ -319,7 +333,7 @@ class Compiled:
 
     @cached_property
     def written(self) -> Source:
-        """The source that the text was made of, in its files."""
+        """The source that was compiled, in its files."""
         return self.source.parsed.changed(self.source.expansions(self.base))
 
 
@@ -336,11 +350,11 @@ def load_subject(
     Args:
         path: the target's folder or its ``target.toml``.
         backend: ``host`` or ``cuda``.
-        bnf, scope: a grammar edited by hand, to be used in place of the converted one.
+        bnf, scope: files of an edited grammar, used instead of the converted one.
         edits: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
 
     Raises:
-        UserError: whatever is wrong with the target, the source or the grammar files.
+        UserError: the target, the source or a grammar file is invalid.
     """
     return subject_of(load_target(path), backend, bnf=bnf, scope=scope, edits=edits)
 
@@ -353,8 +367,10 @@ def subject_of(
     scope: Path | None = None,
     edits: str = "paper",
 ) -> Subject:
-    """Read the source of a target and its grammar; arguments and errors are those of
-    :func:`load_subject`."""
+    """Read the source of a target and its grammar.
+
+    Arguments and errors are those of :func:`load_subject`.
+    """
     language = front_end("source", target.source.suffix)
     assert language.load is not None, "no compiler makes a target's source"
     source = language.load(target.source, target.headers, target.build.include)
@@ -382,7 +398,7 @@ def _converted(language: FrontEnd, source: Source, target: Target, wanted: Wante
     except UserError as error:
         if error.where != source.name:
             raise
-        # It is about the kernels that the target names.
+        # The error concerns the kernels that the target names, so point to that key.
         where = keys_of(target).at(("target", "kernels"))
         raise UserError(f"{source.name}: {error.what}", where=where, hint=error.hint) from None
 

@@ -1,1 +1,1 @@
-"""From the texts of a batch to records: built, rehearsed, measured, confirmed."""
+"""Evaluation of a batch of individuals: building, rehearsal, measurement and confirmation."""

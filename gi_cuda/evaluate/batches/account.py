@@ -1,4 +1,4 @@
-"""What the wall time of a batch went into."""
+"""Account of the wall time of a batch, by phase."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from gi_cuda.results.generation import Phases
 
 
 class Account:
-    """Seconds by phase. Where nothing is compiled, they are divided as those of workers are.
+    """Seconds by phase. Time without compiling is divided in the ratio of the workers' phases.
 
     Attributes:
-        spent: so far; may be asked for from any thread.
+        spent: the time so far; may be read from any thread.
     """
 
     def __init__(self) -> None:
@@ -18,12 +18,12 @@ class Account:
         self._run = self._verify = 0.0
 
     def worked(self, evaluation: Evaluation) -> None:
-        """A worker has measured and verified."""
+        """Add the time that a worker spent on measuring and verifying."""
         self._run += evaluation.run_seconds
         self._verify += evaluation.verify_seconds
 
     def passed(self, seconds: float, *, compiling: bool) -> None:
-        """Some time is over, in which something was compiled or nothing was."""
+        """Add wall time, in which something was compiled or nothing was."""
         if compiling:
             self.spent += Phases(compile=seconds)
             return

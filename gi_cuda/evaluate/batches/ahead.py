@@ -1,8 +1,7 @@
-"""What is built as it is while it still rehearses: what will probably be right, where compilers
-have nothing else to do.
+"""Speculative builds: while a trial rehearses, idle compilers already build its unconfined code.
 
-A variant that is right is built twice, one time after the other, and in between waits for a worker.
-With few variants under way, or at the end of a generation, half of the processors wait as well.
+A right variant is built twice, one after the other, and waits for a worker in between. With few
+variants under way, or at the end of a generation, half of the cores would be idle.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from gi_cuda.evaluate.batches.promotion import FEW, Compilers
 
 
 class Ahead:
-    """The trials of a batch that may be built before it is known how they rehearsed, and are.
+    """The trials of a batch that are, or may be, built before their rehearsal has ended.
 
     Args:
-        compilers: build them.
-        measuring: the pass that they are built for.
+        compilers: build the trials.
+        measuring: the pass that needs the builds.
     """
 
     def __init__(self, compilers: Compilers, measuring: Pass) -> None:
@@ -30,22 +29,22 @@ class Ahead:
         self._over: set[int] = set()
 
     def expect(self, idents: Iterable[int]) -> None:
-        """Some more begin to rehearse, and will probably be right."""
+        """Add trials that begin to rehearse and will probably be right."""
         if not self._compilers.disturbs:
             self._waiting |= dict.fromkeys(idents)
 
     @property
     def due(self) -> bool:
-        """Whether there are some, and compilers that have nothing to do."""
+        """Tell whether there are trials to build and enough idle compilers."""
         return bool(self._waiting) and self._idle >= max(1.0, FEW * self._compilers.jobs)
 
     @property
     def _idle(self) -> int:
-        # What was begun just now keeps compilers busy soon.
+        # Builds that were started just now will keep compilers busy soon.
         return min(self._compilers.idle, self._compilers.jobs - self._measuring.unbuilt)
 
     def build(self) -> None:
-        """Begin to build one for each compiler that has nothing to do, where these are many."""
+        """Start the build of one trial for each idle compiler, if enough compilers are idle."""
         if not self.due:
             return
         some = list(islice(self._waiting, self._idle))
@@ -55,7 +54,7 @@ class Ahead:
         self._measuring.build_ahead(some)
 
     def goes_on(self, ident: int) -> bool:
-        """A rehearsal was right; whether the trial goes on with what was built of it ahead."""
+        """Record a right rehearsal; tell whether the trial's speculative build is used."""
         self._waiting.pop(ident, None)
         if ident not in self._begun:
             return False
@@ -64,8 +63,10 @@ class Ahead:
         return True
 
     def is_free(self, ident: int) -> bool:
-        """A trial is over; whether no compiler reads it any more. If one does, :meth:`freed` has it
-        later."""
+        """Record that a trial has ended; tell whether no compiler reads its text any more.
+
+        If one still does, :meth:`freed` yields the trial later.
+        """
         self._waiting.pop(ident, None)
         if ident in self._begun:
             self._begun.remove(ident)
@@ -75,7 +76,7 @@ class Ahead:
         return True
 
     def freed(self) -> Iterator[int]:
-        """Those of the trials that are over which no compiler reads any more."""
+        """Yield ended trials whose text no compiler reads any more."""
         for ident in [one for one in self._over if not self._measuring.builds(one)]:
             self._over.remove(ident)
             yield ident

@@ -1,7 +1,7 @@
-"""A batch of individuals from their compiler's input to their records; it may grow meanwhile.
+"""A batch of individuals from preprocessed source to records; individuals can be added meanwhile.
 
-Everything that happens, something built, a worker's answer or its death, comes to one loop, which
-decides at once: what goes to the workers next, what is measured again, which record is done.
+All events, that is builds, answers of workers and their deaths, are handled by one loop. It decides
+at once what to send to the workers, what to measure again, and which record is finished.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
 
 STOP_ASKED = 0.1
-"""Seconds after which it is asked whether to stop, where nothing happens."""
+"""Seconds between two checks whether to stop, if nothing happens."""
 
 PROOF_SLACK = 10.0
-"""Times the limit of a variant that the reference may take where it shows that the device works."""
+"""Multiple of a variant's time limit for the reference when it tests whether the device works."""
 
 Held: TypeAlias = tuple[Pass, int, Evaluation]
-"""What became of an individual in a pass."""
+"""A pass, the number of an individual, and its evaluation in this pass."""
 
 
 class Batch:
-    """Builds and measures trials beside the reference, once.
+    """A batch of trials, which are built and measured beside the reference.
 
-    Those that rehearse are first built confined, and those of them whose answers are right then are
-    built and measured as they are; while the first are measured, the last are still compiled. Those
-    that look faster may rehearse on the siblings too, before they run there as they are.
-    What a trial takes is given back when it is over.
+    Trials that rehearse are first built as confined code. Those that are right are then built and
+    measured unconfined, while the last trials are still compiled. Trials that look faster may
+    rehearse on the sibling cases too, before they run there unconfined. Resources of a trial are
+    released when it ends.
 
     Args:
-        equipment: to do it with.
-        reference: what they are timed beside.
-        trials: the batch, by their numbers.
-        sampling: how they are measured.
-        memory: is asked and told.
-        first: which of them rehearse, if any do.
+        equipment: compilers and workers.
+        reference: the trial that the others are timed beside.
+        trials: the trials by number.
+        sampling: settings of the measurements.
+        memory: earlier results, which are read and extended.
+        first: selects the trials that rehearse; None if none do.
     """
 
     def __init__(
@@ -96,26 +96,26 @@ class Batch:
         self.add(trials, first)
 
     def add(self, trials: Mapping[int, Trial], first: FirstRun | None) -> None:
-        """Take more trials, from any thread.
+        """Add trials; callable from any thread.
 
         Args:
-            first: which of them rehearse, if any do.
+            first: selects the trials that rehearse; None if none do.
         """
         self._added.put((trials, first))
         self._bell.ring()
 
     def end(self) -> None:
-        """No more trials come. To be called from any thread."""
+        """Announce that no more trials will be added; callable from any thread."""
         self._growing = False
         self._bell.ring()
 
     def leave(self) -> None:
-        """Nobody wants any more records. To be called from any thread."""
+        """Cancel the rest of the batch; callable from any thread."""
         self._left = True
         self._bell.ring()
 
     def _begin(self) -> None:
-        """Begin to build what was added."""
+        """Start to build the added trials."""
         trials: dict[int, Trial] = {}
         first: FirstRun | None = None
         with suppress(Empty):
@@ -141,7 +141,7 @@ class Batch:
         direct = [one for one in others if one not in actors]
         if direct or not self._measuring.begun:
             self._measuring.build(direct)
-        # Workers that are not there yet open the device beside the compiler.
+        # Start missing workers now, so that they open the device while compilers run.
         pool = self._equipment.pool
         pool.restock()
         if self._measuring.base is not None:
@@ -161,20 +161,20 @@ class Batch:
 
     @property
     def _passes(self) -> list[Pass]:
-        """The later one first: what is nearer to its end goes before."""
+        """The passes, the later one first, since its trials are closer to their end."""
         return [self._measuring, *([self._rehearsing] if self._rehearsing else [])]
 
     def run(
         self, stop: Callable[[], bool], *, growing: bool = False
     ) -> Generator[Record, None, None]:
-        """Yields records as individuals are done.
+        """Yield records as individuals are finished.
 
         Args:
-            stop: if true, there are no more records.
-            growing: whether trials may be added until :meth:`end` says otherwise.
+            stop: called now and then; if it returns True, there are no more records.
+            growing: whether trials may be added until :meth:`end` is called.
 
         Raises:
-            DeviceLost: nothing works on the device any more, not even the reference.
+            DeviceLost: not even the reference runs on the device any more.
         """
         pool = self._equipment.pool
         self._growing = growing
@@ -201,7 +201,7 @@ class Batch:
                     yield ident, evaluation
                 self._begin()
                 if not self.compiles:
-                    since = time.perf_counter()  # nothing went on but what the caller did
+                    since = time.perf_counter()  # leave out the time of the caller
         except DeviceLost as error:
             raise self._evidence.lost(error.said) from None
         finally:
@@ -211,16 +211,16 @@ class Batch:
 
     @property
     def spent(self) -> Phases:
-        """Wall time so far, by phase. To be asked from any thread."""
+        """Wall time so far, by phase; may be read from any thread."""
         return self._account.spent
 
     @property
     def compiles(self) -> bool:
-        """Whether something is being compiled."""
+        """Tell whether something is being compiled."""
         return any(one.compiles for one in self._passes)
 
     def _forget(self, ident: int) -> None:
-        """A trial is over."""
+        """Release a trial that has ended."""
         for one in self._passes:
             one.forget(ident)
         self._parts.forget(ident)
@@ -228,17 +228,17 @@ class Batch:
 
     @property
     def _settled(self) -> bool:
-        """Whether all that there is was measured, and can be believed."""
+        """Tell whether all trials have final results and none can be added."""
         return self._idle and not self._growing and self._added.empty()
 
     @property
     def _idle(self) -> bool:
-        """Whether there is nothing to do but to wait for more."""
+        """Tell whether there is no work at the moment."""
         idle = all(one.idle for one in self._passes)
         return idle and not self._promotion.right and not self._evidence.held
 
     def _feed(self) -> None:
-        """Send the workers what they can take."""
+        """Send the workers as much work as they can take."""
         pool, compiling, at_once = self._equipment.pool, self.compiles, not self._fears
         for one, ident, _ in self._evidence.left(pool.devices):
             self._memory.fatal_edits.forget(ident)
@@ -259,8 +259,9 @@ class Batch:
             pool.submit(Task(number, Measure(base, base, sampling), Wants.FRESH), device)
 
     def _promote(self) -> None:
-        """Have those compiled as they are that were right in their rehearsal, and then some of
-        those that probably will be."""
+        """Start unconfined builds of trials that were right in rehearsal, then speculative
+        builds.
+        """
         if self._rehearsing is None:
             return
         unbuilt, now = self._measuring.unbuilt, self._rehearsing.idle or self._ahead.due
@@ -269,14 +270,14 @@ class Batch:
         self._ahead.build()
 
     def _taken(self, one: Pass) -> Iterator[Record]:
-        """What a pass has built."""
+        """Yield the records that follow from the builds of a pass."""
         for news in one.take():
             if not isinstance(news, BuildFailure):
                 yield from self._judged(one, *news)
             elif news.ident == REFERENCE:
                 raise RuntimeError(f"the reference no longer compiles: {news.message}")
             elif one is self._rehearsing:
-                self._go_on(news.ident)  # it is the other compiler's to say
+                self._go_on(news.ident)  # the unconfined build decides whether it compiles
             else:
                 yield news.ident, not_built(news.message)
 
@@ -285,7 +286,7 @@ class Batch:
         number: int,
         answer: tuple[Measurement | Refused, ...] | Measurement | Lost | Refused | Unanswered[int],
     ) -> Iterator[Record]:
-        """A task was answered, a worker died over it, or its device is not used any more."""
+        """Handle the answer to a task, the death of its worker, or the loss of its device."""
         evidence = self._evidence.on(number)
         if isinstance(answer, Unanswered):
             evidence.unanswered(number)
@@ -313,7 +314,7 @@ class Batch:
                 evidence.hold(held)
 
     def _told(self, one: Pass, result: Answered) -> Held | None:
-        """What became of a trial in a pass; None where more is to be done first."""
+        """Return the result of a trial in a pass; None if more has to be done first."""
         ident = result.ident
         evaluation = self._memory.judged(result, one.trial(ident).edits, one.sampling.floor)
         if evaluation is None and isinstance(result.answer, Measurement):
@@ -334,8 +335,10 @@ class Batch:
         return self._measuring, ident, evaluation
 
     def _confirm(self, ident: int) -> None:
-        """A trial looks faster: have that confirmed; where that is worth while once it is right on
-        the siblings in the code of its rehearsal, if it had one."""
+        """Have a trial confirmed that looks faster.
+
+        If that is worthwhile, its rehearsal build first runs on the sibling cases.
+        """
         self._memory.risk.looked()
         how, rehearsing = self._how, self._rehearsing
         if how and rehearsing and self._fears and rehearsing.run_on(ident, how.siblings):
@@ -345,12 +348,12 @@ class Batch:
 
     @property
     def _fears(self) -> bool:
-        """Whether it is worth while to rehearse on the siblings."""
+        """Tell whether it is worthwhile to rehearse on the sibling cases."""
         how, risk = self._how, self._memory.risk
         return how is not None and risk.is_worth(how.elsewhere, self._equipment.death)
 
     def _proven(self, number: int, answer: object) -> Iterator[Record]:
-        """The reference ran by itself; what that says of its device."""
+        """Handle the result of the reference on its own, which tests whether the device works."""
         evidence = self._evidence.on(number)
         if isinstance(answer, Measurement) and answer.correct:
             yield from self._believed(evidence.proven(number))
@@ -362,14 +365,14 @@ class Batch:
             self._equipment.pool.leave(self._evidence.device(number), error)
 
     def _believed(self, results: Iterable[Held]) -> Iterator[Record]:
-        """The records of what the device is known to have worked for."""
+        """Yield the records of results that are now known to come from a working device."""
         for one, ident, evaluation in results:
             self._account.worked(evaluation)
             for record in one.done(ident, evaluation):
                 yield from self._judged(one, *record)
 
     def _judged(self, one: Pass, ident: int, evaluation: Evaluation) -> Iterator[Record]:
-        """What is to be told of an individual now, if anything."""
+        """Yield the records that follow from a result, if any."""
         if one is not self._rehearsing:
             yield ident, evaluation
             return
@@ -384,7 +387,7 @@ class Batch:
                 yield number, replace(said, resources={}, code_key=None)
 
     def _go_on(self, ident: int) -> None:
-        """A trial goes on as it is."""
+        """Let a trial go on to its unconfined build."""
         if self._ahead.goes_on(ident):
             self._bell.ring()
         else:

@@ -1,8 +1,8 @@
-"""When a worker's death may be blamed on what it ran: once the device is known to work.
+"""Evidence that a device works, without which a worker's death is not blamed on its task.
 
-On a device that is lost everything dies. So what rests on a death is held back until something that
-was begun later runs to its end there: a variant, or, where there is none, the reference by itself.
-What works on another device says nothing of this one.
+On a lost device everything dies. Therefore results of deaths are held back until a task that began
+later succeeds on the device: a variant or, if there is none, the reference on its own. A success on
+another device proves nothing.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from typing import Generic, TypeVar
 from gi_cuda.errors import DeviceLost
 
 DEATHS = 3
-"""Deaths with nothing that worked between them after which the reference is run."""
+"""Number of deaths without a success in between after which the reference is run."""
 
 MOST_DEATHS = 24
-"""The same where the reference has worked meanwhile: each time it does so the number doubles, up to
-this, for it is variants then that are at fault."""
+"""Upper bound of that number. It doubles each time the reference succeeds, because variants are to
+blame then."""
 
 ATTEMPTS = 2
-"""Times that the reference has to fail in turn before the device is lost: once may be an accident
-of something else on it."""
+"""Number of consecutive failures of the reference that prove a device lost; a single one may be due
+to another program."""
 
 Held = TypeVar("Held")
 
 
 @dataclass(frozen=True, slots=True)
 class _Doubtful(Generic[Held]):
-    """What rests on a death, and when that was."""
+    """A result that is held back because of a death, and the moment of the death."""
 
     moment: int
     what: Held
 
 
 class DeviceEvidence(Generic[Held]):
-    """What is known of a device by how the work on it ends.
+    """Evidence on one device.
 
-    Work goes by numbers above 0, each of which is begun once. Below 0 are those of proofs: the
-    reference by itself, in a fresh worker.
+    Tasks have positive numbers, each of which begins once. Tests of the device have negative
+    numbers: they run the reference on its own in a new worker.
 
     Args:
-        proofs: where their numbers come from, if not from here alone.
+        proofs: source of the tests' numbers; None for an own one.
     """
 
     def __init__(self, proofs: Iterator[int] | None = None) -> None:
@@ -56,11 +56,11 @@ class DeviceEvidence(Generic[Held]):
         self._proofs = count(-1, -1) if proofs is None else proofs
 
     def begun(self, number: int) -> None:
-        """Some work was handed to workers."""
+        """Record that a task was handed to a worker."""
         self._begun[number] = next(self._moments)
 
     def worked(self, number: int) -> list[Held]:
-        """Some work ran to its end; what may be believed now."""
+        """Record that a task succeeded; return the results that can now be accepted."""
         begun = self._begun.pop(number)
         self._deaths = self._failures = 0
         self._most = DEATHS
@@ -69,35 +69,35 @@ class DeviceEvidence(Generic[Held]):
         return [one.what for one in believed]
 
     def died(self, number: int) -> None:
-        """A worker died over some work, or could not do it."""
+        """Record that a worker died of a task, or could not do it."""
         del self._begun[number]
         self._deaths += 1
 
     def unanswered(self, number: int) -> None:
-        """Nobody will say what became of some work."""
+        """Record that a task will not be answered."""
         del self._begun[number]
 
     def taken_back(self) -> list[Held]:
-        """What was held back, and will not be believed any more."""
+        """Remove and return the results that are held back."""
         doubtful, self._doubtful = self._doubtful, []
         return [one.what for one in doubtful]
 
     def hold(self, what: Held) -> None:
-        """Hold back what rests on a death that was just told."""
+        """Hold back the result of a death."""
         self._doubtful.append(_Doubtful(next(self._moments), what))
 
     @property
     def held(self) -> int:
-        """How much is held back."""
+        """The number of results that are held back."""
         return len(self._doubtful)
 
     # -- the reference -----------------------------------------------------------------------
 
     def proof(self, *, idle: bool) -> int | None:
-        """The number of the proof that is to begin now, if one is.
+        """Return the number of the test that is to begin now; None if there is none.
 
         Args:
-            idle: whether nothing else is left that could show that the device works.
+            idle: whether no other task is left that could show that the device works.
         """
         if any(number < 0 for number in self._begun):
             return None
@@ -108,17 +108,17 @@ class DeviceEvidence(Generic[Held]):
         return number
 
     def proven(self, number: int) -> list[Held]:
-        """The reference ran right; what may be believed now."""
+        """Record that the reference succeeded; return the results that can now be accepted."""
         most = min(2 * self._most, MOST_DEATHS)
         believed = self.worked(number)
         self._most = most
         return believed
 
     def not_proven(self, number: int, said: str) -> None:
-        """The reference failed.
+        """Record that the reference failed.
 
         Raises:
-            DeviceLost: that was not the first time.
+            DeviceLost: it was not the first failure in a row.
         """
         del self._begun[number]
         self._failures += 1
@@ -127,7 +127,7 @@ class DeviceEvidence(Generic[Held]):
 
 
 class Evidence(Generic[Held]):
-    """What is known of each of several devices. Numbers are those of all of them together."""
+    """Evidence on each of several devices; task numbers are unique over all devices."""
 
     def __init__(self) -> None:
         proofs = count(-1, -1)
@@ -135,29 +135,29 @@ class Evidence(Generic[Held]):
         self._where: dict[int, int] = {}
 
     def begun(self, number: int, device: int) -> None:
-        """Some work was handed to a device's workers."""
+        """Record that a task was handed to a worker of a device."""
         self._where[number] = device
         self._devices[device].begun(number)
 
     def on(self, number: int) -> DeviceEvidence[Held]:
-        """What is known of the device that has some work."""
+        """Return the evidence on the device of a task."""
         return self._devices[self._where[number]]
 
     def device(self, number: int) -> int:
-        """The device that has some work."""
+        """Return the device of a task."""
         return self._where[number]
 
     @property
     def held(self) -> int:
-        """How much is held back."""
+        """The number of results that are held back."""
         return sum(one.held for one in self._devices.values())
 
     def proofs(self, used: Collection[int], *, idle: bool) -> Iterator[tuple[int, int]]:
-        """The numbers of the proofs that are to begin now, each with its device.
+        """Yield the numbers of the tests that are to begin now, each with its device.
 
         Args:
-            used: the devices that are used.
-            idle: whether nothing else is left that could show that a device works.
+            used: devices in use.
+            idle: whether no other task is left that could show that a device works.
         """
         for device, one in self._devices.items():
             if device in used and (number := one.proof(idle=idle)) is not None:
@@ -165,13 +165,16 @@ class Evidence(Generic[Held]):
                 yield number, device
 
     def left(self, used: Collection[int]) -> list[Held]:
-        """What was held back on devices other than those that are used: it is to be done again."""
+        """Remove and return the results held back on devices that are no longer used; they are
+        repeated.
+        """
         gone = [number for number in self._devices if number not in used]
         return [what for number in gone for what in self._devices[number].taken_back()]
 
     def lost(self, said: str) -> DeviceLost:
-        """What is to be raised where the device does not work any more: what shows that, and how
-        many it concerns."""
+        """Return the error for a lost device, with the reason and the number of uncounted
+        individuals.
+        """
         number = self.held
         if not number:
             return DeviceLost(said)

@@ -1,8 +1,8 @@
-"""Edits that are known to take workers down.
+"""Edits that are known to make variants crash or hang.
 
-A crash or a hang is final when it happened twice. The second time is another death, which stalls a
-device for up to half a second; but mostly it comes from a line without which another individual
-crashed or hung before.
+A crash or a hang is final after it happened twice. The second death would stall a device for up to
+half a second again. In most cases it is predictable: another individual crashed or hung because of
+the same edit.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from gi_cuda.genome import Edit
 
 
 class FatalEdits:
-    """Edits each of which took workers down when there was no other edit beside it.
+    """Edits that made a variant crash or hang when they were its only edit.
 
-    Deleting a line and replacing it by another one count as the same: either takes it away. A line
-    that was inserted counts wherever it is put: a barrier in a branch hangs in most places.
+    Deletion and replacement of a statement count as the same, since both remove it. An inserted
+    statement counts at any place: a barrier in a branch hangs in most places.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,9 @@ class FatalEdits:
         self._put: dict[str, int] = {}
 
     def enter(self, ident: int, edits: Sequence[Edit]) -> None:
-        """An individual crashed or hung for good; of several changed lines any may be at fault."""
+        """Record an individual that finally crashed or hung; with several edits the cause is
+        unknown.
+        """
         match [step for edit in edits for step in edit.steps]:
             case [step] if step.removes:
                 self._gone.setdefault(step.place, ident)
@@ -32,13 +34,13 @@ class FatalEdits:
                 self._put.setdefault(step.donor, ident)
 
     def forget(self, ident: int) -> None:
-        """Whatever ended an individual's workers, it was not its edits."""
+        """Remove an individual whose death had another cause than its edits."""
         for known in (self._gone, self._put):
             for name in [name for name, one in known.items() if one == ident]:
                 del known[name]
 
     def of(self, edits: Sequence[Edit]) -> int | None:
-        """The individual that shows that one of these edits takes workers down."""
+        """Return an individual that died of one of these edits; None if there is none."""
         for step in (step for edit in edits for step in edit.steps):
             known = self._gone.get(step.place) if step.removes else None
             if known is None:
@@ -48,6 +50,9 @@ class FatalEdits:
         return None
 
     def first(self, edits: Mapping[int, Sequence[Edit]]) -> list[int]:
-        """The numbers of individuals, those first that will probably crash: while one is cleared
-        away nothing can be measured, but there is still much to compile."""
+        """Sort individuals, with those first that will probably crash.
+
+        While a crash is cleaned up nothing can be measured, but at the start much is left to
+        compile.
+        """
         return sorted(edits, key=lambda ident: self.of(edits[ident]) is None)

@@ -1,8 +1,7 @@
-"""Which variants will probably be right: those of edits that were all in right ones before.
+"""Prediction of variants that will be right: all of their edits occurred in right variants before.
 
-Edits break what they are put into, or they do not; two that break something only together are
-rarer. How often a variant of such edits is right is counted, and where that is seldom the rule is
-not believed.
+An edit usually breaks a variant by itself or not at all; pairs that break it only together are
+rarer. The success rate of the prediction is counted. If it is low, the prediction is not used.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ from typing import Final
 from gi_cuda.genome import Edit
 
 LEAST: Final = 0.5
-"""Share of them that were right below which the rule is not believed."""
+"""Success rate below which the prediction is not used."""
 
 MEMORY: Final = 512
-"""Variants that it spoke of after which the earlier ones count half."""
+"""Number of predictions after which the counts are halved, so that older ones count less."""
 
 
 @dataclass(slots=True)
 class Likely:
-    """What is known of edits, and how often that said what became of a variant.
+    """A predictor of right variants, with its success rate.
 
     Attributes:
-        proven: edits that were in right variants.
-        right, wrong: how many variants of such edits alone were, with one of each to begin with.
+        proven: edits that occurred in right variants.
+        right, wrong: number of predictions that were right and wrong, starting with one each.
     """
 
     proven: set[Edit] = field(default_factory=set)
@@ -34,7 +33,7 @@ class Likely:
     wrong: float = 1.0
 
     def enter(self, edits: Collection[Edit], *, right: bool) -> None:
-        """What became of a variant."""
+        """Record the result of a variant."""
         if self._speaks_of(edits):
             self.right += right
             self.wrong += not right
@@ -44,7 +43,7 @@ class Likely:
             self.proven.update(edits)
 
     def is_right(self, edits: Collection[Edit]) -> bool:
-        """Whether a variant will probably be right. Nothing is said of one without edits."""
+        """Tell whether a variant will probably be right; False for one without edits."""
         return self.right >= LEAST * (self.right + self.wrong) and self._speaks_of(edits)
 
     def _speaks_of(self, edits: Collection[Edit]) -> bool:

@@ -1,9 +1,9 @@
-"""Texts compiled in parts, each of them once, however many trials have it.
+"""Compilation in parts: groups of kernels that many trials share are compiled once.
 
-A trial of a source with several kernels seldom changes all of them, and what it changes others have
-changed in the same way before: its parents, its siblings. So what is compiled are kernels with what
-they need (see :mod:`gi_cuda.backends.compile.lending`). A part has one number and one text in a
-batch, whichever trial it comes from; beyond that, the compiler's cache knows it.
+A trial of a source with several kernels seldom changes all of them, and parents or siblings often
+changed them in the same way. So a part is a set of kernels with the code that they need (see
+:mod:`gi_cuda.backends.compile.lending`). A part has one number and one text in a batch, no matter
+which trial it comes from. Across batches, the code cache recognizes it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import TypeAlias
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 
 FIRST = 2 * 10**9
-"""The number of the first part; neither individuals nor schemata come to so many."""
+"""Number of the first part; the numbers of individuals and schemata stay below."""
 
 _Key: TypeAlias = tuple[tuple[str, ...], bytes]
 
 
 class Parts:
-    """The parts of all texts that a batch compiles, in whichever way."""
+    """The parts of all texts that a batch compiles."""
 
     def __init__(self) -> None:
         self._numbers = count(FIRST)
@@ -41,8 +41,11 @@ class Parts:
         reference: Phenotype,
         folder: Path,
     ) -> Iterator[Built]:
-        """Compile a batch; what cannot be had in parts is compiled whole, as the reference is, and
-        what a compiler does not take in parts."""
+        """Compile a batch and yield the binaries.
+
+        The reference and texts that cannot be divided are compiled whole. So is a text with a part
+        that does not compile.
+        """
         parts = self._in_parts(compiler, phenotypes, reference)
         whole = [one for one in phenotypes if not parts[one.ident]]
         users: dict[int, list[Phenotype]] = {}
@@ -69,7 +72,7 @@ class Parts:
             yield from compiler.compile(list(failed.values()), folder / "whole")
 
     def forget(self, ident: int) -> None:
-        """A trial or schema is over."""
+        """Release the parts of a trial or schema that has ended."""
         with self._lock:
             for part in self._of.pop(ident, ()):
                 key = (part.options, part.key)
@@ -80,9 +83,9 @@ class Parts:
     def _in_parts(
         self, compiler: Compiler, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> dict[int, tuple[Phenotype, ...]]:
-        """The parts of each phenotype; of the reference none, and of what cannot be had in parts.
+        """Return the parts of each phenotype; none for the reference and for indivisible ones.
 
-        They are worked out once for each, however often it is compiled.
+        The parts of a phenotype are computed once.
         """
         with self._lock:
             new = [one for one in phenotypes if one.ident not in self._of]
@@ -95,7 +98,7 @@ class Parts:
             return {one.ident: self._of.get(one.ident, ()) for one in phenotypes}
 
     def _known(self, part: Phenotype) -> Phenotype:
-        """A part as it was seen first."""
+        """Return the first part with the same text and options, and count its users."""
         key = (part.options, part.key)
         self._users[key] += 1
         if key not in self._parts:

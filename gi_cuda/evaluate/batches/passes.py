@@ -1,4 +1,4 @@
-"""Trials on their way through one compiler and the workers."""
+"""Passes: trials that go through one compiler and then to the workers."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Trial:
     """An individual that is ready to be compiled.
 
     Attributes:
-        configuration: what it is compiled and launched with.
-        phenotype: its source after preprocessing, or why there is none.
-        launch: the values that decide its launches and buffers.
-        genotype: what it was made of; None: it is the reference.
+        configuration: configuration for its compilation and launch.
+        phenotype: its source after preprocessing, or the error.
+        launch: values that determine its launches and buffers, as text.
+        genotype: its genotype; None for the reference.
     """
 
     configuration: Configuration
@@ -47,17 +47,19 @@ class Trial:
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The edits that made it."""
+        """The edits of its genotype."""
         return self.genotype.edits if self.genotype else ()
 
     @property
     def key(self) -> bytes | None:
-        """The phenotypic tabu key; None for what does not preprocess. One source launched in two
-        geometries is two phenotypes."""
+        """The tabu key of the phenotype; None if preprocessing failed.
+
+        It includes the launch: one source launched in two geometries is two phenotypes.
+        """
         return self._with_launch(getattr(self.phenotype, "key", None))
 
     def code_key(self, binary: Binary) -> bytes | None:
-        """Key of its machine code together with how it is launched, where the back end knows it."""
+        """Return a key of its machine code and launch; None if the back end has no such key."""
         return self._with_launch(binary.code_key)
 
     def _with_launch(self, key: bytes | None) -> bytes | None:
@@ -66,16 +68,16 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """What batches are built and measured with.
+    """The compilers and workers that build and measure batches.
 
     Attributes:
-        compiler: the back end's.
-        uncached: the same, doing all of its work itself: for those who ask what that takes.
+        compiler: the back end's compiler, with a cache.
+        uncached: the same compiler without the cache, for measuring compile times.
         pool: workers of a session on the target.
-        folder: where binaries may be written.
+        folder: for binaries.
         cases: names of the cases that give fitness.
-        together: most variants that share a measurement.
-        death: seconds for which a worker's death keeps others from the device.
+        together: largest number of variants that share a measurement.
+        death: seconds for which a worker's death blocks the device.
     """
 
     compiler: Compiler
@@ -87,17 +89,17 @@ class Equipment:
     death: float = 0.0
 
     def program(self, trial: Trial, binary: Binary) -> Program:
-        """How a trial runs the cases that give fitness."""
+        """Return the program that runs a trial on the cases that give fitness."""
         return Program(binary, dict(trial.configuration), self.cases)
 
 
 class TrialBuilder:
-    """Builds trials of a batch in parts; what they do not change of the reference they are lent.
+    """A builder of trials, in parts; unchanged kernels are taken from the reference's binary.
 
     Args:
-        compiler: that builds them.
-        trials: by number; the reference among them.
-        parts: what several builders of a batch have in common.
+        compiler: compiles the trials.
+        trials: trials by number, including the reference.
+        parts: parts that the builders of a batch share.
     """
 
     def __init__(self, compiler: Compiler, trials: Mapping[int, Trial], parts: Parts) -> None:
@@ -106,18 +108,18 @@ class TrialBuilder:
         self._parts = parts
 
     def trial(self, ident: int) -> Trial:
-        """The trial of a number."""
+        """Return the trial with a number."""
         return self.trials[ident]
 
     def forget(self, ident: int) -> None:
-        """A trial is over."""
+        """Release a trial that has ended."""
 
     def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
-        """What becomes of some of the trials."""
+        """Build trials; yield binaries and failures."""
         yield from self.compiled([self.trials[ident].phenotype for ident in idents], folder)
 
     def compiled(self, found: Sequence[Phenotype | BuildFailure], folder: Path) -> Iterator[Built]:
-        """What becomes of texts of a batch; of those that there are none of, why not."""
+        """Compile texts of a batch; yield binaries and failures, also failures of preprocessing."""
         yield from (one for one in found if isinstance(one, BuildFailure))
         ready = [one for one in found if isinstance(one, Phenotype)]
         reference = self.trials[REFERENCE].phenotype
@@ -130,8 +132,8 @@ class _Build:
     """Trials that are being built.
 
     Attributes:
-        going: yields what becomes of them.
-        ahead: those that may not be wanted.
+        going: background job that yields the results.
+        ahead: numbers of the speculative builds.
     """
 
     going: Background[Built]
@@ -139,20 +141,20 @@ class _Build:
 
 
 _PASSES = count()
-"""Numbers of passes: what is left of one may still be there when the next one begins."""
+"""Numbers for the folders of passes: the folder of an old pass may still exist."""
 
 
 class Pass:
-    """Trials of a batch that are built and measured in one way, each beside the reference, which is
-    built in the same way.
+    """Trials of a batch that are built and measured in one way, beside the reference built in this
+    way.
 
     Args:
-        equipment: to do it with.
-        builder: of trials.
-        folder: where binaries may be written, each pass into a folder of its own.
-        sampling: how they are measured.
-        known: individual and record by machine code, of all that was measured so before.
-        numbers: of tasks.
+        equipment: compilers and workers.
+        builder: builds the trials.
+        folder: for binaries; each pass uses a folder of its own below it.
+        sampling: settings of the measurements.
+        known: individual and record by machine code, from earlier measurements of this kind.
+        numbers: source of task numbers.
 
     Attributes:
         base: the reference, once it is built.
@@ -190,11 +192,11 @@ class Pass:
         self._twins: dict[bytes, list[int]] = {}
 
     def trial(self, ident: int) -> Trial:
-        """The trial of a number."""
+        """Return the trial with a number."""
         return self._builder.trial(ident)
 
     def build(self, idents: Sequence[int]) -> None:
-        """Begin to build some of the trials as one batch; the first one has the reference in it."""
+        """Start to build trials as one batch; the first batch includes the reference."""
         number = next(self._numbers)
         idents = idents if number else (REFERENCE, *idents)
         folder = self._folder / str(number)
@@ -205,22 +207,21 @@ class Pass:
         self._builds.append(_Build(going, frozenset(self._held.keys() & idents)))
 
     def build_ahead(self, idents: Sequence[int]) -> None:
-        """The same of some that may not be wanted. Nothing comes of what is built of them, and
-        nobody waits for it, until they are released."""
+        """Start speculative builds; their results are held back until the trials are released."""
         self._held |= dict.fromkeys(idents)
         self.build(idents)
 
     def release(self, ident: int) -> None:
-        """A trial that was built ahead, or is being built, is wanted."""
+        """Use the speculative build of a trial, finished or not."""
         if (built := self._held.pop(ident)) is not None:
             self._released.append(built)
 
     def builds(self, ident: int) -> bool:
-        """Whether a trial is being built."""
+        """Tell whether a trial is being built."""
         return ident in self._unbuilt
 
     def forget(self, ident: int) -> None:
-        """A trial is over; binaries that nothing else needs are removed."""
+        """Release a trial that has ended; remove binaries that no other trial needs."""
         self._builder.forget(ident)
         self._binaries.pop(ident, None)
         self._held.pop(ident, None)
@@ -233,27 +234,27 @@ class Pass:
 
     @property
     def news(self) -> list[int]:
-        """Descriptors that can be read when something was built."""
+        """File descriptors that become readable when something was built."""
         return [one.going.news for one in self._builds]
 
     @property
     def compiles(self) -> bool:
-        """Whether something is being compiled."""
+        """Tell whether something is being compiled."""
         return bool(self._builds)
 
     @property
     def unbuilt(self) -> int:
-        """How many of those that it has begun to build are not there yet."""
+        """The number of trials that are being built."""
         return len(self._unbuilt)
 
     @property
     def begun(self) -> bool:
-        """Whether anything was ever built."""
+        """Tell whether a build was ever started."""
         return self.base is not None or self.compiles
 
     @property
     def idle(self) -> bool:
-        """Whether nothing that is wanted is being compiled or measured."""
+        """Tell whether nothing is being compiled or measured, except speculative builds."""
         return not (self._released or any(map(self._is_wanted, self._builds))) and (
             self.scheduler.idle
         )
@@ -264,14 +265,16 @@ class Pass:
         )
 
     def close(self) -> None:
-        """End what is being compiled."""
+        """Stop all builds."""
         for one in self._builds:
             one.going.close()
         sweep(self._folder)
 
     def take(self) -> Iterator[Record | BuildFailure]:
-        """Enter what has been built: failures, and records of what has machine code that was
-        measured before. All else is to be measured."""
+        """Schedule new binaries for measurement.
+
+        Yield build failures, and records of binaries whose machine code was measured before.
+        """
         for one in self._news():
             if isinstance(one, BuildFailure):
                 yield one
@@ -284,7 +287,7 @@ class Pass:
             yield from self._ready(self._early.pop(0), self.base)
 
     def _news(self) -> Iterator[Built]:
-        """What has been built and is wanted."""
+        """Yield new build results, except those that are held back."""
         released, self._released = self._released, []
         yield from released
         for build in list(self._builds):
@@ -299,7 +302,9 @@ class Pass:
                 build.going.close()
 
     def _ready(self, binary: Binary, base: Program) -> Iterator[Record]:
-        """A binary can be measured, unless the same machine code was or is about to be."""
+        """Schedule a binary for measurement, unless its machine code is known or already
+        scheduled.
+        """
         binary = binary.beside(base.binary)
         self._binaries[binary.ident] = binary
         key = self.trial(binary.ident).code_key(binary)
@@ -316,7 +321,7 @@ class Pass:
         return self._equipment.program(self.trial(binary.ident), binary)
 
     def run_on(self, ident: int, siblings: Siblings) -> bool:
-        """Have a trial run on other cases, as it was built for this pass; whether it can."""
+        """Schedule a trial's build of this pass on other cases; tell whether that is possible."""
         binary, base = self._binaries.get(ident), self.base
         if binary is None or base is None or not siblings.cases:
             return False
@@ -328,12 +333,13 @@ class Pass:
     def next(
         self, *, compiling: bool, expecting: bool = False, at_once: bool = False
     ) -> Task[int] | None:
-        """What workers can be given now, if anything.
+        """Return the next task for a worker; None if there is none.
 
         Args:
-            compiling: whether something is, for this pass or another one.
-            expecting: whether there is more to come besides what is compiled for this pass.
-            at_once: whether what is faster by far runs on the siblings where it is first measured.
+            compiling: whether something is being compiled, for this pass or another one.
+            expecting: whether further trials will arrive besides those being compiled.
+            at_once: whether much faster variants run on the sibling cases in their first
+                measurement.
         """
         timed = self.sampling.most > 0
         if timed and compiling and self._builder.compiler.disturbs:
@@ -341,7 +347,7 @@ class Pass:
         return self.scheduler.next(more=self.compiles or expecting, at_once=at_once)
 
     def done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
-        """The records of an individual and of those with its machine code."""
+        """Yield the records of an individual and of those with the same machine code."""
         binary = self._binaries[ident]
         key = self.trial(ident).code_key(binary)
         record = ident, replace(evaluation, code_key=key, resources=binary.resources)
@@ -353,7 +359,7 @@ class Pass:
 
 
 def _twin(record: Record) -> Evaluation:
-    """The record of an individual with the machine code of another."""
+    """Return the evaluation of an individual that has the machine code of another one."""
     other, evaluation = record
     said = f"same machine code as individual {other}"
     message = f"{said}; {evaluation.message}" if evaluation.message else said

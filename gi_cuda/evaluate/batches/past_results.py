@@ -1,4 +1,4 @@
-"""What a search has measured, for whoever is measured next."""
+"""Results of a search so far, used to judge and order later measurements."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from gi_cuda.results.verdict import needs_confirmation, verdict_of_confirmation,
 
 @dataclass(slots=True)
 class PastResults:
-    """What earlier measurements say about later ones.
+    """Earlier results that help with later measurements.
 
     Attributes:
-        codes: individual and record by machine code, of all that was measured.
-        rehearsed: the same of rehearsals.
-        fatal_edits: edits that took workers down.
-        risk: of what runs on the siblings.
-        likely: which variants will probably be right.
+        codes: individual and record by machine code, from all measurements.
+        rehearsed: individual and record by machine code, from all rehearsals.
+        fatal_edits: edits that made workers crash or hang.
+        risk: estimate of the risk of running on the sibling cases.
+        likely: predictor of right variants.
     """
 
     codes: dict[bytes, Record] = field(default_factory=dict)
@@ -37,10 +37,10 @@ class PastResults:
     likely: Likely = field(default_factory=Likely)
 
     def judged(self, result: Answered, edits: Sequence[Edit], floor: float) -> Evaluation | None:
-        """What a result says of an individual; None where that is to happen once more, in a fresh
-        worker, before it is believed.
+        """Return the evaluation that follows from a result; None if it has to be repeated in a new
+        worker.
 
-        A worker's death over an edit that is known for it has happened before.
+        A worker's death need not be repeated if one of the edits is known to be fatal.
         """
         judge = verdict_of_confirmation if result.confirmed else verdict_on_pairs
         evaluation = _evaluation(result.answer, floor, judge)
@@ -50,7 +50,7 @@ class PastResults:
         )
         died = result.elsewhere and result.own and evaluation.harmful
         if not result.confirmed and not doubtful and (elsewhere or died):
-            self.risk.looked()  # of what is confirmed that is said when it is sent there
+            self.risk.looked()  # confirmations are counted when they are scheduled
         if died:
             self.risk.died()
         if not isinstance(result.answer, Lost):

@@ -1,7 +1,7 @@
-"""When those that were right in their rehearsal are built as they are.
+"""Timing of unconfined builds after right rehearsals.
 
-Starting a compiler costs half of what a variant does, so several share one; but where few are
-right, as when a search begins, they are what it waits for.
+Starting a compiler costs half as much as compiling a variant, so several variants share a compiler.
+But if few are right, as at the start of a search, waiting for more would delay the search.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 WORTH_BUILDING: Final = 1.0
-"""Right rehearsals, for each compiler process, after which they are built."""
+"""Number of right rehearsals per compiler process after which they are built."""
 
 WORTH_STARTING: Final = 0.5
-"""The same for each that has nothing to do."""
+"""Number of right rehearsals per idle compiler process after which they are built."""
 
 LONGEST: Final = 6.0
-"""Rehearsals, for each compiler process, after which those that were right are built however few
-they are."""
+"""Number of rehearsals per compiler process after which the right ones are built, even if few."""
 
 FEW: Final = 0.25
-"""Share of the compilers that have nothing to do below which nothing is built on their account."""
+"""Share of idle compilers below which they do not lead to an earlier build."""
 
 
 class Compilers(Protocol):
-    """What builds them; see :class:`gi_cuda.backends.protocol.variants.Compiler`."""
+    """Interface of the compiler processes; see
+    :class:`gi_cuda.backends.protocol.variants.Compiler`.
+    """
 
     @property
     def jobs(self) -> int: ...
@@ -38,11 +39,11 @@ class Compilers(Protocol):
 
 @dataclass(slots=True)
 class Promotion:
-    """Those that were right in their rehearsal, and are not being built yet.
+    """The trials that were right in rehearsal and wait for their unconfined build.
 
     Attributes:
-        compilers: are to build them.
-        right: their numbers.
+        compilers: build the trials.
+        right: numbers of the trials.
     """
 
     compilers: Compilers
@@ -50,17 +51,17 @@ class Promotion:
     _rehearsed: int = 0
 
     def rehearsed(self) -> None:
-        """It is known of one more how it rehearsed."""
+        """Count a finished rehearsal."""
         self._rehearsed += 1
 
     def due(self, trials: int, unbuilt: int, *, now: bool) -> list[int]:
-        """Those that are to be built now, if any are.
+        """Return the trials that are to be built now.
 
         Args:
-            trials: how many there are in the batch.
-            unbuilt: how many of those that were to be built are not there yet.
-            now: whether nothing is to be waited for: nothing rehearses any more, or compilers have
-                so little to do that they build what was not right yet.
+            trials: number of trials in the batch.
+            unbuilt: number of trials that are being built.
+            now: whether to build without waiting: no rehearsal is left, or enough compilers are
+                idle for speculative builds.
         """
         if not self.right:
             return []
@@ -74,11 +75,11 @@ class Promotion:
         return not compilers.disturbs and self._rehearsed >= LONGEST * compilers.jobs
 
     def _enough(self, trials: int, unbuilt: int) -> float:
-        """How many are built together."""
+        """Return the number of trials that is worth a build."""
         compilers = self.compilers
-        if compilers.disturbs:  # it had better be done with it before anything is timed
+        if compilers.disturbs:  # compile all of them before anything is timed
             return trials
-        # What was begun just now keeps compilers busy soon.
+        # Builds that were started just now will keep compilers busy soon.
         idle = min(compilers.idle, compilers.jobs - unbuilt)
         few = idle < FEW * compilers.jobs
         return WORTH_BUILDING * compilers.jobs if few else WORTH_STARTING * idle

@@ -1,4 +1,4 @@
-"""First runs of variants, in schemata and in code that does no harm: which of them have one."""
+"""Rehearsals: first runs of variants as confined code, often several variants in one text."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.subject import Subject
 
 MEMORY = 2048
-"""Variants after which the earlier ones count half."""
+"""Number of variants after which counts are halved, so that older variants count less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a rehearsal takes and gives, in seconds.
+    """Costs and savings of a rehearsal, in seconds.
 
     Attributes:
-        death: that it saves for what would do harm.
-        extra: that it costs for what is right.
-        saved: that it saves for what is wrong.
+        death: saved for a variant that would crash or hang.
+        extra: lost for a right variant.
+        saved: saved for a wrong variant.
     """
 
     death: float
@@ -33,17 +33,17 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """How variants run before they may run as they are.
+    """Settings of rehearsals.
 
     Attributes:
-        compiler: of those that a compiler has for what runs first.
-        sampling: how its code is run.
-        siblings: where what looks faster afterwards may rehearse as well; nowhere, if the reference
-            is not right there.
-        elsewhere: seconds that the reference takes for that.
-        subject: whose variants they are.
-        alone: what that costs and saves for a variant by itself.
-        together: the same for one that is in a schema.
+        compiler: compiler of confined code.
+        sampling: settings of runs of confined code.
+        siblings: sibling cases on which variants that look faster may rehearse too; empty if the
+            reference is not right there.
+        elsewhere: seconds that the reference takes on the sibling cases.
+        subject: the subject whose variants rehearse.
+        alone: costs and savings for a variant that is compiled by itself.
+        together: costs and savings for a variant in a schema.
     """
 
     compiler: Compiler
@@ -57,11 +57,11 @@ class Rehearsal:
 
 @dataclass(frozen=True, slots=True)
 class FirstRun:
-    """Which trials of a batch rehearse, and how.
+    """The trials of a batch that rehearse.
 
     Attributes:
-        how: all do.
-        groups: those that do so in one text.
+        how: settings of the rehearsals.
+        groups: groups of trials that are compiled as one text.
     """
 
     how: Rehearsal
@@ -69,26 +69,26 @@ class FirstRun:
 
     @property
     def actors(self) -> frozenset[int]:
-        """The numbers of all of them."""
+        """The numbers of all trials that rehearse."""
         return frozenset(member for group in self.groups for member in group)
 
 
 def of_all(how: Rehearsal, trials: Mapping[int, Trial], beside: int = 0) -> FirstRun:
-    """All of some trials rehearse.
+    """Return a first run in which all trials rehearse.
 
     Args:
-        beside: other trials that there are at the same time.
+        beside: number of other trials at the same time.
     """
     return FirstRun(how, tuple(grouped(how.subject, trials, how.compiler, beside)))
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of variants of one sort.
+    """Counts of results of similar variants.
 
     Attributes:
-        right, wrong: how many were; those that did not compile are neither.
-        harmful: how many of those that were wrong crashed or hung.
+        right, wrong: number of right and wrong variants that compiled.
+        harmful: number of variants that crashed or hung.
     """
 
     right: int = 0
@@ -96,7 +96,7 @@ class Tally:
     harmful: int = 0
 
     def enter(self, evaluation: Evaluation) -> None:
-        """One more."""
+        """Count a variant."""
         self.right += evaluation.right
         self.wrong += evaluation.built and not evaluation.right
         self.harmful += evaluation.harmful
@@ -106,34 +106,37 @@ class Tally:
             self.harmful //= 2
 
     def favours(self, balance: Balance) -> bool:
-        """Whether rehearsals of such variants save more than they cost, as if there had been one
-        more that was right and one more that did harm."""
+        """Tell whether rehearsals of similar variants save at least as much as they cost.
+
+        One right variant and one harmful variant are added to the counts, so that they are never
+        empty.
+        """
         saved = (self.harmful + 1) * balance.death + (self.wrong + 1) * balance.saved
         return (self.right + 1) * balance.extra <= saved
 
 
 class Rehearsals:
-    """Which variants rehearse: those for whose like that saves more than it costs.
+    """Choice of the variants that rehearse: those for which a rehearsal saves more than it costs.
 
-    What it saves is the deaths of those that would crash or hang and, in schemata, to compile those
-    that are wrong; what it costs is to build and run twice what is right. Variants whose code is
-    the reference's, in another configuration, are seldom wrong; so they are judged by themselves.
+    A rehearsal saves the death of a worker if the variant would crash or hang, and, in a schema,
+    the compilation of a wrong variant. It costs a second build and run of a right variant. Variants
+    that change only the configuration are seldom wrong, so they are counted separately.
     """
 
     def __init__(self) -> None:
         self._tallies = {True: Tally(), False: Tally()}
 
     def enter(self, trial: Trial, evaluation: Evaluation) -> None:
-        """What became of a variant, rehearsed or not."""
+        """Count the result of a variant, rehearsed or not."""
         self._tallies[bool(trial.edits)].enter(evaluation)
 
     def first_run(
         self, how: Rehearsal, trials: Mapping[int, Trial], beside: int
     ) -> FirstRun | None:
-        """Those of some trials that are to rehearse, if there are any.
+        """Return the trials that are to rehearse; None if there are none.
 
         Args:
-            beside: other trials that there are at the same time.
+            beside: number of other trials at the same time.
         """
         found = []
         for group in of_all(how, trials, beside).groups:

@@ -1,9 +1,9 @@
-"""What running on cases of which nothing is known yet is to be feared for.
+"""Estimate of the risk that a variant crashes on cases that it has not run on yet.
 
-What looks faster runs on siblings of the held-out cases as well. A variant that was right
-on its own cases may take its worker down there; to rehearse there first saves that death, and costs
-the device a run that is made to do no harm, which may take longer than all else that it is asked.
-So it is done as long as more of them die than that is worth.
+A variant that looks faster also runs on the siblings of the held-out cases. A variant that was
+right on its own cases may crash there. A rehearsal on the siblings saves that crash but occupies
+the device, perhaps for longer than all other runs of the variant. It is therefore done only as long
+as enough variants crash.
 """
 
 from __future__ import annotations
@@ -12,46 +12,46 @@ from dataclasses import dataclass
 from typing import Final
 
 FEARED: Final = 0.1
-"""Share that is taken to die while nothing is known: of the first twenty of a search some did."""
+"""Prior estimate of the share that crashes; some of the first twenty variants of a search did."""
 
 BEFORE: Final = 10
-"""Of so many, as if they had been looked at before."""
+"""Weight of the prior estimate, as a number of variants."""
 
 MEMORY: Final = 2048
-"""Looks after which the earlier ones count half."""
+"""Number of variants after which counts are halved, so that older variants count less."""
 
 
 @dataclass(slots=True)
 class Risk:
-    """How many died of those that ran on the siblings, or would have.
+    """Counts of variants that ran on the siblings, and of those that crashed there.
 
     Attributes:
-        looks, deaths: how many there were, and how many of them.
+        looks, deaths: number of variants, and number of crashes and hangs, also in rehearsals.
     """
 
     looks: float = 0.0
     deaths: float = 0.0
 
     def looked(self) -> None:
-        """One more is run there."""
+        """Count a variant that runs on the siblings."""
         self.looks += 1
         if self.looks >= MEMORY:
             self.looks, self.deaths = self.looks / 2, self.deaths / 2
 
     def died(self) -> None:
-        """One took its worker down, or would have."""
+        """Count a variant that crashed or hung on the siblings."""
         self.deaths += 1
 
     @property
     def share(self) -> float:
-        """How many are to be feared for."""
+        """The estimated probability of a crash."""
         return (self.deaths + FEARED * BEFORE) / (self.looks + BEFORE)
 
     def is_worth(self, seconds: float, death: float) -> bool:
-        """Whether to rehearse saves as much as it takes.
+        """Tell whether a rehearsal on the siblings saves at least as much as it costs.
 
         Args:
-            seconds: that a rehearsal takes.
-            death: seconds that one costs.
+            seconds: cost of a rehearsal, in seconds.
+            death: cost of a worker's death, in seconds.
         """
         return self.share * death >= seconds

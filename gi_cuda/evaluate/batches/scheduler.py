@@ -1,13 +1,13 @@
-"""Which variants are measured together, and which of them are measured again.
+"""Scheduler of measurements: which variants are measured together, and which again.
 
-Variants that share a measurement share the reference's launches, and how it is done. One that takes
-its worker down spoils the measurement of the others, which are then measured without it; it is
-itself measured again, alone in a fresh worker, before anything about it is final. In a rehearsal it
-is not: there many take their workers down, and a mistake costs one individual.
+Variants that share a measurement share the launches of the reference. A variant that kills its
+worker spoils the measurement of the others, which are then repeated without it. The variant itself
+is repeated alone in a new worker before its result is final. In a rehearsal it is not repeated:
+many variants crash there, and a mistake costs only one individual.
 
-What looks faster is measured again, too: in a fresh worker, together with others like it if the
-device has something to do until they come, and on more cases, unless it is faster by far, and was
-right on these cases at once.
+A variant that looks faster is repeated too, in a new worker and also on the sibling cases. It waits
+for other variants that look faster, if the device has other work meanwhile. It is not repeated if
+it is much faster and was already right on the sibling cases.
 """
 
 from __future__ import annotations
@@ -23,31 +23,30 @@ from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import clearly_below
 
 CONFIRMED = 2
-"""Times as many variants as share other measurements that share one which confirms what they seemed
-to be: they are right, and every fresh worker takes time to open the device."""
+"""Factor by which confirming measurements may be larger than others. Their variants are right, and
+each new worker takes time to open the device."""
 
 PATIENCE = 3
-"""Other measurements from one that confirms to the next before what looks faster waits no longer
-for company. Where little is right, as when a search begins, each of them takes a second to come
-together, and what is faster is what the search waits for."""
+"""Number of other measurements after which variants that look faster are confirmed without waiting
+for more. At the start of a search few variants are right and a measurement takes a second to fill,
+but the search needs its faster variants."""
 
 Answer = Measurement | Lost | Refused
-"""What became of one variant in one measurement."""
+"""The result of one variant in one measurement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer about one variant.
+    """The answer about one variant.
 
     Attributes:
-        ident: its number.
-        answer: what became of it.
-        own: whether what became of it is its own doing: it was measured alone, in a fresh worker,
-            or the device told of it that it crashed.
+        ident: number of the variant.
+        answer: its result.
+        own: whether the result is due to this variant: it was measured alone in a new worker, or
+            the device reported that it crashed.
         confirmed: whether it looked faster before, in another worker.
-        elsewhere: whether it was to run on the siblings, if it was fast enough.
-        final: whether that is all that will be done about it: where it is its own, and in a
-            rehearsal always.
+        elsewhere: whether it was to run on the sibling cases, if fast enough.
+        final: whether it need not be repeated; True if `own`, and in rehearsals.
     """
 
     ident: int
@@ -60,12 +59,12 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Variants that are measured together.
+    """A group of variants that are measured together.
 
     Attributes:
-        idents: their numbers.
-        wants: which worker measures them.
-        elsewhere: whether those that are fast enough run on the siblings.
+        idents: numbers of the variants.
+        wants: kind of worker that measures them.
+        elsewhere: whether variants that are fast enough run on the sibling cases.
     """
 
     idents: tuple[int, ...]
@@ -74,24 +73,28 @@ class _Group:
 
     @property
     def alone(self) -> bool:
-        """Whether it is one by itself in a fresh worker, so that what happens to it is its own."""
+        """Tell whether it is one variant in a new worker, so that the result is due to this
+        variant.
+        """
         return self.wants is Wants.FRESH and len(self.idents) == 1
 
     def of(self, *idents: int) -> _Group:
-        """Some of them, measured by such a worker again; what crashed or hung among others in a
-        worker of a kind is now by itself in a fresh one."""
+        """Return a group of some of the variants, for a repetition with the same kind of worker.
+
+        A single variant that was confirmed with others gets a new worker.
+        """
         one_by_one = len(idents) == 1 and self.wants is Wants.ALIKE
         return _Group(idents, Wants.FRESH if one_by_one else self.wants)
 
 
 class MeasurementScheduler:
-    """Makes tasks for a pool of what is to be measured, and results of the pool's answers.
+    """A scheduler that makes tasks for a pool of workers, and results from their answers.
 
     Args:
-        together: most variants in one measurement.
-        numbers: of tasks; no two of a pool have the same.
-        rehearsal: whether all that is measured is whether answers are right.
-        devices: among which what is confirmed at the end is divided.
+        together: largest number of variants in one measurement.
+        numbers: source of task numbers, which are unique in a pool.
+        rehearsal: whether runs only check outputs, without timings.
+        devices: number of devices, among which the last confirmations are divided.
     """
 
     def __init__(
@@ -111,44 +114,46 @@ class MeasurementScheduler:
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to be measured and nothing being measured."""
+        """Tell whether nothing is to be measured or being measured."""
         return not (self._new or self._again or self._doubted or self._begun)
 
     def has(self, number: int) -> bool:
-        """Whether a task of that number is one of its own."""
+        """Tell whether a task number is one of this scheduler's running tasks."""
         return number in self._begun
 
     def add(self, ident: int, request: Measure) -> None:
-        """Have a variant measured; once more, where it was before and something else is asked."""
+        """Schedule a variant; it may have been measured before with another request."""
         self._requests[ident] = request
         self._new.append(ident)
 
     def forget(self, ident: int) -> None:
-        """Nothing will be asked about a variant any more."""
+        """Release a variant that has ended."""
         self._requests.pop(ident, None)
         self._looked_faster.discard(ident)
 
     def repeat(self, ident: int) -> None:
-        """Measure a variant again, alone in a fresh worker."""
+        """Schedule a variant again, alone in a new worker."""
         self._again.append(_Group((ident,), Wants.FRESH))
 
     def confirm(self, ident: int) -> None:
-        """Measure a variant that looks faster again, in a fresh worker; with others, if there are
-        more to come."""
+        """Schedule a variant that looks faster again, in a new worker, together with others if
+        possible.
+        """
         self._looked_faster.add(ident)
         self._doubted.append(ident)
 
     def next(self, *, more: bool, at_once: bool = False) -> Task[int] | None:
-        """The next task, if there is one to be begun now.
+        """Return the next task; None if none is to begin now.
 
         Args:
-            more: whether there are variants to come, for whose company others may wait while there
-                is something else to do.
-            at_once: whether what is faster by far runs on the siblings where it is first measured.
+            more: whether further variants will arrive, for which others may wait while workers are
+                busy.
+            at_once: whether much faster variants run on the sibling cases in their first
+                measurement.
         """
         if self._again:
             return self._task(self._again.popleft(), at_once)
-        # A device with nothing to do need not wait for company.
+        # Wait for more variants only while the device has other work.
         to_come = (more and self._begun) or self._new or self._screens
         to_come = to_come and self._since < PATIENCE
         crowd = CONFIRMED * self._together
@@ -167,16 +172,16 @@ class MeasurementScheduler:
 
     @property
     def _screens(self) -> bool:
-        """Whether anything is being measured that may look faster then."""
+        """Tell whether a running measurement may yield variants that look faster."""
         begun = (group.idents for group in self._begun.values())
         return not all(map(self._looked_faster.issuperset, begun))
 
     def again(self, number: int) -> None:
-        """Nobody will answer a task; its variants are to be measured as if it had never begun."""
+        """Schedule the variants of a task again that will not be answered."""
         self._again.append(self._begun.pop(number))
 
     def _first(self, waiting: deque[int], most: int) -> tuple[int, ...]:
-        """Takes the first of some that wait, and those behind it that are measured as it is."""
+        """Remove and return the first waiting variant and others with the same sampling."""
         sampling = self._requests[waiting[0]].sampling
         alike = [one for one in waiting if self._requests[one].sampling == sampling][:most]
         for one in alike:
@@ -201,7 +206,7 @@ class MeasurementScheduler:
     def results(
         self, number: int, answer: tuple[Measurement | Refused, ...] | Lost | Refused
     ) -> Iterator[Answered]:
-        """What a task's answer says about its variants; what it says nothing about is repeated."""
+        """Yield the answers about a task's variants; variants without an answer are repeated."""
         group = self._begun.pop(number)
         idents = group.idents
 
@@ -224,8 +229,10 @@ class MeasurementScheduler:
 
 
 def _told(answer: Answer, ident: int) -> bool:
-    """Whether the device told that it was this variant that crashed. What hung may have been kept
-    waiting."""
+    """Tell whether the device reported that this variant crashed.
+
+    A hang is no proof, since the variant may have waited for another one.
+    """
     return (
         isinstance(answer, Lost) and answer.survival is Survival.CRASHED and answer.suspect == ident
     )

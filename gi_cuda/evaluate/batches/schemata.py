@@ -1,10 +1,10 @@
-"""Batches put into schemata: many variants in one text, which is compiled once for all of them.
+"""Schemata: texts that hold many variants and are compiled once for all of them.
 
-See :meth:`gi_cuda.grammar.ParsedText.schema`. Compiling one takes about as long as one of its
-variants would. What variants do in a schema is believed where one of them is right, or else what
-the schema is where none of them is chosen. If neither is, the schema may be at fault, and they are
-built by themselves. One that is with no others goes without what changes no answers: an unrolled
-loop may take a compiler seconds.
+See :meth:`gi_cuda.grammar.ParsedText.schema`. Compiling a schema takes about as long as compiling
+one of its variants. Results from a schema are accepted if one of its variants is right, or if the
+schema is right with no variant chosen. Otherwise the schema itself may be wrong, and its variants
+are built separately. A variant that is alone is compiled without edits that change no outputs: for
+example, unrolling a loop may take a compiler seconds.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.subject import Subject
 
 SMALLEST, LARGEST = 4, 32
-"""Variants in a schema, where so many go together: as many as leave something to each compiler.
-There are at most as many edits, besides those that all have: what takes a compiler less by itself
-than in a schema are variants of many edits."""
+"""Bounds of the number of variants in a schema; in between, each compiler gets an equal share.
+LARGEST also limits the edits that its variants do not have in common: with more edits, compiling
+the variants one by one is faster."""
 
 FIRST = 10**9
-"""The number of the first schema; individuals never come to so many."""
+"""Number of the first schema; the numbers of individuals stay below."""
 
 
 Group: TypeAlias = tuple[int, ...]
-"""Numbers of variants that are one text, in their order there."""
+"""Numbers of the variants in one text, in their order there."""
 
 
 def grouped(
     subject: Subject, trials: Mapping[int, Trial], compiler: Compiler, beside: int = 0
 ) -> list[Group]:
-    """Trials in groups that can be one text; what cannot be with others is a group of its own.
+    """Divide trials into groups that can be compiled as one text; others form groups of their own.
 
-    What descends from the same one comes together, so that the edits that all have need not be
-    chosen; of these, what changes the same kernels, so that what they leave to the reference is
-    left out of their text as well.
+    Variants with the same ancestor are put together, since edits that all of them have need not be
+    chosen at run time. Among them, variants that change the same kernels are put together, so that
+    the other kernels can be taken from the reference.
 
     Args:
-        subject: whose variants they are.
-        trials: by number.
-        compiler: of schemata.
-        beside: other trials that there are at the same time, so that compilers have more to do.
+        subject: the subject whose variants they are.
+        trials: trials by number.
+        compiler: compiler of schemata.
+        beside: number of other trials at the same time, which compilers have to share.
     """
     usual = _usual(trials.values())
     alike: dict[object, list[tuple[list[str], int, int]]] = {}
@@ -78,7 +78,9 @@ def grouped(
 
 
 def _cut(members: Iterable[int], edits: Mapping[int, frozenset[Edit]], size: int) -> list[Group]:
-    """Neighbours in groups, of so many at most, and of so many edits."""
+    """Divide neighbours into groups with at most `size` variants and :data:`LARGEST` different
+    edits.
+    """
     groups: list[list[int]] = []
     every = shared = frozenset[Edit]()
     for ident in members:
@@ -93,18 +95,18 @@ def _cut(members: Iterable[int], edits: Mapping[int, frozenset[Edit]], size: int
 
 
 def _usual(trials: Iterable[Trial]) -> set[Edit]:
-    """The edits that enough trials have to fill a schema."""
+    """Return the edits that occur in enough trials to fill a schema."""
     counts = Counter(edit for trial in trials for edit in set(trial.edits))
     return {edit for edit, count in counts.items() if count >= SMALLEST}
 
 
 class SchemaBuilder(TrialBuilder):
-    """Builds trials of a batch in schemata.
+    """A builder that compiles the trials of a batch in schemata.
 
     Args:
         compiler, trials, parts: see :class:`~gi_cuda.evaluate.batches.passes.TrialBuilder`.
-        subject: whose variants they are.
-        groups: those that are one text; see :meth:`gather`.
+        subject: the subject whose variants they are.
+        groups: groups that are compiled as one text; see :meth:`gather`.
     """
 
     def __init__(
@@ -123,8 +125,11 @@ class SchemaBuilder(TrialBuilder):
         self.gather(groups)
 
     def gather(self, groups: Iterable[Group]) -> None:
-        """Take further trials that are one text. One by itself is, too, without what changes no
-        answers, if it has any of that."""
+        """Add groups of trials that are compiled as one text.
+
+        A single trial forms a schema too, if it has edits that change no outputs; they are left
+        out.
+        """
         for group in groups:
             if len(group) > 1 or self._is_lighter(group[0]):
                 self._wanted |= dict.fromkeys(group, group)
@@ -137,22 +142,27 @@ class SchemaBuilder(TrialBuilder):
         return len(self._subject.parsed.telling(expansions)) < len(expansions)
 
     def forget(self, ident: int) -> None:
-        """A trial is over; with the last one of a schema that is, too."""
+        """Release a trial that has ended; the last trial of a schema releases the schema too."""
         schema = self._schemata.pop(ident, None)
         if schema and not any(member in self._schemata for member in schema.group):
             self._schemata.pop(schema.binary.ident, None)
             self._parts.forget(schema.binary.ident)
 
     def trial(self, ident: int) -> Trial:
-        """The trial of a number; of a schema's own, what it is where no variant is chosen."""
+        """Return the trial with a number; for the number of a schema, the trial with no variant
+        chosen.
+        """
         schema = self._schemata.get(ident)
         if schema is None or ident in schema.group:
             return super().trial(ident)
         return replace(super().trial(schema.group[0]), genotype=None)
 
     def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
-        """What becomes of some of the trials. Those of which a schema is built come as its members,
-        and when they are built once more by themselves; the number of a schema is itself."""
+        """Build trials; yield binaries and failures.
+
+        The first build of a trial in a group is a member of a schema's binary; a later build is
+        separate. The number of a schema stands for the schema with no variant chosen.
+        """
         proofs = [self._schemata[i] for i in idents if i not in self.trials]
         yield from (schema.binary.member(schema.binary.ident, 0) for schema in proofs)
         alone = [i for i in idents if i in self.trials and i not in self._wanted]
@@ -170,14 +180,14 @@ class SchemaBuilder(TrialBuilder):
             else:
                 self._parts.forget(built.ident)
                 failed += group
-        if failed:  # halves, of which one is at fault, would come in turn
+        if failed:  # compile each alone: bisecting the group would take several compilations
             yield from self.compiled(self._by_themselves(failed), folder / str(next(self._numbers)))
 
     def _by_themselves(self, idents: Iterable[int]) -> list[Phenotype | BuildFailure]:
         return [self.trials[ident].phenotype for ident in idents]
 
     def _texts(self, groups: Mapping[int, Group]) -> Iterable[Phenotype | BuildFailure]:
-        """The schemata of groups, under their numbers."""
+        """Return the preprocessed schemata of groups, by number."""
         subject, variants = self._subject, []
         for ident, group in groups.items():
             genotypes = [self.trials[member].genotype for member in group]
@@ -190,8 +200,12 @@ class SchemaBuilder(TrialBuilder):
         return self.compiler.preprocess(variants).values() if variants else ()
 
     def judged(self, ident: int, evaluation: Evaluation) -> tuple[list[Record], list[int]]:
-        """What can be believed once a trial has been judged, and what is to be built next: a schema
-        that is in doubt, or the trials of one that is at fault."""
+        """Return the records that can be accepted after a trial was judged, and the numbers to
+        build next.
+
+        The latter are a schema in doubt, to be run with no variant chosen, or the trials of a wrong
+        schema.
+        """
         schema = self._schemata.get(ident)
         if schema is None or schema.proven or len(schema.group) == 1:
             return [(ident, evaluation)], []
@@ -207,7 +221,10 @@ class SchemaBuilder(TrialBuilder):
 
 
 def _text(parsed: ParsedText, variants: Sequence[Mapping[str, Expansion]]) -> str:
-    """What some variants are in one; a single one without guards and what changes no answers."""
+    """Return the schema of several variants.
+
+    A single variant is rendered without loop guards and without edits that change no outputs.
+    """
     if len(variants) > 1:
         return parsed.schema(variants)
     (expansions,) = variants
@@ -219,10 +236,10 @@ class _Schema:
     """A schema that was built.
 
     Attributes:
-        group: its variants.
-        binary: with all of them.
-        waiting: records that are not yet believed.
-        proven: whether all else is.
+        group: numbers of its variants.
+        binary: the binary with all variants.
+        waiting: records that are not accepted yet.
+        proven: whether further records are accepted at once.
     """
 
     group: Group
@@ -231,6 +248,6 @@ class _Schema:
     proven: bool = False
 
     def believed(self) -> list[Record]:
-        """What waits, and whatever comes from now on, can be believed."""
+        """Return the waiting records, which are accepted; later ones are accepted at once."""
         waiting, self.waiting, self.proven = self.waiting, [], True
         return waiting

@@ -1,4 +1,4 @@
-"""Which way to rehearse takes least for the reference, and what the reference does in such code."""
+"""Choice of the cheapest kind of rehearsal, by trying each kind on the reference."""
 
 from __future__ import annotations
 
@@ -24,31 +24,30 @@ from gi_cuda.results.measurement import Measurement, Sample
 from gi_cuda.subject import Subject
 
 SLACK = 3.0
-"""A rehearsal over this multiple of the reference's own is over."""
+"""Multiple of the reference's time after which a rehearsal counts as hung."""
 
 TOGETHER = 8
-"""Variants that a schema has as a rule, which is compiled in the time of one."""
+"""Usual number of variants in a schema, which compiles in the time of one variant."""
 
 GROWN = 3.0
-"""Times as long as the first ones of a search that schemata take to compile once variants have some
-tens of edits: four times for one target, after eight minutes, and twelve times for another one."""
+"""Assumed growth of a schema's compile time during a search, once variants have tens of edits.
+After eight minutes it was a factor of four for one target, and of twelve for another."""
 
 FIRST_WAY = 10**8
-"""The number of the reference in the first way to rehearse that is tried; no individual has it."""
+"""Number of the reference in the first kind of rehearsal; no individual has it."""
 
 DETOUR = 2.0
-"""Times as long as by itself that a variant may run in a schema."""
+"""Factor by which a variant may run longer in a schema than by itself."""
 
 LEAST_LIMIT = 0.005
-"""Seconds a rehearsal may always take."""
+"""Lower bound of the time limit of a rehearsal, in seconds."""
 
 FIRST_LIMIT = 10.0
-"""Seconds that the reference's may take, before its time is known."""
+"""Time limit of the reference's rehearsal, in seconds, before its time is known."""
 
 CLEARLY = 1.5
-"""Times as long as in a later way that it must take in an earlier one before that is not chosen. A
-single compilation takes a fifth more or less by chance, and while a search makes longer variants
-the earlier ones gain: see the compilers' ways."""
+"""Factor by which a later kind must be faster to be chosen. Compile times vary by a fifth, and
+earlier kinds become better as variants grow during a search."""
 
 Way = TypeVar("Way")
 
@@ -57,25 +56,25 @@ _DOUBTS = ("beside", "parted", "unnamed", "alone")
 _OVERLOOKED = tuple(
     frozenset(some) for n in range(1, len(_DOUBTS) + 1) for some in combinations(_DOUBTS, n)
 )
-"""Signs of harm that may not count, the fewest first: there is code that works, and that CUDA does
-not promise to."""
+"""Sets of signs of harm that may be ignored, small ones first. Some references leave signs although
+they work, because they rely on behaviour that CUDA does not guarantee."""
 
 
 def rehearsal_of(
     subject: Subject, equipment: Equipment, reference: Trial, sampling: Sampling
 ) -> Rehearsal | None:
-    """How variants of a reference rehearse best; None where the back end has no compiler for that,
-    or where the reference itself is not right in its code: then it tells nothing of variants.
+    """Return the best kind of rehearsal for variants of a reference.
 
-    Of several ways it is the first one, unless all processors that compile and the device that runs
-    take clearly less in another one for the reference, one after the other: they work beside each
-    other, but a variant waits for both. It counts what compilers take for variants with many edits.
+    None if the back end has no compiler of confined code, or if the reference itself is not right
+    as confined code. The first kind is taken, unless another one is clearly faster. Its time is the
+    sum of the compile time, over all compiler processes, and the run time on the device: both
+    overlap, but a variant waits for both. The compile time is that of variants with many edits.
 
     Args:
-        subject: whose reference it is.
-        equipment: to try them with.
-        reference: as it is compiled.
-        sampling: how variants are measured when they are not confined.
+        subject: the subject of the reference.
+        equipment: compilers and workers for the trial.
+        reference: the reference, ready to be compiled.
+        sampling: settings of measurements of unconfined code.
     """
     compilers, uncached = equipment.compiler.rehearsing(), equipment.uncached.rehearsing()
     again = anew(subject, equipment.compiler, reference)
@@ -96,10 +95,10 @@ def rehearsal_of(
 
 
 def preferred(tried: Sequence[tuple[float, Way]]) -> Way | None:
-    """The first of some ways, or a later one that takes clearly less; None where there is none.
+    """Return the first item, or a later one that is clearly faster; None if there is none.
 
     Args:
-        tried: each with its seconds.
+        tried: items, each with its seconds.
     """
     best: tuple[float, Way] | None = None
     for one in tried:
@@ -109,8 +108,7 @@ def preferred(tried: Sequence[tuple[float, Way]]) -> Way | None:
 
 
 def anew(subject: Subject, compiler: Compiler, reference: Trial) -> list[Trial]:
-    """The reference once for each way to rehearse that a compiler has, under numbers of which
-    nothing is known yet."""
+    """Return the reference once for each kind of rehearsal, with unused numbers."""
     idents = range(FIRST_WAY, FIRST_WAY + len(compiler.rehearsing()))
     found = compiler.preprocess([unmodified(subject).variant(ident) for ident in idents])
     return [replace(reference, phenotype=found[ident]) for ident in idents]
@@ -118,13 +116,13 @@ def anew(subject: Subject, compiler: Compiler, reference: Trial) -> list[Trial]:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The reference, built in a way to rehearse.
+    """The reference, built for a kind of rehearsal.
 
     Attributes:
-        confined: in that.
-        plain: as it is.
-        same: whether the two are the same.
-        compiling, assembling: seconds that a compiler took for the one, and then for the other.
+        confined: binary of the confined code.
+        plain: binary of the unconfined code.
+        same: whether both are the same binary.
+        compiling, assembling: seconds for compiling the former, and then the latter.
     """
 
     confined: Binary
@@ -135,14 +133,16 @@ class _Made:
 
 
 def _all_made(build: Sequence[Callable[[], _Made | None]]) -> list[_Made | None]:
-    # With a processor for each they take what each would by itself.
+    # Use no more threads than cores, so that compile times are realistic.
     together = max(1, cores() // 2)
     groups = [build[at : at + together] for at in range(0, len(build), together)]
     return [one for group in groups for one in at_once(group)]
 
 
 def _made(uncached: Compiler, reference: Trial, equipment: Equipment) -> _Made | None:
-    """Build it; None where that cannot be done. Several may be built at once."""
+    """Build the reference for a kind of rehearsal; None if that fails. Threads may do so in
+    parallel.
+    """
     folder = equipment.folder / f"way{reference.phenotype.ident}"
     begun = time.perf_counter()
     confined = _built(uncached, reference, folder / "confined")
@@ -162,11 +162,11 @@ def _weighed(
     equipment: Equipment,
     sampling: Sampling,
 ) -> tuple[float, Rehearsal]:
-    """A way to rehearse, in which the reference ran, and its seconds."""
+    """Return a kind of rehearsal in which the reference ran, with its seconds."""
     compiling, assembling = made.compiling, made.assembling
     times = ran.of(equipment.cases)
     schemata = subject.parsed.unchosen({}) is not None
-    # Where compilers take the processor that variants run on, its time varies.
+    # If compilers use the cores that variants run on, times vary.
     least = sampling.limit if compiler.disturbs else LEAST_LIMIT
     slack = SLACK * (DETOUR if schemata else 1)
     limit = max(least, slack * max(times))
@@ -174,10 +174,10 @@ def _weighed(
     others = ran.of(sampling.siblings.cases)
     cases = sampling.siblings.cases if others else ()
     siblings = Siblings(cases, max([least, *(slack * one for one in others)]))
-    # What is assembled of the same PTX is translated once.
+    # The second build reuses the translation to PTX, so the longer time includes it.
     building, again = max(compiling, assembling), min(compiling, assembling)
     share = compiling / compiler.jobs / (TOGETHER if schemata else 1)
-    # By itself it would be the same thing twice where the code is the same.
+    # If both binaries are the same, rehearsing a single variant is useless.
     alone = Balance(equipment.death, inf if made.same else again / compiler.jobs + sum(times))
     saved = building / compiler.jobs - share
     together = Balance(equipment.death, share + sum(times), saved)
@@ -186,10 +186,10 @@ def _weighed(
 
 
 class _Pair(NamedTuple):
-    """The reference as it is built to rehearse, and as it is.
+    """The confined and the unconfined reference, ready to run.
 
     Attributes:
-        confined, plain: the one and the other.
+        confined, plain: the two programs.
     """
 
     confined: Program
@@ -197,12 +197,12 @@ class _Pair(NamedTuple):
 
     @classmethod
     def of(cls, reference: Trial, made: _Made, equipment: Equipment) -> _Pair:
-        """What runs the two that were built."""
+        """Return the programs of two binaries."""
         confined, plain = (equipment.program(reference, one) for one in (made.confined, made.plain))
         return cls(confined, plain)
 
     def request(self, cases: tuple[str, ...], overlooked: frozenset[str]) -> Measure:
-        """What runs the one beside the other."""
+        """Return the request that measures the confined program beside the unconfined one."""
         first = Sampling(screen=_RUNS, most=_RUNS, limit=FIRST_LIMIT, overlooked=overlooked)
         confined, plain = (replace(program, cases=cases) for program in self)
         return Measure(confined, plain, first)
@@ -210,24 +210,26 @@ class _Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    """How the reference ran in its rehearsal, where it was right.
+    """The rehearsal of the reference, in which it was right.
 
     Attributes:
-        times: seconds on each case that it ran on.
-        overlooked: signs of harm that it leaves all the same.
+        times: seconds by case.
+        overlooked: signs of harm that were ignored.
     """
 
     times: Mapping[str, float]
     overlooked: frozenset[str]
 
     def of(self, cases: Iterable[str]) -> list[float]:
-        """The seconds on some cases, as far as it ran on them."""
+        """Return the seconds of the given cases, as far as known."""
         return [self.times[case] for case in cases if case in self.times]
 
 
 def _ran_all(pairs: Sequence[_Pair], equipment: Equipment, siblings: Siblings) -> list[_Ran | None]:
-    """Run the reference as each rehearsal would, on the siblings too, if it is right there; None
-    where it is not right at all. All are run at once, since each waits for a worker first."""
+    """Rehearse the reference in all kinds at once, on the siblings too.
+
+    Return None for a kind in which the reference is not right.
+    """
     strict = frozenset[str]()
     asked = (pair.request((*pair.plain.cases, *siblings.cases), strict) for pair in pairs)
     answers = dict(equipment.pool.map(enumerate(asked)))
@@ -238,7 +240,9 @@ def _ran_all(pairs: Sequence[_Pair], equipment: Equipment, siblings: Siblings) -
 
 
 def _ran(pair: _Pair, equipment: Equipment, siblings: Siblings) -> _Ran | None:
-    """The same of one, with nobody beside it."""
+    """Rehearse the reference in one kind alone, if necessary without siblings, or with signs
+    ignored.
+    """
 
     def run(overlooked: frozenset[str]) -> _Ran | None:
         own = pair.plain.cases
@@ -246,14 +250,14 @@ def _ran(pair: _Pair, equipment: Equipment, siblings: Siblings) -> _Ran | None:
         answers = (equipment.pool.one(pair.request(cases, overlooked)) for cases in extents)
         return next(filter(None, (_as_told(answer, overlooked) for answer in answers)), None)
 
-    # What is not right though all of them are overlooked is not so with fewer.
+    # If it is not right with all signs ignored, it is not right with fewer ignored.
     if (found := run(frozenset())) or not run(frozenset(_DOUBTS)):
         return found
     return next(filter(None, map(run, _OVERLOOKED)), None)
 
 
 def _as_told(answer: object, overlooked: frozenset[str]) -> _Ran | None:
-    """How it ran; None where it was not right."""
+    """Return the rehearsal from an answer; None if the reference was not right."""
     if isinstance(answer, Measurement) and answer.correct:
         return _Ran(_times(answer.samples), overlooked)
     return None
@@ -266,7 +270,7 @@ def _built(compiler: Compiler, reference: Trial, folder: Path) -> Binary | None:
 
 
 def _times(samples: tuple[Sample, ...]) -> dict[str, float]:
-    """Seconds of a variant on each case, where nothing disturbed it."""
+    """Return the smallest time of a variant on each case, in seconds."""
     times: dict[str, list[float]] = defaultdict(list)
     for one in samples:
         times[one.case].append(one.variant)

@@ -1,2 +1,4 @@
-"""What can be wrong with a target that its file alone does not show: pure functions of facts, whose
-findings say where, what, and what to do."""
+"""Checks of a target for mistakes that its file alone does not show.
+
+Most are pure functions of measured facts; their findings say where, what, and what to do.
+"""

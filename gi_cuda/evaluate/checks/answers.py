@@ -1,4 +1,6 @@
-"""Are the reference's answers those that the data module knows of, as those of an application?"""
+"""Check that the reference's outputs equal those known to the data module, e.g. of an
+application.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from gi_cuda.subject import Subject
 
 
 def compare_answers(subject: Subject, pool: Pool[int]) -> Mapping[str, Compared]:
-    """How the reference's answers compare with those that are known, by case; none where none are.
+    """Return the comparison of the reference's outputs with known outputs, by case.
+
+    Empty if no outputs are known.
 
     Raises:
         UserError: the data module fails.
@@ -31,7 +35,7 @@ def compare_answers(subject: Subject, pool: Pool[int]) -> Mapping[str, Compared]
 
 
 def other_answers(target: Target, compared: Mapping[str, Compared]) -> Iterator[Finding]:
-    """Cases on which the reference's answers are others than those that are known."""
+    """Yield a finding for each case on which the reference's outputs differ from the known ones."""
     for name, one in compared.items():
         if one.wrong:
             yield Finding(

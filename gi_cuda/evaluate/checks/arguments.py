@@ -1,5 +1,7 @@
-"""Do launches pass what kernels take? Types are told apart where both sides are plain types of C;
-of all others, such as structs and types of headers, nothing is said."""
+"""Check that launches pass the arguments that kernels take.
+
+Types are compared only if both are plain C types; structs and types from headers are not checked.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +28,23 @@ from gi_cuda.spec.numbers import NumberType
 from gi_cuda.subject import Subject
 
 _PLAIN = ElementTypes({}, {}, frozenset())
-"""What C and CUDA know without any declaration."""
+"""The types that C and CUDA have without a declaration."""
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.M)
 _RAW = 1
-"""Bytes of an element that may stand for raw memory of any type."""
+"""Size in bytes of an element that may be raw memory of any type."""
 _HALF = 2
-"""Bytes of an element for which numpy has not all of CUDA's types."""
+"""Size in bytes of an element for which NumPy lacks some of CUDA's types, e.g. bfloat16."""
 _ADDRESS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One parameter of a kernel.
+    """A parameter of a kernel.
 
     Attributes:
-        text: as a message shows it, e.g. ``const float *power``.
-        pointer: whether it points to something; None where that cannot be told.
-        type: what it is, or points to; None where that is no plain type.
+        text: text for messages, e.g. ``const float *power``.
+        pointer: whether it is a pointer; None if unknown.
+        type: its type, or the type that it points to; None if that is not a plain type.
     """
 
     text: str
@@ -54,24 +56,26 @@ Signature = tuple[Taken, ...]
 
 
 def read_signatures(subject: Subject, compiler: Compiler) -> dict[str, Signature]:
-    """The parameters of the target's kernels by their names there, read from the preprocessed code;
-    only of those kernels of which they can be told."""
+    """Return the parameters of the target's kernels, by kernel, from the preprocessed source.
+
+    Kernels whose parameters cannot be determined are left out.
+    """
     own = Preprocessor.of(subject, compiler).compiler
     read = own.preprocess([Variant(0, subject.reference, subject.macros(subject.standard))])[0]
     if not isinstance(read, Phenotype):
         return {}
-    # Without line markers and pragmas, for they may stand among parameters.
+    # Remove line markers and pragmas, which may stand between parameters.
     text = _DIRECTIVE.sub("", read.text)
     return signatures(of_source(Path(subject.target.source), Source("it", text)), subject.target)
 
 
 def signatures(code: CudaFile, target: Target) -> dict[str, Signature]:
-    """Parameters of the target's kernels, from code that is preprocessed already."""
+    """Return the parameters of the target's kernels, from preprocessed code."""
     found: dict[str, Signature] = {}
     for name in target.kernels:
         own, _, templates = overload(name)[0].partition("<")
         plain = own.strip().rpartition("::")[2]
-        # Not only kernels: preprocessed for the processor, these have lost what marks them.
+        # Consider all functions: code preprocessed for the CPU no longer marks kernels.
         meant = [one for one in code.definitions if one.name == plain]
         if len(meant) == 1 and (one := _signature(code, meant[0], templates)) is not None:
             found[name] = one
@@ -96,7 +100,7 @@ def _template_names(code: CudaFile, outer: Node) -> Iterator[str]:
 
 
 def _split(text: str) -> list[str]:
-    """A list at its commas, but not at those within brackets."""
+    """Split a list at its commas, except those within brackets."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "<([") - (character in ">)]")
@@ -123,7 +127,7 @@ def _taken(argument: Argument, names: list[str], named: Mapping[str, str]) -> Ta
 
 
 def wrong_arguments(target: Target, taken: Mapping[str, Signature]) -> Iterator[Finding]:
-    """Arguments of launches that their kernels do not take."""
+    """Yield a finding for each launch with arguments that its kernel does not take."""
     places = keys_of(target)
     for at, sequence in enumerate(target.launches):
         for number, step in enumerate(sequence.steps):
@@ -139,7 +143,7 @@ def wrong_arguments(target: Target, taken: Mapping[str, Signature]) -> Iterator[
 
 
 def _wrong(target: Target, step: KernelStep, counter: str | None, taken: Signature) -> str:
-    """What is wrong first with the arguments of one launch; "" where nothing is."""
+    """Return the first mistake in the arguments of a launch; "" if there is none."""
     for number, (name, one) in enumerate(zip_longest(step.args, taken), 1):
         if one is None:
             return f"argument {number} is {name!r}, and {step.kernel} takes {len(taken)}"
@@ -148,7 +152,7 @@ def _wrong(target: Target, step: KernelStep, counter: str | None, taken: Signatu
         if kind := _image(target, name):
             if one.pointer:
                 return f"argument {number} is {kind} {name!r}, the kernel takes {one.text!r}"
-            continue  # its type is one of a header
+            continue  # its type comes from a header
         if name in {struct.name for struct in target.structs}:
             if one.pointer or one.type is not None:
                 return f"argument {number} is struct {name!r}, the kernel takes {one.text!r}"
@@ -163,7 +167,7 @@ def _wrong(target: Target, step: KernelStep, counter: str | None, taken: Signatu
 
 
 def _image(target: Target, name: str) -> str:
-    """What kind of object an argument is; "" for none."""
+    """Return the kind of an argument that is a texture or surface; "" for others."""
     if name in {texture.name for texture in target.textures}:
         return "texture"
     return "surface" if name in {surface.name for surface in target.surfaces} else ""
@@ -172,7 +176,7 @@ def _image(target: Target, name: str) -> str:
 def _passed(
     target: Target, name: str, counter: str | None
 ) -> tuple[str, np.dtype[np.generic]] | None:
-    """What an argument is, and its type; None where it is of no plain one."""
+    """Return the kind and the type of an argument; None if it has no plain type."""
     for buffer in target.buffers:
         if buffer.name == name:
             return "buffer", buffer.dtype
@@ -183,11 +187,11 @@ def _passed(
 
 
 def _fits(kind: str, dtype: np.dtype[np.generic], taken: Taken) -> bool:
-    """Whether a kernel can take it; in doubt it can."""
+    """Tell whether a kernel can take an argument; True in doubt."""
     if taken.pointer is None:
         return True
     if (kind == "buffer") != taken.pointer:
-        return taken.pointer and dtype.itemsize == _ADDRESS  # an address, or none
+        return taken.pointer and dtype.itemsize == _ADDRESS  # a scalar may hold an address
     if taken.type is None or (taken.pointer and _RAW in (dtype.itemsize, taken.type.itemsize)):
         return True
     if dtype.itemsize != taken.type.itemsize:

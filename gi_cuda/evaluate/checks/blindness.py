@@ -1,4 +1,6 @@
-"""What does the oracle not see? The reference with something left out or spoilt must be wrong."""
+"""Check that the oracle notices errors: the reference with a part left out or spoilt must be
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,13 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Blindness:
-    """What the oracle does not see.
+    """Errors that the oracle does not notice.
 
     Attributes:
-        kernels: those without whose launches all answers are accepted.
-        buffers: scratch buffers whose contents no answer depends on, though one kernel hands them
-            to another.
-        inputs: those that may be zero everywhere, and all answers are accepted.
-        outputs: of the reference's outputs.
+        kernels: kernels without whose launches all outputs are accepted.
+        buffers: scratch buffers that kernels share, but whose contents no output depends on.
+        inputs: inputs that may be all zero without any output being rejected.
+        outputs: errors in outputs that are accepted.
     """
 
     kernels: tuple[str, ...]
@@ -43,22 +44,22 @@ def look_for_blindness(
     limit: float,
     tell: Callable[[str], None],
 ) -> Blindness:
-    """Break each kernel, each buffer that kernels hand on and each output by itself.
+    """Break each kernel, each shared scratch buffer, each input and each output, one at a time.
 
-    Each in a process that ran nothing before, which could have left the answers behind.
+    Each runs in a new process, since an earlier run could have left the outputs in memory.
 
     Args:
-        pool: of a session in which the reference's outputs are recorded.
+        pool: workers of a session in which the reference's outputs are recorded.
         folder: for the reference's binary.
         limit: seconds after which a launch counts as hung.
-        tell: is told what is done next.
+        tell: receives a message before each step.
     """
     tell("leaving out each kernel and input, spoiling each output")
     target = subject.target
     (binary,) = compile_reference(subject, compiler, [subject.reference], folder)
     cases = subject.all_cases
     program = unmodified(subject).program(binary, cases)
-    # What ends otherwise than by an answer was seen.
+    # A run that crashes or hangs counts as noticed.
     kernels = [
         name
         for name in _kernels_to_try(target)
@@ -80,17 +81,19 @@ def look_for_blindness(
 
 
 def _kernels_to_try(target: Target) -> list[str]:
-    """The kernels that are launched; none where there is but one, without which nothing is done at
-    all, as in the variant broken on purpose."""
+    """Return the launched kernels; none if there is only one.
+
+    Without its only kernel a target does nothing, which the deliberately broken variant tests
+    already.
+    """
     names = dict.fromkeys(step.kernel for one in target.launches for step in one.steps)
     return list(names) if len(names) > 1 else []
 
 
 def _buffers_to_try(target: Target) -> list[str]:
-    """Scratch buffers that several kernels take.
+    """Return the scratch buffers that several kernels take.
 
-    None where a variable of the source is written: launches in several parts would not leave it to
-    each other.
+    None if a variable of the source is written: launches in separate parts would not share it.
     """
     if any(one.symbol and one.role is not BufferRole.INPUT for one in target.buffers):
         return []
@@ -107,7 +110,7 @@ def _buffers_to_try(target: Target) -> list[str]:
 
 
 def blind_spots(target: Target, found: Blindness) -> Iterator[Finding]:
-    """What a variant need not do, and would be accepted all the same."""
+    """Yield a finding for each error that the oracle does not notice."""
     for name in found.kernels:
         line = next(s.line for one in target.launches for s in one.steps if s.kernel == name)
         yield Finding(
@@ -166,14 +169,15 @@ def _as(filling: str) -> str:
 
 
 FEWEST_CASES = 2
-"""Cases of each role below which too little is known of a variant."""
+"""Number of cases of each role below which a finding is reported."""
 
 
 def too_few_cases(target: Target, cases: Sequence[Sequence[str]]) -> Iterator[Finding]:
-    """Roles with a single case: whatever is peculiar to it may be taken for granted.
+    """Yield a finding for each role with a single case, since a variant may rely on its
+    peculiarities.
 
     Args:
-        cases: the names of the cases of each role on this back end.
+        cases: names of the cases of each role on this back end.
     """
     for names in cases:
         if len(names) < FEWEST_CASES:

@@ -1,4 +1,4 @@
-"""Does the reference write what it should, all of it, and nothing else?"""
+"""Check that the reference writes all of its outputs, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.spec import Buffer, BufferRole, Target
 
 Counts = Mapping[str, Mapping[str, tuple[int, int]]]
-"""For each case and buffer how many of its elements something holds of, and how many it has."""
+"""By case and buffer: the number of elements that satisfy a condition, and of all elements."""
 
 Unwritten = Counts
-"""Of outputs: the elements that were not written."""
+"""Counts of the elements of outputs that were not written."""
 
 _HARDLY = 0.05
-"""A smaller share of a buffer that a kernel changes is too little to judge most variants by."""
+"""Share of changed elements of a buffer below which a finding is reported."""
 
 
 def written_inputs(target: Target, damaged: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
-    """Inputs that the reference writes to.
+    """Yield a finding for each input that the reference writes.
 
     Args:
-        damaged: what it wrote to and must not, by case.
+        damaged: buffers that it wrote but must not, by case.
     """
     for buffer in target.buffers:
         cases = [case for case, names in damaged.items() if buffer.name in names]
@@ -35,7 +35,7 @@ def written_inputs(target: Target, damaged: Mapping[str, tuple[str, ...]]) -> It
 
 
 def never_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
-    """Outputs of which the reference writes nothing on any case."""
+    """Yield a finding for each output that the reference does not write on any case."""
     for buffer, counts in _of_outputs(target, unwritten):
         if all(count == size for count, size in counts.values()):
             yield Finding(
@@ -48,10 +48,10 @@ def never_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
 
 
 def nowhere_defined(target: Target, undefined: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
-    """Buffers in which the reference writes nothing but NaN, on all cases.
+    """Yield a finding for each buffer in which the reference writes only NaN on all cases.
 
     Args:
-        undefined: in which it does so, by case.
+        undefined: buffers in which it writes only NaN, by case.
     """
     for buffer in target.buffers:
         if undefined and all(buffer.name in names for names in undefined.values()):
@@ -66,10 +66,10 @@ def nowhere_defined(target: Target, undefined: Mapping[str, tuple[str, ...]]) ->
 
 
 def partly_defined(target: Target, undefined: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
-    """Buffers in which the reference writes nothing but NaN on some of the cases.
+    """Yield a finding for each buffer in which the reference writes only NaN on some cases.
 
     Args:
-        undefined: in which it does so, by case.
+        undefined: buffers in which it writes only NaN, by case.
     """
     for buffer in target.buffers:
         cases = [case for case, names in undefined.items() if buffer.name in names]
@@ -84,7 +84,7 @@ def partly_defined(target: Target, undefined: Mapping[str, tuple[str, ...]]) -> 
 
 
 def partly_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
-    """Outputs of which the reference leaves something unwritten."""
+    """Yield a finding for each output of which the reference leaves a part unwritten."""
     for buffer, shown in _shown(target, unwritten, lambda number, _: number > 0):
         yield Finding(
             f"{target.file}:{buffer.line}",
@@ -95,7 +95,7 @@ def partly_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
 
 
 def hardly_changed(target: Target, changed: Counts) -> Iterator[Finding]:
-    """Buffers in which the reference changes hardly anything on some cases."""
+    """Yield a finding for each buffer that the reference hardly changes on some cases."""
     for buffer, shown in _shown(target, changed, lambda number, size: number < _HARDLY * size):
         yield Finding(
             f"{target.file}:{buffer.line}",
@@ -108,10 +108,10 @@ def hardly_changed(target: Target, changed: Counts) -> Iterator[Finding]:
 def _shown(
     target: Target, counts: Counts, told: Callable[[int, int], bool]
 ) -> Iterator[tuple[Buffer, str]]:
-    """Yield each buffer that has cases to tell of, and a list of these in words.
+    """Yield each buffer with cases to report, and a list of these cases in words.
 
     Args:
-        told: whether a case is told, by its number of values and the size of the buffer.
+        told: tells from the number of elements and the size of the buffer whether to report a case.
     """
     for buffer, of_cases in _of_outputs(target, counts):
         some = [(case, *pair) for case, pair in of_cases.items() if told(*pair)]
@@ -122,7 +122,7 @@ def _shown(
 def _of_outputs(
     target: Target, unwritten: Counts
 ) -> Iterator[tuple[Buffer, dict[str, tuple[int, int]]]]:
-    """The outputs that were poisoned, each with its counts by case."""
+    """Yield each poisoned output with its counts by case."""
     for buffer in target.buffers:
         counts = {
             case: (found[buffer.name][0], found[buffer.name][1])

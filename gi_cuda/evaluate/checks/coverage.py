@@ -1,4 +1,4 @@
-"""Which code does no case reach? What stands there may become anything, and nobody would notice."""
+"""Coverage: code of the reference that no case reaches, where a wrong change would go unnoticed."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from gi_cuda.grammar.interface import CountedText, Outcome, Place
 from gi_cuda.subject import Subject
 
 MOST_PLACES = 65_000
-"""Counts that the back ends have room for."""
+"""Largest number of counters that back ends support."""
 
 LIMIT = 120.0
-"""Seconds that a counted run may take."""
+"""Time limit of a run with counters, in seconds."""
 
 MUCH = 0.5
-"""A smaller share of statements than this is too little to tell anything of a kernel."""
+"""Share of reached statements below which a finding is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreached:
-    """What no case reaches.
+    """Code that no case reaches.
 
     Attributes:
-        statements: those that are never executed.
-        never_true, never_false: conditions of an ``if`` that is reached, and has but one outcome.
-        never_again: loops that are entered, and never go round a second time.
-        of: how many statements there are.
-        reason: why it is not known; "" where it is.
+        statements: statements that are never executed.
+        never_true, never_false: conditions of a reached ``if`` that always have the other outcome.
+        never_again: loops that are entered but never take a second iteration.
+        of: number of all statements.
+        reason: reason why the coverage is unknown; "" if it is known.
     """
 
     statements: tuple[Rule, ...] = ()
@@ -47,18 +47,18 @@ class Unreached:
 
     @property
     def share(self) -> float:
-        """The share of statements that some case reaches; 1 where there are none."""
+        """The share of statements that some case reaches; 1 if there are no statements."""
         return 1 - len(self.statements) / self.of if self.of else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What cases reach of a source.
+    """Counts of the reached places of a source.
 
     Attributes:
-        counted: the source with counts; None where it has none.
-        most: of each of its places the most that was counted; none where that is not known.
-        reason: why it is not known; "" where it is.
+        counted: the source with counters; None if it has none.
+        most: largest count of each place; empty if unknown.
+        reason: reason why the counts are unknown; "" if they are known.
     """
 
     counted: CountedText | None = None
@@ -67,24 +67,24 @@ class Reached:
 
 
 def compiled_rules(subject: Subject) -> tuple[str, ...]:
-    """The rules that the default configuration compiles: those of which anything is counted."""
+    """Return the rules that the default configuration compiles; only these have counters."""
     return subject.grammar.under(subject.original.configuration.macros).mutable
 
 
 def counted_text(subject: Subject) -> CountedText | None:
-    """A source with a count for each of its places; None where it has none."""
+    """Return a source with a counter at each place; None if it has no places."""
     counted = subject.parsed.count_places(compiled_rules(subject))
     return counted if counted is not None and counted.places else None
 
 
 def unreached(subject: Subject, counted: CountedText, most: Sequence[int]) -> Unreached:
-    """What was not reached, by the counts of a text's places."""
+    """Return the unreached code, given the count of each place."""
     grammar = subject.grammar
     seen = {place for place, count in zip(counted.places, most, strict=True) if count}
     known = {place.rule for place in seen}
     lacking: dict[Outcome, list[Rule]] = {outcome: [] for outcome in Outcome}
     for place in counted.places:
-        # A condition that is not reached at all stands among statements that are not.
+        # A condition that is never reached is covered by its unreached statement.
         if place.loop is not None or place in seen:
             continue
         if place.outcome is Outcome.REACHED or place.rule in known:
@@ -110,7 +110,7 @@ def look_for_unreached(
     folder: Path,
     tell: Callable[[str], None],
 ) -> Unreached:
-    """What no case reaches of the reference; see :func:`look_for_reached`."""
+    """Find the code that no case reaches; see :func:`look_for_reached`."""
     found = look_for_reached(subject, compiler, pool, folder, tell)
     if found.counted is None or found.reason:
         return Unreached(reason=found.reason)
@@ -124,14 +124,14 @@ def look_for_reached(
     folder: Path,
     tell: Callable[[str], None],
 ) -> Reached:
-    """Run the reference once on all cases, in a build that counts all its places.
+    """Run the reference once on all cases, in a build with counters at all places.
 
-    Only what the default configuration compiles is looked at. Of what a compiler made nothing is
-    told: its source says it better.
+    Only code that the default configuration compiles is counted, and only source, not compiled
+    code.
 
     Args:
         folder: for the binary.
-        tell: is told what is done next.
+        tell: receives a message before each step.
     """
     counted = counted_text(subject)
     if counted is None:
@@ -152,7 +152,7 @@ def look_for_reached(
 
 
 def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
-    """Code that no case reaches, a finding for each kind and file."""
+    """Yield a finding for unreached code, for each kind and file."""
     source = str(subject.target.source)
     if found.reason:
         yield Finding(source, f"which code the cases reach cannot be told: {found.reason}")
@@ -198,12 +198,12 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
 
 
 def lines_said(lines: Sequence[int]) -> str:
-    """Numbers of lines in words."""
+    """Describe line numbers, e.g. "lines 3, 5-7"."""
     return f"line{'' if len(set(lines)) == 1 else 's'} {listed(_ranges(lines))}"
 
 
 def _ranges(lines: Sequence[int]) -> list[str]:
-    """Lines as numbers and ranges of them."""
+    """Return line numbers as numbers and ranges."""
     found: list[tuple[int, int]] = []
     for line in sorted(set(lines)):
         if found and found[-1][1] == line - 1:

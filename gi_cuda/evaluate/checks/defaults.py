@@ -1,7 +1,7 @@
-"""Is the default of each parameter what the source has? Else what is measured is not the file.
+"""Check that parameter defaults equal the values in the source; else another program is measured.
 
-A macro that the source never defines and cannot do without comes from whoever builds it, with
-``-D``; what that is cannot be told, so the default is taken for it.
+A macro that the source needs but never defines is given by the user's build, with ``-D``. Its value
+there is unknown, so the parameter's default is assumed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from gi_cuda.subject.definitions import equal, overruled
 
 @dataclass(frozen=True, slots=True)
 class MacroOwners:
-    """Who defines the parameters' macros where the source is built as it is.
+    """The origin of the parameters' macros in a normal build.
 
     Attributes:
-        own: those that the source's own files define.
-        given: those that come from the build: its ``-D`` decides, whatever a patch says.
+        own: macros that the source's own files define.
+        given: macros that the build defines with ``-D``; a patch cannot change them.
     """
 
     own: frozenset[str] = frozenset()
@@ -33,15 +33,15 @@ class MacroOwners:
 
 @dataclass(frozen=True, slots=True)
 class MacroFacts:
-    """What one parameter's macro is, all others being defined to their defaults.
+    """Facts about one parameter's macro, with all other macros at their defaults.
 
     Attributes:
-        place: where the source defines it, in words.
-        usual: the code with the default defined.
-        without: the code without.
-        respelled: the code with the value defined as the source spells it; None where it spells
-            it like the default, or not at all.
-        obeys: whether defining it to another value changes the code.
+        place: place of its definition in the source, in words.
+        usual: the preprocessed code with the default defined.
+        without: the preprocessed code without a definition.
+        respelled: the preprocessed code with the value in the source's spelling; None if that is
+            the same as the default's, or if the source has no value.
+        obeys: whether defining another value changes the code.
     """
 
     place: str
@@ -52,7 +52,7 @@ class MacroFacts:
 
 
 def check_defaults(subject: Subject, compiler: Compiler) -> MacroOwners:
-    """Make sure that the source with all defaults defined is the source as it is.
+    """Check that the source with all defaults defined is the same code as the unmodified source.
 
     Raises:
         UserError: it is not; the message names each parameter that makes a difference.
@@ -71,7 +71,7 @@ def check_defaults(subject: Subject, compiler: Compiler) -> MacroOwners:
     )
     own = frozenset(n for n in bare.values if n not in given and defined_at(subject, n))
     if usual.text is None or _is_as_it_is(parameters, usual, bare):
-        return MacroOwners(own, given)  # what cannot be read at all, the compiler complains of
+        return MacroOwners(own, given)  # the compiler reports code that cannot be preprocessed
     facts = _facts(preprocessor, parameters, usual)
     refuse(f for p in parameters for f in judge(str(subject.target.file), p, facts[p.name]))
     needed = {p.name for p in parameters if is_needed(p.name, facts[p.name].without)}
@@ -119,10 +119,10 @@ def _facts(
 
 
 def judge(file: str, parameter: Parameter, facts: MacroFacts) -> Iterator[Finding]:
-    """What is wrong with one parameter's default.
+    """Yield a finding if a parameter's default is wrong.
 
     Args:
-        file: ``target.toml``, as the user named it.
+        file: path of ``target.toml``, as the user gave it.
     """
     name, default = parameter.name, str(parameter.default)
     where, without = f"{file}:{parameter.line}", facts.without
@@ -148,7 +148,7 @@ def judge(file: str, parameter: Parameter, facts: MacroFacts) -> Iterator[Findin
             )
     elif said != default and not equal(said, default):
         if same and facts.obeys:
-            return  # redefined further down: what it is at the end says nothing
+            return  # redefined further down, so its value at the end of the code proves nothing
         yield Finding(
             where,
             f"the default of {name} is {default}, but {facts.place} has {said or 'it empty'}",
@@ -166,10 +166,10 @@ def judge(file: str, parameter: Parameter, facts: MacroFacts) -> Iterator[Findin
 
 
 def is_needed(name: str, without: Preprocessed) -> bool:
-    """Whether the source cannot do without a macro that it does not define."""
+    """Tell whether the source needs a macro that it does not define."""
     return without.text is None or (name not in without.values and name in without.words)
 
 
 def written(text: str) -> str:
-    """A macro's text as a value in TOML."""
+    """Return a macro's text as a TOML value."""
     return text if text.isdecimal() else f'"{text}"'

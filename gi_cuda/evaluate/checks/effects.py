@@ -1,5 +1,7 @@
-"""Does each parameter change anything? One that does not is a slip: of spelling, or of the source,
-which defines the macro whatever comes from outside."""
+"""Check that each parameter has an effect.
+
+A parameter without one is misspelt, or the source defines its macro regardless of ``-D``.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +18,21 @@ from gi_cuda.spec import Parameter, Value
 from gi_cuda.subject import Subject
 
 TRIED = 32
-"""Configurations drawn by chance under which a parameter is tried that does nothing by itself."""
+"""Number of random configurations in which a parameter without an effect by itself is tried."""
 
 _SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a parameter's values change.
+    """The effect of a parameter's values.
 
     Attributes:
-        code: whether the preprocessed code, under the defaults or beside other values.
-        launched: whether launches, buffers or the compiler's options.
-        said: whether its name stands in the device code, other than where it is defined.
-        defined: where the source defines it, in words; "" where it does not.
-        obeys: whether its macro is what is defined from outside.
+        code: whether they change the preprocessed code, under the defaults or other values.
+        launched: whether they change launches, buffers or compiler options.
+        said: whether the device code contains the name, apart from its definition.
+        defined: place of its definition in the source, in words; "" if there is none.
+        obeys: whether ``-D`` sets its macro.
     """
 
     code: bool
@@ -41,8 +43,10 @@ class Effect:
 
 
 def read_effects(subject: Subject, compiler: Compiler) -> dict[str, Effect]:
-    """What each parameter with more than one value changes; nothing where the source cannot be
-    preprocessed, which the compiler says more of."""
+    """Return the effect of each parameter with more than one value.
+
+    Empty if the source cannot be preprocessed; the compiler then reports the error.
+    """
     preprocessor = Preprocessor.of(subject, compiler)
     space = subject.space
     if preprocessor.of_configurations([space.default])[0].text is None:
@@ -75,10 +79,10 @@ def read_effects(subject: Subject, compiler: Compiler) -> dict[str, Effect]:
 def inert(
     file: str, parameters: Sequence[Parameter], effects: Mapping[str, Effect]
 ) -> Iterator[Finding]:
-    """Parameters that cannot change what they should.
+    """Yield a finding for each parameter that cannot have an effect.
 
     Args:
-        file: ``target.toml``, as the user named it.
+        file: path of ``target.toml``, as the user gave it.
     """
     for parameter in parameters:
         effect = effects.get(parameter.name)
@@ -104,7 +108,7 @@ def inert(
 def idle(
     file: str, parameters: Sequence[Parameter], effects: Mapping[str, Effect]
 ) -> Iterator[Finding]:
-    """Parameters that the code uses, and of which no change was seen all the same."""
+    """Yield a finding for each parameter that the code uses, but without an observed effect."""
     for parameter in parameters:
         effect = effects.get(parameter.name)
         if effect is None or effect.code or effect.launched:
@@ -125,7 +129,7 @@ def _values_in(around: Configuration, parameter: Parameter) -> list[Configuratio
 def _read(
     preprocessor: Preprocessor, groups: Sequence[Sequence[Configuration]]
 ) -> list[list[Preprocessed]]:
-    """Readings of configurations, all of them made at once."""
+    """Preprocess all configurations in one batch; return the results in the same groups."""
     readings = iter(preprocessor.of_configurations([one for group in groups for one in group]))
     return [[next(readings) for _ in group] for group in groups]
 
@@ -137,8 +141,10 @@ def _differ(readings: Sequence[Preprocessed]) -> bool:
 def _surroundings(
     parameters: Sequence[Parameter], apart: Parameter, default: Configuration
 ) -> Iterator[Configuration]:
-    """Configurations in which a parameter might have an effect: each value of each other one by
-    itself, then some drawn by chance."""
+    """Yield configurations in which a parameter might have an effect.
+
+    These are each value of each other parameter by itself, then random configurations.
+    """
     others = [p for p in parameters if p is not apart]
     for other in others:
         for value in other.values:
@@ -151,6 +157,6 @@ def _surroundings(
 
 
 def _said(subject: Subject, name: str) -> bool:
-    """Whether a name stands in the device code other than where it is defined."""
+    """Tell whether the device code contains a name, apart from its definition."""
     text = re.sub(rf"#[ \t]*(?:define|undef|ifndef)[ \t]+{name}\b", "", subject.reference)
     return re.search(rf"\b{name}\b", text) is not None

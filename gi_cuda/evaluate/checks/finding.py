@@ -1,4 +1,4 @@
-"""What a check finds."""
+"""Findings of checks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gi_cuda.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about a target that its user should know.
+    """A mistake in a target, or something else about it that its user should know.
 
     Attributes:
         where: file, line or key, e.g. ``targets/x/target.toml:12``.
-        what: what is the matter, one sentence without a final full stop.
-        hint: what to do about it.
+        what: the problem, in one sentence without a final full stop.
+        hint: the remedy.
     """
 
     where: str
@@ -27,17 +27,17 @@ class Finding:
 
 
 SHOWN = 8
-"""Things of a list that are told by name; the others are counted."""
+"""Number of items of a list that messages name; the others are counted."""
 
 
 def listed(several: Sequence[str]) -> str:
-    """Things, separated by commas; those of a long list are cut with a count."""
+    """Join items with commas; a long list is cut, with a count of the rest."""
     more = f" and {len(several) - SHOWN} more" if len(several) > SHOWN else ""
     return ", ".join(several[:SHOWN]) + more
 
 
 def refuse(findings: Iterable[Finding]) -> None:
-    """End with all findings as one error; go on where there is none.
+    """Raise all findings as one error; do nothing if there are none.
 
     Raises:
         UserError: there is a finding.

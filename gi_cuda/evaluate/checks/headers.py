@@ -1,5 +1,7 @@
-"""Does a header that is read once for all variants depend on a parameter, or define it? Then a
-patch is other code than what was measured."""
+"""Check of headers that are read once for all variants.
+
+If one of them depends on a parameter or defines it, a patch is other code than was measured.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,11 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 def with_its_headers(
     subject: Subject, compiler: Compiler, source: Source, macros: Mapping[str, str]
 ) -> Compiler:
-    """The compiler of a changed source, which reads headers as that source does.
+    """Return a compiler for a changed source, which reads headers as that source does.
 
     Args:
-        compiler: the subject's.
-        macros: what is defined from outside.
+        compiler: the subject's compiler.
+        macros: macros that the build defines.
     """
     around = {n: text for n, text in macros.items() if n not in subject.in_place}
     return compiler.of_sources(prelude(source.text, around, subject.target.build.without))
@@ -35,10 +37,10 @@ def with_its_headers(
 def with_own_headers(
     subject: Subject, compiler: Compiler, source: Source, one: Candidate
 ) -> Candidate:
-    """A candidate that reads headers as its source does.
+    """Return a candidate that reads headers as its source does.
 
     Args:
-        compiler: the subject's, in whose place there is another one if that is needed.
+        compiler: the subject's compiler; the candidate gets another one if its headers differ.
     """
     own = with_its_headers(subject, compiler, source, one.macros)
     changed = {*subject.target.build.define, *subject.kinds}
@@ -47,7 +49,7 @@ def with_own_headers(
 
 
 def read_once(subject: Subject, compiler: Compiler) -> Iterator[Finding]:
-    """Parameters that are something else to headers, or come from them, where a patch sets them."""
+    """Yield a finding for each parameter that would change a header, or that a header defines."""
     said = {word for text in subject.grammar.source.beside for word in _WORD.findall(text)}
     defined = {name for text in subject.grammar.source.beside for name in _defined(text)}
     for parameter in subject.target.parameters:
@@ -69,13 +71,13 @@ def read_once(subject: Subject, compiler: Compiler) -> Iterator[Finding]:
 
 
 def _defined(text: str) -> Iterator[str]:
-    """The macros that a header defines whatever was before."""
+    """Yield the macros that a header defines unconditionally."""
     presence = read_presence(text)
     return (one.name for one in presence.macros() if not presence.is_guarded(one))
 
 
 def _differs(subject: Subject, compiler: Compiler, genotype: Genotype) -> bool:
-    """Whether the source with values in it is other code than what is measured."""
+    """Tell whether the source with the values written into it is other code than was measured."""
     macros = subject.upstream_macros(genotype)
     source = subject.upstream(genotype)
     compiler = compiler.of_sources()
@@ -89,7 +91,7 @@ def _differs(subject: Subject, compiler: Compiler, genotype: Genotype) -> bool:
 
 
 def _headers(compiler: Compiler, macros: Collection[str]) -> str:
-    """What headers are, without what is said of some macros themselves."""
+    """Return the text of all headers, without definitions of the given macros."""
     names = "|".join(map(re.escape, macros))
     text = compiler.headers() or ""
     return normalised(
@@ -98,6 +100,6 @@ def _headers(compiler: Compiler, macros: Collection[str]) -> str:
 
 
 def _code(compiler: Compiler, variant: Variant) -> str | None:
-    """What device code is; None where it cannot be preprocessed."""
+    """Return the preprocessed device code; None if preprocessing fails."""
     found = compiler.preprocess([variant])[0]
     return None if isinstance(found, BuildFailure) else normalised(found.text)

@@ -1,6 +1,8 @@
-"""Do the cases differ in what they give? A scalar, or a member of a structure, that has one value
-in all of them is a constant to the search: it may be left out, and whoever adopts the patch has
-another one."""
+"""Check that the cases vary in their inputs.
+
+A scalar or structure member with the same value in all cases looks like a constant to the search.
+A variant may then ignore it, and be wrong for users with another value.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,16 @@ from gi_cuda.spec.numbers import NumberType
 from gi_cuda.subject import Subject
 
 _FEW = 64
-"""Values of an input up to which they may be parameters, and no table."""
+"""Largest number of values of an input that counts as parameters; a larger one is a table."""
 
 
 def never_varied(
     target: Target, cases: Sequence[Given], layouts: Mapping[str, np.dtype[Any]]
 ) -> Iterator[Finding]:
-    """Scalars, members and small inputs that have one value in all cases.
+    """Yield findings for scalars, members and small inputs with the same value in all cases.
 
     Args:
-        layouts: of inputs that are structures, by name.
+        layouts: layouts of inputs that are structures, by name.
     """
     if len(cases) < 2:
         return
@@ -71,8 +73,11 @@ def _said(noun: str, shown: Sequence[str]) -> str:
 
 
 def _fixed_parts(buffer: Buffer, cases: Sequence[Given], layout: np.dtype[Any] | None) -> list[str]:
-    """The members of a small input that never vary, in words; the input itself where it is no
-    structure. Of numbers some are the same by chance, and so only all of them count."""
+    """Return the members of a small input that never vary, in words.
+
+    For an array of numbers, return the input itself if no number varies: single numbers may be
+    equal by chance.
+    """
     arrays = [case.small.get(buffer.name) for case in cases]
     known = [array for array in arrays if array is not None]
     if len(known) < len(arrays):
@@ -88,14 +93,16 @@ def _fixed_parts(buffer: Buffer, cases: Sequence[Given], layout: np.dtype[Any] |
 
 
 def _one_value(structures: Sequence[NDArray[Any]], member: str) -> bool:
-    """Whether a member has the same value in all structures of all cases."""
+    """Tell whether a member has the same value in all structures of all cases."""
     rows = np.concatenate([one[member].reshape(one.size, -1) for one in structures])
     return bool((rows == rows[0]).all())
 
 
 def layouts_of(subject: Subject) -> dict[str, np.dtype[Any]]:
-    """How inputs that are plain structures are laid out, by name; only of those of which it can be
-    told from the source and its headers."""
+    """Return the layouts of inputs that are plain structures, by name.
+
+    Inputs whose layout cannot be read from the source and its headers are left out.
+    """
     target = subject.target
     source = subject.source.grammar.source
     code = of_source(Path(target.source), Source(source.name, source.text))
@@ -110,7 +117,7 @@ def layouts_of(subject: Subject) -> dict[str, np.dtype[Any]]:
 
 
 def _declared(code: CudaFile, target: Target, buffer: Buffer) -> str | None:
-    """The type of a buffer's items, as the source has it; None where that is not seen."""
+    """Return the declared type of a buffer's items in the source; None if unknown."""
     if buffer.symbol is not None:
         own = re.escape(buffer.symbol.rpartition("::")[2])
         declared = re.search(rf"([A-Za-z_]\w*)\s+{own}\s*[;\[={{]", code.of(code.root))
@@ -128,7 +135,7 @@ def _declared(code: CudaFile, target: Target, buffer: Buffer) -> str | None:
 
 
 def _layout(types: ElementTypes, kind: str) -> np.dtype[Any] | None:
-    """The layout of a plain structure; None of what is no such."""
+    """Return the layout of a plain structure; None for other types."""
     members = []
     for member_kind, name, length in types.structs.get(types.resolved(kind), ()):
         element = types.element(member_kind)

@@ -1,4 +1,4 @@
-"""Do the cases' launches and scalars get to what a kernel asks for?"""
+"""Check that the cases' launches and scalars exercise the conditions in kernels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from gi_cuda.spec.launches import plan
 from gi_cuda.subject import Subject
 
 _INDEX = re.compile(r"\b(threadIdx|blockIdx)\s*\.\s*([yz])\b")
-"""Not along x: many a kernel is launched with one block, and reads its number all the same."""
+"""Indices along y and z. Along x many kernels read their index although one block is launched."""
 
 
 def one_sided(subject: Subject, cases: Sequence[Given]) -> Iterator[Finding]:
-    """Find indices that a kernel reads and that are 0 in all launches of all cases, and numbers
-    that it looks for in a scalar and that no case gives."""
+    """Yield findings for indices and scalar values that a kernel uses but no case exercises.
+
+    These are indices that are 0 in all launches of all cases, and numbers that a kernel compares
+    with a scalar although no case gives the scalar this value.
+    """
     target = subject.target
     code = of_source(target.source, subject.grammar.source)
     launches = [one for case in cases for one in plan(target, subject.standard, case.scalars)]
@@ -55,14 +58,14 @@ def one_sided(subject: Subject, cases: Sequence[Given]) -> Iterator[Finding]:
 
 
 def _body(code: CudaFile, name: str) -> str:
-    """The text of a kernel, without comments; "" where it is not known which one it is."""
+    """Return the text of a kernel without comments; "" if the name is not unique."""
     plain = overload(name)[0].partition("<")[0].rpartition("::")[2].strip()
     found = [one.definition.node for one in kernels(code) if one.definition.name == plain]
     return built_in_indices(bare_text(code.of(found[0]))) if len(found) == 1 else ""
 
 
 def _asked(code: CudaFile, name: str, scalar: str) -> Iterator[int]:
-    """The numbers that a kernel compares a scalar with for being equal."""
+    """Yield the numbers with which a kernel compares a scalar for equality."""
     own = re.escape(scalar)
     compared = rf"(?<![\w.>])(?:{own}\s*[!=]=\s*(\d+)|(\d+)\s*[!=]=\s*{own})(?![\w.\[(])"
     for found in re.finditer(compared, _body(code, name)):

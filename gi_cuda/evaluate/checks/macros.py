@@ -1,4 +1,4 @@
-"""What parameters are to the preprocessor: facts about a source under several sets of macros."""
+"""Preprocessing of a source under several sets of macros, with the values of the macros."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from gi_cuda.subject import Subject
 
 _BEGIN, _END = "gi_cuda_is", "gi_cuda_so"
 _DECLARED = f"extern int {KERNEL}0["
-"""What a value stands in, so that it is not taken for something that no kernel reaches."""
+"""Beginning of the declaration that holds a probed value. Its name is that of a kernel, so that the
+declaration is not dropped as code that no kernel reaches."""
 _PROBE = re.compile(rf"{re.escape(_DECLARED)}\s*{_BEGIN} (\d+)\s(.*?)\b{_END}\s*\];", re.S)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
 class Preprocessed:
-    """What a preprocessor makes of the device code, with some macros defined in front of it.
+    """The preprocessed device code under a set of macros.
 
     Attributes:
-        text: the code, white space and line markers normalised; None where it does not take it.
-        values: what each parameter's macro stands for at the end; not there if it is not defined.
+        text: the code, with white space and line markers normalised; None if preprocessing fails.
+        values: value of each parameter's macro at the end of the code; undefined macros are
+            missing.
     """
 
     text: str | None
@@ -35,16 +37,16 @@ class Preprocessed:
 
     @property
     def words(self) -> frozenset[str]:
-        """The identifiers that are left."""
+        """The identifiers in the code."""
         return frozenset(_WORD.findall(self.text or ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Preprocessor:
-    """Reads a subject's device code under any macros.
+    """A preprocessor of a subject's device code under any macros.
 
-    Headers are read once, with what ``[build]`` defines and nothing else; where they, or the
-    source's own directives, demand more, with all defaults.
+    Headers are read once, with only the macros of ``[build]``. If headers or directives need more
+    macros, all defaults are defined too.
     """
 
     subject: Subject
@@ -52,7 +54,7 @@ class Preprocessor:
 
     @classmethod
     def of(cls, subject: Subject, compiler: Compiler) -> Preprocessor:
-        """The preprocessor that belongs to a compiler of the subject."""
+        """Return the preprocessor for a compiler of the subject."""
         build = subject.target.build
         front = prelude(subject.grammar.source.text, build.define, build.without)
         bare = compiler.of_sources(front)
@@ -61,7 +63,7 @@ class Preprocessor:
         return cls(subject, compiler.of_sources() if needs_more else bare)
 
     def read(self, several: Sequence[Mapping[str, str]]) -> list[Preprocessed]:
-        """The device code under each of several sets of macros; one process reads all."""
+        """Return the device code under each of several sets of macros, from one process."""
         names = self.macros()
         text = f"{self.subject.reference}\n{_probes(names)}"
         variants = [Variant(i, text, macros) for i, macros in enumerate(several)]
@@ -78,16 +80,16 @@ class Preprocessor:
         return readings
 
     def of_configurations(self, several: Sequence[Configuration]) -> list[Preprocessed]:
-        """The device code under each of several configurations."""
+        """Return the device code under each of several configurations."""
         return self.read([self.subject.macros(one) for one in several])
 
     def macros(self) -> list[str]:
-        """The parameters that are macros to the source."""
+        """Return the names of the parameters that are macros."""
         return [p.name for p in self.subject.target.parameters if p.kind.preprocessed]
 
 
 def _probes(names: Sequence[str]) -> str:
-    """Text that says what macros stand for where it is put."""
+    """Return code that, when preprocessed, shows the values of macros."""
     return "".join(
         f"#ifdef {name}\n{_DECLARED}{_BEGIN} {number} {name} {_END}];\n#endif\n"
         for number, name in enumerate(names)
@@ -95,8 +97,10 @@ def _probes(names: Sequence[str]) -> str:
 
 
 def defined_at(subject: Subject, name: str) -> SourceLine | None:
-    """Where the source defines a macro when nothing of its kind is defined from outside; None where
-    it does not, or only a header does that is none of its files."""
+    """Return the line where the source defines a macro if the build does not define it.
+
+    None if no file of the source defines it.
+    """
     source = subject.grammar.source
     presence = read_presence(source.text)
     active = presence.active(dict(subject.target.build.define))

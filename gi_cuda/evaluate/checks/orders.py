@@ -1,4 +1,4 @@
-"""Which kernels are not right in every order of their threads?"""
+"""Check that kernels are right in every order of their threads."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _DOUBT = (
 def one_order(
     target: Target, schedules: Schedules | None, races: Sequence[SanitizerFinding]
 ) -> Iterator[Finding]:
-    """Kernels whose answers in the reference are not right under some schedules.
+    """Yield a finding for each kernel whose outputs in the reference are wrong under a schedule.
 
     Args:
-        schedules: those that were found to be of use; None where the device chooses the order.
-        races: of the reference.
+        schedules: usable schedules of the reference; None if the device chooses the order.
+        races: data races of the reference.
     """
     if schedules is None:
         return

@@ -1,4 +1,4 @@
-"""Which parameters belong to other kernels of the source as well? A patch changes them for all."""
+"""Check for parameters that other kernels of the source use too: a patch changes those as well."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _SET = re.compile(r"\b(?P<name>\w+)\s*[-+*/%]?[=({](?!=)(?P<says>[^;{}]*)[};]")
 
 
 def used_elsewhere(subject: Subject) -> dict[str, list[str]]:
-    """The kernels that a target does not launch, by the parameters that they use: what becomes of
-    them under another value nobody has seen."""
+    """Return the kernels that a target does not launch, by the parameters that they use.
+
+    Their behaviour under another value of the parameter is untested.
+    """
     target = subject.target
     launched = {overload(name)[0].partition("<")[0].split("::")[-1] for name in target.kernels}
     code = of_source(target.source, subject.grammar.source)
@@ -38,7 +40,7 @@ def used_elsewhere(subject: Subject) -> dict[str, list[str]]:
 
 
 def _said_by_launches(code: CudaFile) -> dict[str, set[str]]:
-    """Return the names that launches of each kernel use, also by the variables of host code."""
+    """Return the names that launches of each kernel use, directly or through host variables."""
     found: dict[str, set[str]] = {}
     for function in code.definitions:
         text = "" if function.device else bare_text(code.of(function.node))
@@ -55,7 +57,7 @@ def _said_by_launches(code: CudaFile) -> dict[str, set[str]]:
 
 
 def told(subject: Subject, changed: Iterable[str]) -> list[str]:
-    """What a patch of some parameters changes that nobody ran, in sentences."""
+    """Return sentences about untested kernels that a patch of some parameters changes."""
     used = used_elsewhere(subject)
     return [
         f"{name} is used by kernels as well that were not run: {listed(used[name])}"
@@ -65,7 +67,7 @@ def told(subject: Subject, changed: Iterable[str]) -> list[str]:
 
 
 def unseen_kernels(subject: Subject) -> Iterator[Finding]:
-    """Parameters that change kernels which nothing here runs."""
+    """Yield a finding for each parameter that kernels outside the target use."""
     used = used_elsewhere(subject)
     for parameter in subject.target.parameters:
         if parameter.name in used:

@@ -1,4 +1,4 @@
-"""Are a target's files filled in, and do they make the same cases of a fair size every time?"""
+"""Checks of a target's files: no marks left, reproducible cases, and cases of a reasonable size."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gi_cuda.spec.load import MARK, data_file
 from gi_cuda.spec.oracles.tolerance import Tolerance
 
 _MARKED = re.compile(rf"(?<!marked ){MARK}\b")
-"""The mark where it stands for something: the file's head explains it."""
+"""The mark, except in the head of the file, which explains it."""
 
 
 def read_files(target: Target) -> dict[Path, str]:
-    """The files that a user fills in; without those that cannot be read."""
+    """Return the texts of the files that a user fills in; unreadable files are left out."""
     found = {}
     for path in (target.file, data_file(target)):
         try:
@@ -27,7 +27,7 @@ def read_files(target: Target) -> dict[Path, str]:
 
 
 def left_to_fill_in(texts: Mapping[Path, str]) -> Iterator[Finding]:
-    """Lines with a mark, file by file."""
+    """Yield a finding for each file with lines that are still marked."""
     for path, text in texts.items():
         lines = [n for n, line in enumerate(text.splitlines(), 1) if _MARKED.search(line)]
         if lines:
@@ -40,11 +40,11 @@ def left_to_fill_in(texts: Mapping[Path, str]) -> Iterator[Finding]:
 
 
 _CONFIRM = re.compile(r"(?<!marked )(?<![\"'`])\bconfirm\b")
-"""The mark of what ``init`` assumed; neither the role of a case nor what explains the mark."""
+"""The mark of assumptions by ``init``, but not the role of a case or an explanation of the mark."""
 
 
 def left_to_confirm(texts: Mapping[Path, str]) -> Iterator[str]:
-    """Lines that are marked ``confirm``, each with its place."""
+    """Yield the lines that are marked ``confirm``, each with its place."""
     for path, text in texts.items():
         for number, line in enumerate(text.splitlines(), 1):
             if _CONFIRM.search(line):
@@ -52,7 +52,7 @@ def left_to_confirm(texts: Mapping[Path, str]) -> Iterator[str]:
 
 
 def no_tolerance(target: Target) -> Iterator[Finding]:
-    """Outputs of floating-point numbers for which a tolerance of 0 is set."""
+    """Yield a finding for floating-point outputs with a tolerance of 0."""
     floats = [one.name for one in target.buffers if one.role.judged and one.dtype.kind == "f"]
     for check in target.oracle.checks:
         if isinstance(check, Tolerance) and not (check.absolute or check.relative):
@@ -67,14 +67,14 @@ def no_tolerance(target: Target) -> Iterator[Finding]:
 
 
 Hashes = Mapping[str, Mapping[str, str]]
-"""For each case a hash of each of its values."""
+"""Hash of each value of each case."""
 
 LONG = 0.05
-"""Seconds on the train cases beyond which a search takes needlessly long."""
+"""Seconds of the reference on the train cases above which a finding is reported."""
 
 
 def unsteady(target: Target, here: Hashes, there: Hashes) -> Iterator[Finding]:
-    """Cases that two processes make differently."""
+    """Yield a finding for cases that differ between two processes."""
     changing = {
         case: [name for name, value in values.items() if there[case].get(name) != value]
         for case, values in here.items()
@@ -93,14 +93,14 @@ def unsteady(target: Target, here: Hashes, there: Hashes) -> Iterator[Finding]:
 
 
 def _case_function(path: Path) -> str:
-    """Where ``case()`` is defined, if its file says so plainly."""
+    """Return the place of the definition of ``case()``, or the file."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     found = [n for n, line in enumerate(lines, 1) if line.startswith("def case(")]
     return f"{path}:{found[0]}" if found else str(path)
 
 
 def too_long(target: Target, seconds: float) -> Iterator[Finding]:
-    """Train cases that take long."""
+    """Yield a finding if the train cases take long."""
     if seconds > LONG:
         train = next(case for case in target.cases if case.role == "train")
         yield Finding(

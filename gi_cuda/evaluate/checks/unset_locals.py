@@ -1,4 +1,4 @@
-"""Does the reference read locals that it never set?"""
+"""Check that the reference does not read uninitialized locals."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 
 
 def unset_locals(found: UnsetLocals) -> Iterator[Finding]:
-    """What becomes of the reference's answers where locals that nothing sets hold something else
-    than when these were recorded."""
+    """Yield a finding if the reference's outputs change with the contents of uninitialized
+    locals.
+    """
     if found.of_reference:
         yield Finding(
             str(found.subject.target.source),

@@ -1,4 +1,4 @@
-"""Each value of each parameter by itself: is it right, and what is it worth?"""
+"""Trial of each value of each parameter by itself: correctness and speed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from gi_cuda.spec import CaseRole, Parameter, Value
 from gi_cuda.subject import Subject
 
 MOST = 64
-"""Values that are tried, at most."""
+"""Largest number of values that are tried."""
 
 LONGEST = 30.0
-"""Seconds that this may take where the reference is slow; but :data:`FEWEST` are always tried."""
+"""Seconds for all trials; at least :data:`FEWEST` values are tried even if they take longer."""
 
 FEWEST = 8
 PAIRS = 4
 _RUNS = 2 * PAIRS + 4
-"""Launches that a value takes, or about so many."""
+"""Approximate number of launches for each value."""
 
 RIGHT, WRONG, EXCLUDED = "right", "wrong", "excluded"
 REFUSED = "refused"
@@ -36,14 +36,13 @@ REFUSED = "refused"
 
 @dataclass(frozen=True, slots=True)
 class TriedValue:
-    """What became of one value, all other parameters being at their defaults.
+    """The result of one value, with all other parameters at their defaults.
 
     Attributes:
         outcome: ``right``, ``wrong``, ``refused``, ``crashed``, ``hung``, ``does not compile`` or
             ``excluded`` by a constraint.
-        message: why.
-        ratio: median time on the train cases, as a multiple of the reference's; None where it is
-            not right.
+        message: the reason.
+        ratio: median time on the train cases, as a multiple of the reference's; None if not right.
     """
 
     parameter: str
@@ -54,19 +53,19 @@ class TriedValue:
 
 
 def values_alone(parameters: Sequence[Parameter]) -> list[tuple[str, Value]]:
-    """All values but the defaults."""
+    """Return all values of all parameters except the defaults."""
     return [(p.name, v) for p in parameters for v in p.values if v != p.default]
 
 
 def evenly(several: Sequence[tuple[str, Value]], most: int) -> list[tuple[str, Value]]:
-    """At most so many of several, chosen evenly, the first and the last among them."""
+    """Return at most `most` items, chosen evenly, including the first and the last."""
     if len(several) <= most:
         return list(several)
     return [several[round(k * (len(several) - 1) / (most - 1))] for k in range(most)]
 
 
 def affordable(seconds: float) -> int:
-    """How many values are tried with a reference that takes so long."""
+    """Return the number of values to try, given the seconds of the reference."""
     return max(FEWEST, min(MOST, int(LONGEST / (_RUNS * max(seconds, 1e-9)))))
 
 
@@ -79,12 +78,12 @@ def try_values(
     sampling: Sampling,
     tell: Callable[[str], None],
 ) -> list[TriedValue]:
-    """Run each value by itself on the train cases, beside the reference; all are one batch.
+    """Run each value by itself on the train cases, beside the reference, in one batch.
 
     Args:
         folder: for binaries.
-        sampling: how they are verified; for times, few pairs of launches are enough.
-        tell: is told what is done next.
+        sampling: settings of verification; timings use few pairs of launches.
+        tell: receives a message before each step.
     """
     default = subject.space.default
     settings = {at: default.having({name: value}) for at, (name, value) in enumerate(chosen, 1)}
@@ -116,11 +115,11 @@ def try_values(
 def _became(
     name: str, value: Value, built: Binary | BuildFailure | None, answer: Answer | None
 ) -> TriedValue:
-    """What became of a value.
+    """Return the result of a value.
 
     Args:
-        built: None where a constraint excludes it.
-        answer: None where it was not run.
+        built: the build; None if a constraint excludes the value.
+        answer: the measurement; None if it was not run.
     """
     if built is None or answer is None:
         failure = (NOT_COMPILED, built.message) if isinstance(built, BuildFailure) else None
@@ -137,10 +136,10 @@ def _became(
 def wrong_values(
     file: str, parameters: Sequence[Parameter], tried: Sequence[TriedValue]
 ) -> Iterator[Finding]:
-    """Values that are not right by themselves; a device may refuse some without any harm.
+    """Yield findings for values that fail by themselves; refusals of a device do not count.
 
     Args:
-        file: ``target.toml``, as the user named it.
+        file: path of ``target.toml``, as the user gave it.
     """
     for parameter in parameters:
         by_outcome: dict[str, list[TriedValue]] = {}

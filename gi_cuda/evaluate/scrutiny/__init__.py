@@ -1,1 +1,1 @@
-"""What a candidate is looked at for beside its answers: races, orders, inputs, unset locals."""
+"""Checks of candidates beyond their outputs: races, thread orders, inputs, uninitialized locals."""

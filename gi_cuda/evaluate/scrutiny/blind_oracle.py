@@ -1,7 +1,7 @@
-"""Does the oracle tell right answers from none? Where it does not, nothing is certified.
+"""Check that the oracle tells right outputs from none; else nothing is certified.
 
-A tolerance that is wider than all that a kernel answers accepts whatever a variant writes: answers
-of 1e-24 are all within 1e-9 of each other.
+A tolerance that is wider than all outputs accepts anything: outputs of 1e-24 are all within 1e-9 of
+each other.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.spec import Target
 
 NOTHING: Final = ("zero", "far off")
-"""What may be in place of all values of an output, as :class:`Spoilt` has it."""
+"""Replacements of all values of an output, as named in :class:`Spoilt`."""
 
 
 @dataclass(frozen=True)
 class BlindOracle:
-    """Asks the oracle of a target about the reference's own answers, with nothing in their place.
+    """A check of a target's oracle with spoilt outputs of the reference.
 
     Attributes:
-        pool: workers of a session in which these are recorded.
+        pool: workers of a session in which the reference's outputs are recorded.
         cases: names of the cases.
     """
 
@@ -33,8 +33,9 @@ class BlindOracle:
 
     @cached_property
     def objection(self) -> str:
-        """What stands against all candidates; "" where the oracle tells one output at least from
-        zeros and from values that are far off."""
+        """The objection to all candidates; "" if some output is rejected both as zeros and as
+        distant values.
+        """
         spoilt = self.pool.ask(SpoilOutputs(self.cases))
         if not isinstance(spoilt, Spoilt):
             return ""

@@ -1,10 +1,10 @@
-"""Does a variant do with each input what the reference does?
+"""Check that a variant uses each input as the reference does.
 
-Where the part of an input in the answers is smaller than what the oracle allows, or a number that a
-kernel gets is never what limits it, a variant that puts a constant in its place is right on all
-cases, and wrong; so is one that takes one of two numbers for the other, where they are the same in
-all cases. With something else in the place of an input, the answers have to become other ones, and
-be those of the reference. Nothing of which that is not so is certified.
+An input may influence the outputs by less than the oracle's tolerance. A number may never be the
+limiting one, or may equal another number in all cases. Then a variant that replaces the input by a
+constant, or confuses two numbers, is right on all cases, but wrong in general. Therefore inputs are
+substituted: the outputs have to change, and to equal the reference's. Only candidates that pass are
+certified.
 """
 
 from __future__ import annotations
@@ -44,35 +44,35 @@ from gi_cuda.spec.other_sizes import numbers_in
 from gi_cuda.subject import Subject
 
 NUMBERS: Final = 4
-"""Numbers of a candidate's text that are tried as sizes, the largest ones."""
+"""How many of the numbers in a candidate's text, the largest ones, are tried as sizes."""
 
 
 def opening(opened: ExitStack, session: Session, workers: int) -> Callable[[], Pool[int]]:
-    """Return what starts workers for a session, which end with others."""
+    """Return a function that starts workers for a session; the exit stack closes them."""
     return lambda: opened.enter_context(Pool[int](session, Crew(workers)))
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """Looks at what candidates do with other inputs.
+    """A check of candidates with substituted inputs.
 
-    Parameters are alternatives that the target offers, and may read the same from another buffer,
-    in another layout: candidates are held against the source in their configuration. Where that
-    leaves out an input and takes none in its place, against the source as it is. A variable such
-    as ``__constant__ float weights[9]`` may be in the place of any input; no other contents are
-    tried in it.
+    Parameters are alternatives that the target offers; under another value the source may read the
+    same data from another buffer or in another layout. A candidate is therefore compared with the
+    source in the candidate's configuration. If that configuration leaves out an input without a
+    replacement, the candidate is compared with the unmodified source. A
+    variable such as ``__constant__ float weights[9]`` may replace any input, since no other
+    contents are tried in variables.
 
     Attributes:
-        compiler: the back end's.
-        pool: workers of a session that has the cases; None where it has only its own.
+        compiler: compiler of the back end.
+        pool: workers of a session that has the cases; None to use only its own workers.
         folder: for binaries.
         cases: names of the cases.
-        elsewhere: asks with which inputs of some substitutions it is a matter of the order of
-            threads what the reference answers, where that can be found out.
-        each: so many things are tried in the place of each input in a quick look; None: all that
-            are quick.
-        patience: with launches that do not end.
-        alone: opens workers that are for this alone; None where there are none to spare.
+        elsewhere: returns the inputs for whose substitutes the reference's outputs depend on the
+            order of threads, as far as known.
+        each: number of substitutes for each input in a quick check; None for all quick ones.
+        patience: time limits for launches that do not end.
+        alone: starts workers for this check only; None if there are none to spare.
     """
 
     subject: Subject
@@ -92,18 +92,20 @@ class Dependence:
     _looks: dict[tuple[bool, Part], Look] = field(default_factory=dict, repr=False, compare=False)
 
     def objection(self, one: Candidate) -> str:
-        """Return the objection of a quick look to a candidate, in words; "" if there is none."""
+        """Return the objection of the quick check to a candidate, in words; "" if there is none."""
         (found,) = self.objections([one])
         return found.said if found else ""
 
     def objections(
         self, some: Sequence[Candidate], thorough: bool = False
     ) -> list[Objection | None]:
-        """Return the first failing objection to each of several candidates; None if there is none.
-        All are compiled in one batch.
+        """Return the first failing objection to each candidate; None if there is none.
+
+        All candidates are compiled in one batch.
 
         Args:
-            thorough: whether it is looked at what a quick look leaves out, instead of the rest.
+            thorough: use the substitutes that the quick check leaves out, instead of the quick
+                ones.
         """
         return [
             next(
@@ -114,7 +116,7 @@ class Dependence:
         ]
 
     def findings(self, some: Sequence[Candidate]) -> list[list[Objection]]:
-        """All that stands against each of several."""
+        """Return all objections to each candidate."""
         looks = [
             [[self._objection(told, thorough) for told in all_told] for all_told in found]
             for thorough in (False, True)
@@ -129,8 +131,10 @@ class Dependence:
         return [[found for some in each for found in some] for each in every]
 
     def _near(self, one: Candidate) -> list[Told]:
-        """Return the faults of a candidate in the cases of :meth:`_near_sizes`, and how many things
-        were not tried on the reference."""
+        """Return the faults of a candidate at sizes near the numbers in its text.
+
+        Also return a note on the number of substitutes that were not tried on the reference.
+        """
         fits = self._tried.near(self._numbers(one))
         pairs = [pair for pair, fit in fits.items() if fit]
         late = sum(fit is None for fit in self._fits(one).values())
@@ -139,46 +143,56 @@ class Dependence:
         return [*found, *not_tried(late)]
 
     def _numbers(self, one: Candidate) -> tuple[int, ...]:
-        """Numbers that a candidate's text has, and the reference's has not: it may be right up to
-        these, or for others alone."""
+        """Return the largest numbers in a candidate's text that the reference's text does not have.
+
+        The candidate may be right only up to these numbers, or only for other numbers.
+        """
         numbers = numbers_in(one.text) - numbers_in(self.subject.reference)
         return tuple(sorted(numbers - {0, 1})[-NUMBERS:])
 
     def _fits(self, one: Candidate) -> Fits:
-        """All that is tried on the reference for a candidate."""
+        """Return all substitutes for a candidate, and whether each is usable with the reference."""
         self._prepare_for([one])
         tried = self._tried
         return {**tried.fit(False), **tried.fit(True), **tried.near(self._numbers(one))}
 
     def _program(self, one: Candidate) -> Program | None:
-        """The program of a candidate, ready to be held against the source; None if it does not
-        compile."""
+        """Return the program of a candidate, after preparing the source that it is compared with.
+
+        None if the candidate does not compile.
+        """
         self._prepare_for([one])
         return self._built(one, self.folder / "variant")
 
     def ask_reference(self) -> None:
-        """Find out now what the reference does with other inputs, once for all candidates."""
+        """Run the reference with substituted inputs now, once for all candidates."""
         with self._turn:
             self._prepare([self.subject.standard])
             _ = self._originals[self.subject.standard].decisive, self._tried.fit(True)
 
     def ask_reference_meanwhile(self) -> None:
-        """Find out the same beside a search, which needs the other workers; nothing happens where
-        there are none to spare. Those that are started for it answer all that is asked later."""
+        """Run the reference with substituted inputs beside a search, on workers of this check's
+        own.
+
+        Do nothing if there are none to spare. These workers are used for all later runs.
+        """
         with self._turn, everything().held():
             if self.alone is None or self._opened:
                 return
             try:
                 self._opened.append(self.alone())
                 self.ask_reference()
-            except BaseException:  # as where the device has no room for more workers
+            except BaseException:  # e.g. the device has no memory for more workers
                 self._opened.clear()
                 self._originals.clear()
                 raise
 
     def objection_meanwhile(self, one: Candidate) -> str:
-        """Return the objection of a quick look beside a search, from workers of its own, which are
-        there for longer than who asks first."""
+        """Return the objection of the quick check beside a search, from workers of this check's
+        own.
+
+        The workers stay for later calls.
+        """
         with self._turn, everything().held():
             return self.objection(one)
 
@@ -190,18 +204,21 @@ class Dependence:
         return self._opened[0]
 
     def compared(self, one: Candidate) -> list[Substituted]:
-        """Substitutes for inputs with which a candidate's answers are held against those of the
-        reference, as for the inputs of a case."""
+        """Return the substitutes with which a candidate's outputs can be compared with the
+        reference's.
+        """
         return [pair for pair, fit in self._fits(one).items() if fit and ordinary(pair[1])]
 
     def agrees(self, one: Candidate, pair: Substituted) -> bool:
-        """Tell whether a candidate answers as the reference does with a substitute for an input."""
+        """Tell whether a candidate's outputs equal the reference's with a substitute for an
+        input.
+        """
         program = self._program(one)
         return program is not None and self._held_against(one).agrees(program, pair)
 
     @property
     def note(self) -> str:
-        """The other sizes that a thorough look tries, and those that it leaves out; "" for none."""
+        """The other sizes that a thorough check tries, and those that it leaves out; "" if none."""
         return self._tried.note if self.subject.standard in self._originals else ""
 
     def _objection(self, told: Told, thorough: bool) -> Objection:
@@ -210,7 +227,7 @@ class Dependence:
         return Objection(told.said, look, quick=True, code=told.code, ruling=told.ruling)
 
     def _said(self, thorough: bool, part: Part, some: Sequence[Candidate]) -> list[str]:
-        """What is wrong with each of several with that in the place of that input."""
+        """Return the fault of each candidate with one kind of substitute, in words."""
         return [told[0].said if told else "" for told in self._found(some, thorough, part)]
 
     def _found(
@@ -227,20 +244,23 @@ class Dependence:
             ]
 
     def _held_against(self, one: Candidate) -> Original:
-        """What a candidate is held against."""
+        """Return the source that a candidate is compared with."""
         own, whole = self._originals[self._own(one)], self._originals[self.subject.standard]
         variables = any(each.symbol and each.role.given for each in self.subject.target.buffers)
         left_out = own.decisive.keys() < whole.decisive.keys() and not variables
         return whole if left_out else own
 
     def _own(self, one: Candidate) -> Configuration:
-        """A candidate's configuration, without the launches of its transformations: these fit its
-        own text alone."""
+        """Return a candidate's configuration, without the launch changes of its transformations.
+
+        These changes fit only the candidate's own text.
+        """
         return self.subject.space.chosen(one.configuration)
 
     def _without_options(self, configuration: Configuration) -> Configuration:
-        """A configuration with all options of the compiler at their defaults: these change no
-        input that is read."""
+        """Return a configuration with default compiler options, which do not affect the inputs
+        that are read.
+        """
         options = {
             one.name: one.default
             for one in self.subject.target.parameters
@@ -249,13 +269,13 @@ class Dependence:
         return self.subject.space.chosen({**configuration, **options})
 
     def _prepare_for(self, some: Sequence[Candidate]) -> None:
-        """Compile the source in all configurations that some candidates are held against."""
+        """Compile the source in all configurations that the candidates are compared with."""
         owns = [self._own(one) for one in some]
         self._prepare([self.subject.standard, *map(self._without_options, owns)])
         self._prepare(owns)
 
     def _prepare(self, configurations: Sequence[Configuration]) -> None:
-        """Compile the source in configurations in which it was not yet, all at once."""
+        """Compile the source in several configurations at once, except those already compiled."""
         new = [one for one in dict.fromkeys(configurations) if one not in self._originals]
         places = [self.folder / str(len(self._originals) + number) for number in range(len(new))]
         given = self._workers(), self._tried.fit
@@ -270,7 +290,7 @@ class Dependence:
         configuration: Configuration,
         folder: Path,
     ) -> Original:
-        """The source in a configuration."""
+        """Return the source in a configuration, compiled."""
         one = as_candidate(self.subject, self.subject.reference, configuration)
         built = self._built(one, folder)
         alike = self._originals.get(self._without_options(configuration))
@@ -285,11 +305,13 @@ class Dependence:
         return TriedInputs(target, reference, cases, self.cases, *asking, *own)
 
     def _reference(self) -> Program | None:
-        """The source as it is, once it is compiled."""
+        """Return the program of the unmodified source, after it was compiled."""
         return self._originals[self.subject.standard].program
 
     def _otherwise(self) -> Program | None:
-        """The same where it rounds otherwise, at another pace; None where that cannot be had."""
+        """Return the unmodified source, compiled with different rounding and timing; None if
+        impossible.
+        """
         one = unmodified(self.subject)
         other = self.compiler.differently(one.options)
         place = self.folder / "otherwise"

@@ -1,8 +1,8 @@
-"""Does a candidate run what no device has, or keep what no device is told to keep?
+"""Check that a candidate uses only code that devices can run, and adds no persistent state.
 
-On the host back end a kernel runs in an ordinary process. There ``fopen`` and ``getenv`` work, and
-so does assembly of the processor. On a device none of them is there. A variable that kernels write
-is legal, but carries something from one launch to the next.
+On the host back end a kernel runs in an ordinary process, where ``fopen``, ``getenv`` and assembly
+of the CPU work. No device has them. A variable that kernels write is legal, but carries data from
+one launch to the next.
 """
 
 from __future__ import annotations
@@ -18,29 +18,33 @@ from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling, objections_o
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """Looks for code that is no device code, and for new variables that kernels write.
+    """A check for code that is not device code, and for new variables that kernels write.
 
     Attributes:
-        examined: what the compiler of a back end tells.
-        for_gpus: what a compiler for GPUs tells; that takes a second or two for each.
+        examined: examination by the back end's compiler.
+        for_gpus: compilation for GPUs, which takes a second or two for each candidate.
     """
 
     examined: Examined
     for_gpus: ForGpus
 
     def foreign(self, some: Sequence[Candidate]) -> list[str]:
-        """Say of each candidate what it uses that no device has; "" where it uses nothing more of
-        the kind than the reference does."""
+        """Return a message for each candidate about names that no device has; "" if there are none.
+
+        Names that the reference uses too are not reported.
+        """
         known = self.examined.reference.foreign
         return [_foreign(one.foreign - known) for one in self.examined.of(some)]
 
     def state(self, some: Sequence[Candidate]) -> list[str]:
-        """Say of each candidate which variables it writes that the reference does not have."""
+        """Return a message for each candidate about written variables that the reference does
+        not have.
+        """
         known = self.examined.reference.state
         return [_state(one.state - known) for one in self.examined.of(some)]
 
     def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """The first objection to each of several candidates; None where there is none."""
+        """Return the first objection to each candidate; None if there is none."""
         code, ruling = "new-device-state", Ruling.UNVERIFIED
         state = objections_of(self.state, some, quick=True, code=code, ruling=ruling)
         found = [one or other for one, other in zip(self.invalid(some), state, strict=True)]
@@ -49,7 +53,7 @@ class DeviceCode:
         return [one or next(refused) for one in found]
 
     def _refused(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """The objection to each that a compiler for GPUs does not take."""
+        """Return the objection to each candidate that a compiler for GPUs rejects."""
         code, ruling = "not-device-code", Ruling.INVALID
         return objections_of(self._not_taken, some, quick=True, code=code, ruling=ruling)
 
@@ -58,7 +62,9 @@ class DeviceCode:
         return [f"a compiler for GPUs does not take it: {one}" if one else "" for one in said]
 
     def invalid(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """The objection to each that uses what no device has; None to the others."""
+        """Return the objection to each candidate that uses names that no device has; None for
+        others.
+        """
         code, ruling = "not-device-code", Ruling.INVALID
         return objections_of(self.foreign, some, quick=True, code=code, ruling=ruling)
 

@@ -1,9 +1,9 @@
-"""What runs on a GPU, looked at on a processor, where one can see or choose more.
+"""Checks of a GPU's candidates on the CPU, where more can be observed and controlled.
 
-compute-sanitizer's racecheck watches shared memory alone: that a fence is gone, or an atomic
-function on memory of all blocks, it cannot tell. The detector of the host back end watches all
-memory. And on a processor the order of threads can be chosen, so that it shows where answers are a
-matter of it. What a candidate does with other inputs, a processor says without keeping the GPU.
+The racecheck tool of compute-sanitizer watches only shared memory. It misses a removed fence, or a
+missing atomic function on global memory. The detector of the host back end watches all memory. The
+CPU can also run threads in a chosen order, and so shows outputs that depend on the order. Tests
+with other inputs run there without occupying the GPU.
 """
 
 from __future__ import annotations
@@ -41,51 +41,51 @@ from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
 
 _LIMIT: Final = 5.0
-"""Seconds after which a launch with another size counts as hung."""
+"""Seconds after which a launch with a substituted input counts as hung."""
 
 _TELLING: Final = 6.0
 """Seconds for :meth:`Elsewhere.unsettled`; inputs without an answer by then count as settled."""
 
 _ASKED: Final = 4
-"""Workers, at most, that answer with other inputs: each of them once, and there are some ten."""
+"""Largest number of workers for tests with other inputs; there are about ten tests."""
 
 
 SAMPLES: Final = (1 << 17, 1 << 15, 1 << 13, 1)
-"""Threads of a launch that run during a search: the next number is taken if one takes longer than
-:data:`QUICK`, the last one if a launch with the one before takes longer than :data:`SOON`. Eight
-blocks run in any case."""
+"""Numbers of threads of a launch that run during a search. The next number is tried if the
+reference takes longer than :data:`QUICK`, the last one only if a launch with the one before takes
+longer than :data:`SOON`. At least eight blocks run."""
 
 SOON: Final = 3.0
-"""Seconds that a launch may take."""
+"""Time limit of a launch on a sample of blocks, in seconds."""
 
 QUICK: Final = 2.0
-"""Seconds in which the reference has to be compiled, and to run three times. Watched for races it
-takes six times as long for each: a row-wise product of 2 s took 5 s to be looked at, and a search
-of 45 s spent half on that."""
+"""Seconds within which the reference has to be compiled and to run three times. With race detection
+each of these steps takes six times as long. For a row-wise product of 2 s each check took 5 s, and
+a search of 45 s spent half of its time on checks."""
 
 ALL: Final = 20.0
-"""Seconds that a launch of all blocks may take, if more than a sample is looked at."""
+"""Time limit of a launch of all blocks, in seconds."""
 
 _FIRST: Final = 2
-"""So many things are tried on a processor in the place of each input."""
+"""Number of substitutes for each input that are tried on the CPU."""
 
 BESIDE: Final = Patience(limit=1.0, goes_on=False)
-"""With what answers beside a search: what hangs there with each of some ten inputs kept one from
-its best for a minute. The reference answers all of them in three seconds."""
+"""Time limits for tests beside a search. The reference answers all of about ten tests in three
+seconds. A variant that hung in each of them once held up a search for a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class _There:
-    """A subject on the back end for processors.
+    """A subject on the back end for CPUs.
 
     Attributes:
-        session: what a process needs to run its cases, on which the reference passes.
-        reference: how that runs them.
-        watch: looks for races in it.
-        asking: asks what it does with other inputs.
-        unset: looks for locals that nothing sets: on a processor these can hold something else.
-        same: of each candidate whether its blocks write what the reference's do, where only some
-            blocks of a launch run; None where all do. Under another launch other items are theirs.
+        session: settings for running its cases; the reference passes on them.
+        reference: program of the reference.
+        watch: race detection.
+        asking: tests with other inputs.
+        unset: check for uninitialized locals, whose contents can be chosen on the CPU.
+        same: check that a candidate's blocks write the same items as the reference's, used if only
+            a sample of blocks runs; else None. With another launch blocks have other items.
     """
 
     session: Session
@@ -96,13 +96,15 @@ class _There:
     same: SameItems | None
 
     def candidate(self, one: Candidate) -> Candidate:
-        """The same there."""
+        """Return a candidate as one of this back end."""
         here = self.watch.subject
         mine = as_candidate(here, one.text, one.configuration)
         return mine if one.own is None else replace(mine, own=_on(here.backend, one.own))
 
     def runs(self, mine: Candidate) -> bool:
-        """Tell whether the same items are computed by a candidate that runs there."""
+        """Tell whether the candidate's blocks that run here compute the same items as the
+        reference's.
+        """
         if self.same is None:
             return True
         subject = self.watch.subject
@@ -113,14 +115,14 @@ class _There:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Looks at a GPU's subject on the back end for processors, where the target has cases for that.
+    """Checks of a GPU's subject on the back end for CPUs, if the target has cases for it.
 
     Attributes:
-        folder: for binaries, and the reference's answers.
+        folder: for binaries and the reference's outputs.
         jobs: compiler processes at a time.
-        role: of the cases.
-        limit: seconds that a watched run may take.
-        opened: closes the workers that answer with other inputs.
+        role: role of the cases.
+        limit: time limit of a run with race detection, in seconds.
+        opened: exit stack that closes the workers.
     """
 
     subject: Subject
@@ -136,7 +138,7 @@ class Elsewhere:
     )
 
     def look(self, one: Candidate) -> Looked:
-        """What is seen of a candidate that the reference does not do as well: its races."""
+        """Return the races of a candidate that the reference does not have."""
         there, why = self._there
         if there is None:
             return Looked(why=why)
@@ -146,12 +148,11 @@ class Elsewhere:
         return found
 
     def known(self, one: Candidate) -> Looked | None:
-        """Return what was seen of a candidate before; None if nobody looked at it."""
+        """Return the result of an earlier :meth:`look` at a candidate; None if there is none."""
         return self._looked.get(one.key)
 
     def ask(self, one: Candidate) -> Looked:
-        """What a candidate does with other inputs that the reference does not: the first thing that
-        is tried in the place of each."""
+        """Return the first difference from the reference with substituted inputs."""
         there, why = self._there
         if there is None:
             return Looked(why=why)
@@ -160,8 +161,9 @@ class Elsewhere:
         return Looked(there.asking.objection_meanwhile(mine))
 
     def unset(self, some: Sequence[Candidate]) -> list[str]:
-        """Say of each of some candidates that it reads locals which nothing sets; "" if it is not
-        seen to."""
+        """Return a message for each candidate that reads uninitialized locals; "" for others or
+        if unknown.
+        """
         there, _ = self._there
         if there is None:
             return [""] * len(some)
@@ -170,15 +172,19 @@ class Elsewhere:
             return [there.unset.objection(one) if one and there.runs(one) else "" for one in known]
 
     def watch_reference(self) -> None:
-        """Do now what is done once for all candidates."""
+        """Do the part of race detection that is the same for all candidates."""
         there, _ = self._there
         if there is not None:
             there.watch.watch_reference()
 
     def unsettled(self, some: Sequence[Substituted]) -> frozenset[str]:
-        """The inputs of which one substitution leaves it to the order of threads what the reference
-        answers, or makes answers of it that are otherwise none to compare with; with their others
-        it may only not show on small cases. None where nobody can tell."""
+        """Return the inputs with a substitute for which the reference's outputs depend on the
+        thread order.
+
+        Inputs with a substitute that makes outputs incomparable for another reason are included.
+        Other substitutes of these inputs are doubtful too: a small case may not show the
+        dependence. Empty if the subject cannot run on the CPU.
+        """
         there, _ = self._there
         if there is None:
             return frozenset()
@@ -199,8 +205,8 @@ class Elsewhere:
 
     @property
     def _there(self) -> tuple[_There | None, str]:
-        """It, there; None with the reason, where that cannot be done."""
-        with self._turn:  # several threads ask for it
+        """The subject on the CPU; or None and the reason why it cannot run there."""
+        with self._turn:  # several threads use this property
             return self._opened
 
     @cached_property
@@ -228,8 +234,11 @@ class Elsewhere:
         return _There(session, reference, watch, asking, unset, same if small.partial else None), ""
 
     def look_at_all_blocks(self, one: Candidate) -> Looked:
-        """Return the races of a candidate among all blocks, if :meth:`look` sees only a sample and
-        the reference runs all blocks in :data:`ALL` seconds a launch."""
+        """Return the races of a candidate among all blocks, if :meth:`look` watches only a sample.
+
+        Nothing is run if the reference takes longer than :data:`ALL` seconds for a launch of all
+        blocks.
+        """
         there, why = self._there
         if there is None or there.same is None:
             return Looked(why=why)
@@ -251,9 +260,11 @@ class Elsewhere:
     def _sampled_cases(
         self, subject: Subject, cases: tuple[str, ...], compiler: Compiler
     ) -> SmallCases:
-        """Return the cases with a sample of the blocks of each launch that runs in :data:`QUICK`
-        seconds; with all blocks, if the reference does not run on a sample, as where blocks wait
-        for each other."""
+        """Return the cases with a sample of blocks that runs in :data:`QUICK` seconds.
+
+        All blocks are used if the reference does not run on a sample, e.g. because blocks wait for
+        each other.
+        """
         found = None
         for threads in SAMPLES:
             begun, folder = time.monotonic(), self.folder / str(threads)
@@ -269,5 +280,5 @@ class Elsewhere:
 
 
 def _on(backend: str, subject: Subject) -> Subject:
-    """A subject on another back end."""
+    """Return a subject on another back end."""
     return replace(subject, backend=backend, space=Space.from_target(subject.target, backend))

@@ -1,4 +1,4 @@
-"""Candidates as their compiler examined them, each once."""
+"""Examinations of candidates by their compilers, with a cache."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True)
 class Examined:
-    """Examinations of candidates, by the compiler of each.
+    """A cache of examinations of candidates.
 
     Attributes:
-        compiler: of candidates that name none.
+        compiler: compiler of candidates that name none.
     """
 
     subject: Subject
@@ -29,8 +29,8 @@ class Examined:
     _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def of(self, some: Sequence[Candidate]) -> list[Examination]:
-        """Examine candidates, at a time as many as there are processors."""
-        with self._turn:  # two checks ask for the same candidates at a time
+        """Examine candidates, as many at a time as there are cores."""
+        with self._turn:  # two checks examine the same candidates at the same time
             return self._of(some)
 
     def _of(self, some: Sequence[Candidate]) -> list[Examination]:

@@ -1,7 +1,7 @@
-"""Does a compiler for GPUs take a candidate that runs on a processor here?
+"""Check that a compiler for GPUs accepts a candidate that runs on the CPU.
 
-It is the strongest judge of device code: to it a host function in a kernel is an error. Asked where
-there is one, and it compiles the reference.
+That compiler is the strictest judge of device code: for example, it rejects host functions in
+kernels. The check needs a compiler for GPUs that accepts the reference.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gi_cuda.subject import Subject, load_subject, subject_of
 
 @dataclass(frozen=True)
 class ForGpus:
-    """Compiles candidates of a processor's subject for GPUs; nothing is run.
+    """Compilation of a CPU subject's candidates for GPUs, without running them.
 
     Attributes:
         folder: for binaries.
@@ -32,7 +32,7 @@ class ForGpus:
     jobs: int
 
     def refusals(self, some: Sequence[Candidate]) -> list[str]:
-        """Return the compiler's message for each candidate that it refuses; "" for the others."""
+        """Return the compiler's message for each candidate that it rejects; "" for the others."""
         if self._ready is None:
             return [""] * len(some)
         subject, compiler = self._ready
@@ -44,13 +44,16 @@ class ForGpus:
         return [one.message if isinstance(one, BuildFailure) else "" for one in built]
 
     def _own(self, subject: Subject, one: Candidate) -> Subject | None:
-        """A candidate's own source, where it has one, as that back end reads it."""
+        """Return a candidate's own source, read for the GPU back end; None if it has none."""
         return one.own and subject_of(one.own.target, subject.backend)
 
     @cached_property
     def _ready(self) -> tuple[Subject, Compiler] | None:
-        """The subject there and its compiler; None where there is none, it does not take the
-        reference, or all is compiled by it already."""
+        """The subject on a GPU back end and its compiler.
+
+        None if there is no such compiler, if it rejects the reference, or if the subject is on a
+        GPU already.
+        """
         if self.subject.compiled or backend_named(self.subject.backend).gpu:
             return None
         for name in backends_on_gpus(gpu=True):

@@ -1,9 +1,9 @@
-"""Code of a candidate that no case reaches: whatever it does there, its answers are right.
+"""Check for code of a candidate that no case reaches, where mistakes would go unnoticed.
 
-A rewrite may hold a path for large sizes, or for what a buffer holds before a launch. Its
-preprocessed text runs with a count for each outcome of each condition, and for each function: on
-the cases, and then with substitutes for inputs, as long as some new code was not reached. Code that
-no case reaches in the original either is the original's, if it has the same words there.
+A rewrite may contain a branch for large sizes, or for certain contents of a buffer. Its
+preprocessed text runs with a counter for each outcome of each condition and for each function. It
+runs on the cases, then with substituted inputs as long as some new code was not reached. Unreached
+code is not reported if the original has unreached code with the same words.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from gi_cuda.grammar.branch_text import BranchText, Gap, lines_of
 from gi_cuda.subject import Subject
 
 _LIMIT: Final = 120.0
-"""Seconds that a counted run may take."""
+"""Time limit of a run with counters, in seconds."""
 
 _DIRECTIVE: Final = re.compile(r"^[ \t]*#[ \t]*(?:el)?if[^\n]*", re.M)
 _ELSEWHERE: Final = "only other devices are given {}"
 
 _MOST: Final = 3
-"""Most places that an objection names."""
+"""Largest number of places that an objection names."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Counts of a text.
+    """A text with counters, and their values.
 
     Attributes:
-        binary: that counts; None where nothing is counted.
-        apart: gaps that need no counts.
-        most: the counts.
+        binary: binary with counters; None if the text has none.
+        apart: gaps that are known without counters.
+        most: value of each counter.
     """
 
     text: BranchText
@@ -53,7 +53,7 @@ class _Counted:
 
     @property
     def gaps(self) -> list[Gap]:
-        """The ways that were not taken."""
+        """The outcomes and functions that were not reached."""
         return [*self.apart, *self.text.gaps(self.most)]
 
     @property
@@ -62,11 +62,11 @@ class _Counted:
         return frozenset(gap.key for gap in self.gaps)
 
     def new(self, known: Collection[object]) -> list[Gap]:
-        """Return the gaps whose keys are not known."""
+        """Return the gaps whose keys are not in `known`."""
         return [gap for gap in self.gaps if gap.key not in known]
 
     def with_run(self, most: Sequence[int]) -> _Counted:
-        """Return the same with the counts of another run."""
+        """Return the text with the counters of one more run merged in."""
         return replace(self, most=tuple(map(max, self.most, most)))
 
 
@@ -75,14 +75,14 @@ _NOTHING: Final = _Counted(BranchText("", (), 0), None)
 
 @dataclass(frozen=True)
 class NotReached:
-    """Looks for code of candidates that no case reaches.
+    """A check for code of candidates that no case reaches.
 
     Attributes:
-        compiler: the back end's.
+        compiler: compiler of the back end.
         folder: for binaries.
         pool: workers of a session that has the cases.
-        cases: their names.
-        dependence: tells what a candidate answers with substitutes for inputs.
+        cases: names of the cases.
+        dependence: tells how a candidate answers with substituted inputs.
     """
 
     subject: Subject
@@ -93,13 +93,14 @@ class NotReached:
     dependence: Dependence
 
     def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """The objection to each of several candidates; None where cases reach all of it, or all
-        but what they do not reach in the reference."""
+        """Return the objection to each candidate with unreached code that the reference does not
+        have.
+        """
         ruling = Ruling.UNVERIFIED
         return objections_of(self.said, some, quick=True, code="code-not-reached", ruling=ruling)
 
     def said(self, some: Sequence[Candidate]) -> list[str]:
-        """The same in words; "" where there is nothing to say."""
+        """Return the objections in words; "" if there is none."""
         return [self._said(one) for one in some]
 
     def _said(self, one: Candidate) -> str:
@@ -115,13 +116,15 @@ class NotReached:
 
     @cached_property
     def _reference(self) -> _Counted:
-        """The counts of the reference; none if they are not known."""
+        """The counters of the reference; without any if they are unknown."""
         counted = self._counted(unmodified(self.subject))
         return _NOTHING if isinstance(counted, str) else counted
 
     def _not_with_substitutes(self, one: Candidate, counted: _Counted) -> list[Gap]:
-        """Return the gaps that the reference does not have as well, and that stay with substitutes
-        for inputs with which the candidate answers as the reference does."""
+        """Return the gaps that stay with substituted inputs, and that the reference does not have.
+
+        Only substitutes count for which the candidate's outputs equal the reference's.
+        """
         whole, reference = unmodified(self.subject), self._reference
         known = reference.keys
         for pair in self.dependence.compared(one):
@@ -133,7 +136,7 @@ class NotReached:
                 continue
             if self.dependence.agrees(one, pair):
                 counted = counted.with_run(more)
-                # The code behind a gap has gaps of its own, in the reference as well.
+                # Code behind a closed gap has gaps of its own, which the reference may share.
                 same = self._counts(whole, reference, pair)
                 if not isinstance(same, str):
                     reference = reference.with_run(same)
@@ -141,8 +144,10 @@ class NotReached:
         return counted.new(known)
 
     def _counted(self, one: Candidate) -> _Counted | str:
-        """Return the counts of a candidate on all cases; in words, why they are not known. None of
-        a candidate that a compiler made, or others."""
+        """Return the counters of a candidate after running all cases, or the error in words.
+
+        A candidate with its own binary or compiler has no counters.
+        """
         count = self.subject.front_end.branches
         if one.binary is not None or one.compiler is not None or count is None:
             return _NOTHING
@@ -167,8 +172,10 @@ class NotReached:
     def _counts(
         self, one: Candidate, counted: _Counted, other: Substituted | None = None
     ) -> tuple[int, ...] | str:
-        """Return the counts of a run on all cases, or on the smallest with a substitute; in words,
-        why it fails."""
+        """Return the counters of one run, or the error in words.
+
+        The run is on all cases, or on the smallest case with a substituted input.
+        """
         if counted.binary is None:
             return ()
         cases, limit = self.cases, _LIMIT
@@ -179,11 +186,13 @@ class NotReached:
         return answer.most if isinstance(answer, LoopCounts) else answer.message
 
     def _for_others(self, one: Candidate, text: str) -> Iterator[Gap]:
-        """Lines that a preprocessor leaves out here, and not for another device; looked for where
-        a candidate asks for something that the reference does not ask for.
+        """Yield gaps for lines that the preprocessor leaves out here but includes for another
+        device.
+
+        They are looked for only if the candidate has a condition that the reference does not have.
 
         Args:
-            text: the candidate's, preprocessed for this device.
+            text: the candidate's text, preprocessed for this device.
         """
         directives = set(_DIRECTIVE.findall(one.text))
         if not directives.difference(_DIRECTIVE.findall(unmodified(self.subject).text)):

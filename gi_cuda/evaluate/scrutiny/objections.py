@@ -1,4 +1,4 @@
-"""What a check has against a candidate, and how to ask for the same again."""
+"""Objections of checks to candidates, with a way to repeat the check."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import TypeAlias
 from gi_cuda.evaluate.candidates import Candidate
 
 Look: TypeAlias = Callable[[Sequence[Candidate]], Sequence[str]]
-"""A check: what stands against each of some candidates, in words; "" where nothing does."""
+"""A check: returns the objection to each candidate, in words; "" if there is none."""
 
 
 class Ruling(StrEnum):
-    """Verdicts that an objection leads to."""
+    """The verdict that an objection leads to."""
 
     INCORRECT = "incorrect"
-    """Its answers are wrong, or chance decides about them."""
+    """The outputs are wrong, or depend on chance."""
 
     INVALID = "invalid"
-    """It cannot take the place of the original."""
+    """The candidate cannot replace the original."""
 
     UNVERIFIED = "unverified"
-    """Nothing shows that it is right."""
+    """Nothing shows that the candidate is right."""
 
 
 NOTHING_VARIES = "nothing-varies"
@@ -35,13 +35,14 @@ ORACLE_BLIND = "oracle-blind"
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """Something that stands against a candidate.
+    """A reason against a candidate.
 
     Attributes:
-        said: in words.
-        look: what found it, and looks for this alone.
-        quick: whether dozens of candidates can be looked at so; else each takes seconds.
-        code: a name of the kind, for programs.
+        said: the reason in words.
+        look: the check that found it, restricted to this reason.
+        quick: whether `look` can check dozens of candidates at once; else it takes seconds for
+            each.
+        code: name of the kind of objection, for programs.
         ruling: the verdict that it leads to.
     """
 
@@ -55,7 +56,7 @@ class Objection:
     def fails(self) -> bool:
         """Tell whether a candidate is refused as a winner. Other objections are only shown.
 
-        Where nothing tells right from wrong, no candidate is shown to be wrong, and none may win.
+        If nothing tells right from wrong, no candidate is shown to be wrong, and none may win.
         """
         blind = self.code in (NOTHING_VARIES, ORACLE_BLIND)
         return blind or self.ruling is not Ruling.UNVERIFIED
@@ -69,23 +70,23 @@ def objections_of(
     code: str = "wrong-answers",
     ruling: Ruling = Ruling.INCORRECT,
 ) -> list[Objection | None]:
-    """A check's objection to each of some candidates; None where it has none."""
+    """Return a check's objection to each candidate; None if there is none."""
     return [Objection(said, look, quick, code, ruling) if said else None for said in look(some)]
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What was found out about candidates, so that none is looked at twice.
+    """A cache of objections, so that no candidate is checked twice.
 
     Attributes:
-        look: finds it out.
+        look: the check.
     """
 
     look: Callable[[Sequence[Candidate]], Sequence[Objection | None]]
     _known: dict[tuple[object, ...], Objection | None] = field(default_factory=dict)
 
     def of(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """What stands against each of some candidates; None where nothing does."""
+        """Return the objection to each candidate; None if there is none."""
         new = [one for one in some if one.key is None or one.key not in self._known]
         found = iter(self.look(new) if new else ())
         told = [self._known[one.key] if one not in new and one.key else next(found) for one in some]

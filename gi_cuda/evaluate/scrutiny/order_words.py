@@ -1,4 +1,4 @@
-"""Do two texts differ in what puts threads into an order?"""
+"""Comparison of two texts in the constructs that order threads."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ _ORDERS: Final = re.compile(
       | \b(?:bar|barrier|membar|fence|mbarrier|atom|cp\.async)\b""",
     re.VERBOSE,
 )
-"""Words that put what threads do into an order."""
+"""Constructs that order the actions of threads."""
 
 _ORDERS_BLOCKS: Final = re.compile(
     r"\b(?:__threadfence|atomic)\w*\b|\bvolatile\b|\bmemory_order\w*\b|\bsync\b"
     r"|\b(?:membar|fence|atom|red)\."
 )
-"""Those of them that are about memory which blocks share."""
+"""Constructs that order accesses to memory that blocks share."""
 
 _FLOW: Final = re.compile(
     r"\b(?:if|else|for|while|do|switch|case|return|break|continue|goto|bra|ret|exit)\b|[?{}]|@!?%"
 )
-"""Words that say which threads come to a place, and how often."""
+"""Constructs that decide which threads reach a place, and how often."""
 
 
 def changes_order(before: str, after: str) -> bool:
-    """Whether two texts differ in what puts threads into an order: a barrier, fence, warp or atomic
-    function came, went, or moved, or other threads come to it."""
+    """Tell whether two texts differ in the order of threads.
+
+    They do if a barrier, fence, warp function or atomic function was added, removed or moved, or if
+    other threads reach one.
+    """
     ordered = any(map(_ORDERS.search, (before, after)))
     lines = _touched(before, after) if ordered else ()
     return any(_ORDERS.search(line) or _FLOW.search(line) for line in lines)
 
 
 def changes_order_of_blocks(before: str, after: str) -> bool:
-    """Whether two texts differ in a fence, an atomic function or what else puts threads of several
-    blocks into an order."""
+    """Tell whether two texts differ in a construct that orders threads of several blocks."""
     return any(map(_ORDERS_BLOCKS.search, _touched(before, after)))
 
 
 def _touched(before: str, after: str) -> list[str]:
-    """The lines that only one of two texts has."""
+    """Return the lines that only one of two texts has."""
     old, new = (_lines(text) for text in (before, after))
     changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [
@@ -53,6 +55,6 @@ def _touched(before: str, after: str) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a preprocessed text that say something, each with single spaces."""
+    """Return the non-empty lines of a preprocessed text, without directives, with single spaces."""
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return [line for line in lines if line and not line.startswith("#")]

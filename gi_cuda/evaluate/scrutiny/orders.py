@@ -1,4 +1,6 @@
-"""In which orders of its threads is the reference right, and how much do its answers differ?"""
+"""Thread orders in which the reference is right, and the spread of its outputs over thread
+orders.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +17,22 @@ from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.subject import Subject
 
 LIMIT = 5.0
-"""Seconds that a launch of the reference may take in another order, before its time is known."""
+"""Time limit of a launch of the reference in another order, in seconds, before its time is
+known."""
 
 
 def standing(
     pool: Pool[int], program: Program, limit: float, kernels: Sequence[str]
 ) -> dict[str, tuple[str, ...]] | None:
-    """The schedules under which the reference's answers are right, each with the kernels that must
-    keep the natural order for that; None where the device chooses the order.
+    """Return the schedules under which the reference is right, with kernels that keep natural
+    order.
 
-    Where the answers are wrong, each kernel is tried by itself.
+    If outputs are wrong under a schedule, each kernel is tried alone, and those that fail keep the
+    natural order. None if the device chooses the order.
     """
 
     def stands(schedule: Schedule, natural: tuple[str, ...]) -> bool | None:
-        # One may wait for another block for ever, and take its worker down.
+        # A block may wait for another one forever, so the worker may be killed.
         answer = pool.one(TrySchedule(program, limit, schedule, natural))
         return answer if answer is None else answer is True
 
@@ -48,16 +52,17 @@ def standing(
 
 
 def to_record(subject: Subject, pool: Pool[int], program: Program, reference: Path) -> Schedules:
-    """Under which schedules the reference is to be recorded, so that its runs show how much right
-    answers differ: on a device that runs threads as it is told to, they would all be the same.
+    """Return the schedules under which to record the reference, to show the spread of right
+    outputs.
 
-    Kernels whose threads race keep the natural order: what they give in others is no measure. So do
-    all kernels where nobody could find out which these are.
+    On a device that runs threads in a given order, all runs in the natural order would be equal.
+    Kernels with data races keep the natural order, because their outputs in other orders may be
+    wrong. So do all kernels if it is unknown which ones have races.
 
     Args:
-        reference: where its outputs are.
+        reference: folder with the reference's outputs.
     """
-    # In some orders it may wait for ever.
+    # In some orders the reference may wait forever.
     ending = [s for s in Schedule if isinstance(pool.one(TrySchedule(program, LIMIT, s)), bool)]
     if not ending:
         return {}
@@ -66,7 +71,7 @@ def to_record(subject: Subject, pool: Pool[int], program: Program, reference: Pa
 
 
 def races_of_rejected(subject: Subject, program: Program, reference: Path) -> list[str]:
-    """The races of a reference that its oracle rejects, if there is a detector that sees them."""
+    """Return the races of a reference that its oracle rejects, as far as a detector sees them."""
     return list(map(str, _watch(subject, program, reference).seen_in_reference()))
 
 

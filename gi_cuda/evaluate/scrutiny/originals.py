@@ -1,4 +1,4 @@
-"""Holding programs against the original source, where something is in the place of an input."""
+"""Comparison of programs with the original source, with substituted inputs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from gi_cuda.spec.other_sizes import OtherCase
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Limits for launches that do not end.
+    """Time limits for tests with substituted inputs.
 
     Attributes:
-        limit: seconds after which one with something else counts as hung.
-        goes_on: whether a candidate is still asked about other inputs then.
-        seconds: after which nothing more is begun in a thorough look, once for what the reference
-            answers; for each candidate, twice as many.
+        limit: seconds after which a launch with a substitute counts as hung.
+        goes_on: whether further inputs of a candidate are tested after one of them hung.
+        seconds: seconds after which a thorough check begins no further test: once for the
+            reference, and twice as long for each candidate.
     """
 
     limit: float = 10.0
@@ -44,26 +44,26 @@ class Patience:
 
 
 THOROUGH: Final = Patience(seconds=30.0)
-"""For somebody else's work, of which nothing may stay untried."""
+"""Limits for external rewrites, which are tested as completely as possible."""
 
 NOT_ASKED: Final = object()
-"""In the place of an answer, where there was no time to ask."""
+"""Placeholder for an answer, if there was no time for the test."""
 
 FEW: Final = 0.1
-"""A part of outputs: where no more ever becomes something else, they tell too little."""
+"""Share of the outputs that has to change with some substitute; else the outputs say too little."""
 
 LAUNCHES: Final = 12
-"""Times that a candidate is launched while its variables keep what launches leave in them."""
+"""Number of repeated launches in which a candidate's variables keep their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Something that is wrong.
+    """A fault of a candidate.
 
     Attributes:
-        said: in words.
-        shown: what shows it; None: launches one after the other do.
-        code, ruling: as :class:`.Objection` has them.
+        said: description in words.
+        shown: substitute that shows the fault; None if repeated launches show it.
+        code, ruling: see :class:`.Objection`.
     """
 
     said: str
@@ -73,32 +73,32 @@ class Told:
 
 
 class Only(StrEnum):
-    """Parts of a look."""
+    """Parts of a check."""
 
     ALL = "all"
     STATE = "launches one after the other"
 
 
 Part: TypeAlias = Only | Substituted
-"""What is looked at again."""
+"""The part of a check that is repeated."""
 
 Fits: TypeAlias = Mapping[Substituted, bool | None]
-"""Substitutes that were tried on the reference, each with whether its answers are fit to compare
-with: acceptable where it rounds otherwise, at another pace and, where one can be chosen, in another
-order of threads; None if there was no time to try it. With another size threads may write where
-others read."""
+"""Substitutes that were tried on the reference, each with whether it is usable; None if there was
+no time to try it. A substitute is usable if the outputs stay acceptable with different rounding, at
+another speed and, if it can be chosen, in another order of threads. (With another size, threads may
+write where others read.)"""
 
 
 @dataclass(frozen=True)
 class Original:
-    """The source without edits in some configuration.
+    """The unmodified source in one configuration.
 
     Attributes:
-        pool: as :class:`.Dependence` has it.
-        program: what it is compiled to; None: it does not compile.
-        fit: as :class:`.Dependence` finds it out.
-        patience: as :class:`.Dependence` has it.
-        alike: one that reads the same inputs, if there is one.
+        pool: see :class:`.Dependence`.
+        program: the compiled source; None if it does not compile.
+        fit: returns the substitutes with their usability, see :class:`.Dependence`.
+        patience: see :class:`.Dependence`.
+        alike: a source that reads the same inputs, whose effects are reused; None if there is none.
     """
 
     pool: Pool[int]
@@ -109,11 +109,11 @@ class Original:
     _lost: dict[Substituted, bool] = field(default_factory=dict, repr=False, compare=False)
 
     def told(self, program: Program, thorough: bool, part: Part) -> list[Told]:
-        """Return the faults in a program's answers with substitutes for inputs.
+        """Return the faults in a program's outputs with substituted inputs.
 
         Args:
-            thorough: as :meth:`.Dependence.objections` has it.
-            part: what is looked at.
+            thorough: see :meth:`.Dependence.objections`.
+            part: the part of the check.
         """
         fit = self.fit(thorough)
         pairs = [one for one, yes in fit.items() if yes and part in (Only.ALL, one)]
@@ -125,8 +125,11 @@ class Original:
         return found
 
     def _left_out(self, program: Program, part: Part) -> list[Told]:
-        """Return the inputs that a program's answers do not depend on, although the original's
-        do. Inputs with so large an effect that other answers are refused are not asked about."""
+        """Return the inputs that affect the original's outputs but not the program's.
+
+        An input is not tested if its substitute changes the outputs beyond the tolerance, because a
+        program that ignores it fails the comparison with the original anyway.
+        """
         compared = self.fit(False)
         pairs = [
             (name, other)
@@ -150,11 +153,11 @@ class Original:
     def wrong(
         self, program: Program, pairs: Sequence[Substituted], until: float = math.inf
     ) -> list[Told]:
-        """Return the faults in a program's answers with substitutes for inputs.
+        """Return the faults in a program's outputs with the given substitutes.
 
         Args:
-            pairs: these.
-            until: on the monotonic clock, when nothing more is begun.
+            pairs: names of inputs with their substitutes.
+            until: time on the monotonic clock after which no further test begins.
         """
         if self.program is None:
             return []
@@ -168,15 +171,17 @@ class Original:
         return [*found, *not_tried(answers.count(NOT_ASKED))]
 
     def agrees(self, program: Program, pair: Substituted) -> bool:
-        """Tell whether a program is known to answer as the original does with a substitute."""
+        """Tell whether a program is known to give the original's outputs with a substitute."""
         if self.program is None:
             return False
         asked = agreeing(program, self.program, [pair], self.patience)
         return answers_of(self.pool, asked) == [""]
 
     def _is_lost(self, pair: Substituted) -> bool:
-        """Tell whether the original itself does not survive a substitute, which was tried on the
-        source in another configuration."""
+        """Tell whether the original itself crashes or hangs with a substitute.
+
+        The substitute was tried on the source in another configuration only.
+        """
         if pair not in self._lost:
             assert self.program is not None, "something was held against it"
             asked = agreeing(self.program, self.program, [pair], self.patience)
@@ -188,7 +193,7 @@ class Original:
         """Return the faults that show only in repeated launches.
 
         Args:
-            without: what it is wrong with already.
+            without: substitutes with which the program is known to be wrong.
         """
         if self.program is None:
             return []
@@ -206,7 +211,7 @@ class Original:
 
     @cached_property
     def hardly_varying(self) -> list[Told]:
-        """The finding that outputs hardly change with any other input, if they do not."""
+        """The fault that hardly any output changes with any substitute; empty if there is none."""
         every = {**self.fit(False), **self.fit(True)}
         others = tuple(one for one, fit in every.items() if fit and ordinary(one[1]))
         if self.program is None or not others:
@@ -233,12 +238,12 @@ class Original:
 
     @property
     def decisive(self) -> dict[str, Substitute]:
-        """The inputs on which its answers depend, and what shows that first."""
+        """The inputs that affect the outputs, each with the first substitute that shows it."""
         return {name: other for name, (other, _) in self._effects.items()}
 
     @cached_property
     def _effects(self) -> dict[str, tuple[Substitute, Effect]]:
-        """The same with the effects."""
+        """The inputs that affect the outputs, each with that substitute and the effect."""
         if self.alike is not None:
             return self.alike._effects
         if self.program is None:
@@ -246,7 +251,7 @@ class Original:
         found: dict[str, tuple[Substitute, Effect]] = {}
         left = [(name, one) for name, one in self.fit(False) if isinstance(one, Substitute)]
         while pairs := dict(reversed(left)).items():
-            # One of each input at a time: of most the first one shows it.
+            # One substitute of each input per round: for most inputs the first shows the effect.
             asked = _depending(self.program, pairs, self.patience)
             answers = answers_of(self.pool, asked)
             for (name, other), effect in zip(pairs, answers, strict=True):
@@ -257,15 +262,19 @@ class Original:
 
 
 def ordinary(one: Other) -> bool:
-    """Tell whether answers are compared as they are for the inputs of the case itself."""
+    """Tell whether outputs with a substitute are compared in the same way as those of the case
+    itself.
+    """
     if isinstance(one, OtherCase):
         return True
     return not (one.special or (isinstance(one, Substitute) and one.to_overflow))
 
 
 def _why(answer: object) -> tuple[str, ...]:
-    """Return the fault that an answer to :class:`AgreesWith` tells; with its code, if the launch
-    does not end. A crash is a fault."""
+    """Return the fault in an answer to :class:`AgreesWith`, and a code if the launch hung.
+
+    A crash is a fault.
+    """
     if isinstance(answer, Lost):
         hung = answer.survival is Survival.HUNG
         return (answer.message, "hangs") if hung else (answer.message,)
@@ -273,8 +282,9 @@ def _why(answer: object) -> tuple[str, ...]:
 
 
 def _told(pair: Substituted, wrong: str, code: str = "") -> Told:
-    """Return the finding that a program is wrong with a substitute for an input; or that nobody
-    waited for its answer, if a code says so."""
+    """Return the fault of a program with a substitute; with a code, that its outputs are
+    unknown.
+    """
     name, other = pair
     where = f"{other} in place of the input {name}" if isinstance(other, Substitute) else other
     if code:
@@ -294,7 +304,7 @@ def _code(other: Other) -> str:
 
 
 def not_tried(late: int) -> list[Told]:
-    """Return the finding that so many things were not tried; none if all were."""
+    """Return the fault that a number of substitutes were not tried; empty if all were."""
     said = f"for want of time {late} other sizes or contents of inputs were not tried"
     return [Told(said, None, "not-tried", Ruling.UNVERIFIED)] if late else []
 
@@ -322,13 +332,14 @@ def answers_of(
     *,
     until: float = math.inf,
 ) -> list[object]:
-    """Return the answers of workers to requests, in order: those that the requests define, or
-    :class:`.Lost` for a launch that does not end.
+    """Return the answers of workers to requests, in order.
+
+    An answer is as the request defines it, or :class:`.Lost` for a launch that crashes or hangs.
 
     Args:
-        goes_on: whether others are asked after one that does not end; if not, theirs are
+        goes_on: whether to go on after such a launch; if not, the remaining answers are
             :data:`NOT_ASKED`.
-        until: on the monotonic clock, when nothing more is begun.
+        until: time on the monotonic clock after which no further test begins.
     """
     answers: dict[int, Any] = {}
     with closing(pool.map(enumerate(requests))) as found:

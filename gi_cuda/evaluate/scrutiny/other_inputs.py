@@ -1,4 +1,4 @@
-"""Inputs of a target that may be other ones, and what is tried in their place."""
+"""Substitutes for the inputs of a target."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _INTEGERS: Final = (
     Substitute.INDICES,
     Substitute.WHOLE_RANGE,
 )
-"""What may be in the place of a buffer. Where one makes an index of it that is too large, the
-reference ends, and no further one is tried."""
+"""Substitutes for the contents of a buffer. If one of them is used as an index that is too large,
+the reference crashes and no further one is tried."""
 
 _REAL: Final = (
     Substitute.MORE,
@@ -60,8 +60,8 @@ _REAL: Final = (
 )
 _NATURAL: Final = (Substitute.HALF, Substitute.ONE, Substitute.TWO, Substitute.ZERO)
 _WHOLE: Final = (*_NATURAL, Substitute.OPPOSITE, Substitute.MINUS_ONE)
-"""What may be in the place of a scalar. Integers decide how much there is to do, so half of one is
-tried first, and 0 late, with which a kernel may divide."""
+"""Substitutes for a scalar. Integers often are sizes, so half of the value is tried first; 0 comes
+late, since kernels may divide by it."""
 
 _TELLING: Final = (
     Substitute.SIGNED,
@@ -72,9 +72,9 @@ _TELLING: Final = (
 )
 """The substitutes to try first, as there may be time for only two of each input.
 
-With these two, 38 of 61 edits that are right on a target's cases and wrong with other inputs are
-found, and 28 of 36 such rewrites of ``benchmarks/referee``; with the first two of each list, 13 and
-22.
+Of 61 edits that are right on a target's cases and wrong with other inputs, two substitutes of this
+list find 38; of 36 rewrites of ``benchmarks/referee`` they find 28. With the first two of each list
+above it is 13 and 22.
 """
 
 _MODES: Final = (Substitute.ONE, Substitute.TWO, Substitute.MINUS_ONE)
@@ -82,19 +82,18 @@ _MODES: Final = (Substitute.ONE, Substitute.TWO, Substitute.MINUS_ONE)
 
 
 _PAIRS: Final = 6
-"""Pairs of buffers for which something is tried, at most."""
+"""Largest number of pairs of buffers for which substitutes are tried."""
 
 
 def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute, ...]]:
-    """Return the inputs that substitutes may replace, each with its substitutes in the order to
-    try.
+    """Return the inputs that can be substituted, each with its substitutes in the order to try.
 
     These are buffers in plain memory that the case gives and that hold no addresses, and scalars
     that are passed to a kernel.
 
     Args:
-        planned: whether other sizes are planned anew; then those that launches and buffers follow
-            are not left as they are while a kernel is told another one.
+        planned: whether other sizes are tried as whole cases. Then scalars that launches and buffer
+            sizes depend on are left out: changing only the kernel's copy would be inconsistent.
     """
     read_through = {one.buffer for one in target.textures}
     buffers = {
@@ -118,7 +117,7 @@ def inputs(target: Target, planned: bool = False) -> dict[str, tuple[Substitute,
 
 
 def telling(some: Sequence[Substitute]) -> list[Substitute]:
-    """Return substitutes for an input, those first that tell most of what is wrong."""
+    """Return the substitutes for an input, those first that reveal most faults."""
     first = [one for one in _TELLING if one in some]
     return [*first, *(one for one in some if one not in first)]
 
@@ -127,7 +126,7 @@ def _contents(kind: str) -> tuple[Substitute, ...]:
     """Return the substitutes for a buffer's contents.
 
     Args:
-        kind: numpy's name of its type, or its first letter.
+        kind: NumPy's name of its type, or the first letter.
     """
     if kind[0] not in "fiu":
         return (Substitute.ZERO,)
@@ -136,12 +135,12 @@ def _contents(kind: str) -> tuple[Substitute, ...]:
 
 
 def derived_sizes(target: Target, names: Collection[str], source: str) -> list[OtherCase]:
-    """Cases of other sizes than a target's own.
+    """Return cases of other sizes than a target's own.
 
     Args:
-        names: of the cases of the back end.
-        source: the text of the kernels, and of the program around them if that is there; what its
-            comments say of sizes holds, if it does for the cases.
+        names: names of the back end's cases.
+        source: text of the kernels, and of the program around them if known. Conditions on sizes in
+            its comments are respected, if the target's cases satisfy them.
     """
     cases = [one for one in target.cases if one.name in names]
     known = {name for one in cases for name in sizes_of(one)}
@@ -151,10 +150,10 @@ def derived_sizes(target: Target, names: Collection[str], source: str) -> list[O
 def near_sizes(
     target: Target, names: Collection[str], source: str, numbers: Sequence[int]
 ) -> list[OtherCase]:
-    """Cases whose sizes are near some numbers.
+    """Return cases whose sizes are near some numbers.
 
     Args:
-        names, source: as :func:`derived_sizes` has them.
+        names, source: see :func:`derived_sizes`.
     """
     cases = [one for one in target.cases if one.name in names]
     known = {name for one in cases for name in sizes_of(one)}
@@ -162,7 +161,7 @@ def near_sizes(
 
 
 def _within(target: Target, known: Collection[str], source: str) -> Target:
-    """A target with those conditions on sizes that comments of its source state and its cases keep.
+    """Return the target with conditions on sizes from comments, if the target's cases satisfy them.
 
     Args:
         known: names of sizes.
@@ -178,14 +177,20 @@ def _within(target: Target, known: Collection[str], source: str) -> Target:
 
 
 def joint_inputs(target: Target, sizes: Sequence[OtherCase]) -> list[Joint]:
-    """Several substitutes at once: a thousandth of all buffers of real numbers; numbers of both
-    signs in all of them, alone, in two cases of other sizes, and with each substitute for a scalar;
-    each two scalars that are integers and no sizes; zeros in each buffer of integers, in the
-    largest case of other sizes; and zeros in one buffer of real numbers beside infinities in
-    another: what leaves out products with 0 leaves these out.
+    """Return combinations of several substitutes.
+
+    They are, in order:
+
+    - numbers of both signs in all real-valued buffers, and a thousandth of all of them;
+    - numbers of both signs in all of these buffers, in two cases of other sizes, and with each
+      substitute for a scalar;
+    - each pair of integer scalars that are no sizes; - zeros in each integer buffer, in the largest
+    case of other sizes; - zeros in one real-valued buffer and infinities in another, which shows
+    programs that skip products
+      with 0.
 
     Args:
-        sizes: these cases, the smallest first.
+        sizes: cases of other sizes, the smallest first.
     """
     known = inputs(target, planned=bool(sizes))
     buffers = {one.name: one for one in target.buffers if one.name in known}
@@ -214,10 +219,10 @@ def joint_inputs(target: Target, sizes: Sequence[OtherCase]) -> list[Joint]:
 
 
 def in_place(target: Target, source: str) -> list[InPlace]:
-    """Outputs that may lie where inputs do, as far as the source does not rule it out.
+    """Return pairs of an input and an output that may share memory, unless the source excludes it.
 
     Args:
-        source: the text of the kernels.
+        source: text of the kernels.
     """
     if "__restrict" in source:
         return []
@@ -236,7 +241,7 @@ def in_place(target: Target, source: str) -> list[InPlace]:
 
 
 def real_inputs(target: Target) -> list[str]:
-    """Those that are buffers of real numbers, which are only read."""
+    """Return the names of read-only buffers of real numbers among the inputs."""
     found = inputs(target)
     return [
         one.name
@@ -246,7 +251,7 @@ def real_inputs(target: Target) -> list[str]:
 
 
 def _followed(target: Target) -> frozenset[str]:
-    """The scalars that geometry and sizes of buffers follow."""
+    """Return the scalars that launch geometry and buffer sizes depend on."""
     found = {name for one in _expressions(target) for name in one.names}
     computed = {one.name: one.value.names for one in target.scalars if one.value is not None}
     for name, names in reversed(computed.items()):

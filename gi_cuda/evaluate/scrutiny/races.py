@@ -1,7 +1,7 @@
-"""Does a variant let threads race where the reference does not? Nothing that does is certified.
+"""Check for data races that a variant has and the reference does not.
 
 It is one of the checks of winners (see :mod:`gi_cuda.evaluate.certification`), at the end of a
-search, in `validate` and `patch`; and `compare` asks before it calls anything faster.
+search, in `validate` and `patch`. `compare` runs it too before it calls a variant faster.
 """
 
 from __future__ import annotations
@@ -54,14 +54,15 @@ def findings_of(
     limit: float = LIMIT,
     processes: int = 0,
 ) -> tuple[list[SanitizerFinding], str]:
-    """What a sanitizer finds in a source on some cases, and how a run ended if not well. Several
-    cases run at a time, where there are processors for it.
+    """Return a sanitizer's findings in a source on some cases, and a message if a run failed.
+
+    Several cases run at a time, if there are enough cores.
 
     Args:
-        source: of that name and text.
-        folder: where binaries may be written.
-        limit: seconds that a run may take.
-        processes: that run at a time; 0: as many as the machine has processors for.
+        source: name and text of the source.
+        folder: for binaries.
+        limit: time limit of a run, in seconds.
+        processes: number of processes at a time; 0: as many as there are cores for.
     """
     built: Built | None = one.binary
     if built is None:
@@ -73,7 +74,7 @@ def findings_of(
     program = partial(one.program, built)
 
     def watched(some: Sequence[str]) -> Watched:
-        # A process makes all the cases that it knows of.
+        # A process makes all cases of its session, so give it only its share.
         return watch(sanitizer, replace(session, cases=tuple(some)), program(some), limit)
 
     processes = min(processes or together(), len(cases))
@@ -84,7 +85,7 @@ def findings_of(
 
 
 def has_shared_memory(binary: Binary, target: Target) -> bool:
-    """Tell whether a program has shared memory, as far as is known."""
+    """Tell whether a program has shared memory; True if unknown."""
     steps = [step for launch in target.launches for step in launch.steps]
     if binary.lent or any(step.shared.text != "0" for step in steps):
         return True
@@ -92,32 +93,33 @@ def has_shared_memory(binary: Binary, target: Target) -> bool:
 
 
 def together() -> int:
-    """How many cases are watched at a time; a detector needs as much memory as several workers."""
+    """Return the number of cases that run at a time; a detector needs the memory of several
+    workers.
+    """
     return max(1, min(4, cores() // 2))
 
 
 ENOUGH = 10.0
-"""Seconds of watching the reference after which no further case is begun: under compute-sanitizer a
-case takes from seconds to minutes. Variants are watched on the same cases."""
+"""Seconds of race detection on the reference after which no further case begins. A case takes from
+seconds to minutes under compute-sanitizer. Variants run on the same cases."""
 
 _SLACK: Final = 10.0
-"""Times as long as the reference that a variant may be watched."""
+"""Multiple of the reference's time that a variant may take under race detection."""
 
 _LEAST: Final = 20.0
-"""Seconds that it always may: a detector takes some to start."""
+"""Lower bound of that time limit, in seconds: a detector takes some to start."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """The reference, as it was watched.
+    """The result of race detection on the reference.
 
     Attributes:
-        detector: by which.
-        session: what a process needs to run the cases.
-        cases: on these.
-        races: what was found.
-        limit: seconds that a variant may be watched on them: one that goes on for ever says no
-            more in minutes.
+        detector: the detector.
+        session: settings for running the cases.
+        cases: names of the cases.
+        races: findings.
+        limit: time limit for a variant, in seconds; one that hangs would say no more in minutes.
     """
 
     detector: Sanitizer
@@ -129,11 +131,11 @@ class _Reference:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What came of looking for races.
+    """The result of looking for races.
 
     Attributes:
-        seen: what was seen of a candidate that the reference does not do; "" for nothing.
-        why: nobody could look; "" where somebody did.
+        seen: races of a candidate that the reference does not have; "" for none.
+        why: reason why nobody could look; "" if somebody did.
     """
 
     seen: str = ""
@@ -141,38 +143,39 @@ class Looked:
 
 
 class Looks(Protocol):
-    """Somebody else who looks for races, and sees more than them."""
+    """Interface of a second race detector, which sees more than the first."""
 
     def look(self, one: Candidate) -> Looked:
-        """What is seen of a candidate."""
+        """Look for races of a candidate."""
 
     def known(self, one: Candidate) -> Looked | None:
-        """Return what was seen of a candidate before; None if nobody looked at it."""
+        """Return the result of an earlier look at a candidate; None if there is none."""
 
     def look_at_all_blocks(self, one: Candidate) -> Looked:
-        """What is seen of a candidate in blocks that :meth:`look` leaves out."""
+        """Look for races of a candidate in blocks that :meth:`look` leaves out."""
 
     def unset(self, some: Sequence[Candidate]) -> list[str]:
-        """Say of each of some candidates that it reads locals which nothing sets."""
+        """Return a message for each candidate that reads uninitialized locals; "" for the
+        others.
+        """
 
     def watch_reference(self) -> None:
-        """Do now what is done once for all candidates."""
+        """Do the work that is the same for all candidates."""
 
 
 @dataclass(frozen=True)
 class RaceWatch:
-    """Runs winners where every access is watched; tells of races that the reference has not.
+    """A race detector for candidates, which reports races that the reference does not have.
 
     Attributes:
-        subject: what they are variants of.
-        session: what a process of its own needs to run them.
-        compiler: that is asked for what is compiled to be watched.
-        folder: where binaries may be written.
-        cases: that they are watched on, as many as there is time for.
-        small: that stand for these, where they reach as much.
-        limit: seconds that a run may take at most.
-        beside: who looks as well; of memory that all blocks share the detector of a GPU's back end
-            sees nothing.
+        subject: the subject whose variants the candidates are.
+        session: settings for running candidates in a separate process.
+        compiler: the compiler from which that of the detector is derived.
+        folder: for binaries.
+        cases: names of the cases; as many are used as there is time for.
+        small: small cases that replace these if they reach the same code.
+        limit: time limit of a run, in seconds.
+        beside: a second detector; a GPU's own one does not watch memory that blocks share.
     """
 
     subject: Subject
@@ -186,34 +189,36 @@ class RaceWatch:
     _turn: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     def watched(self, one: Candidate) -> tuple[str, ...]:
-        """Names of the cases that a candidate is watched on; none where nobody can look."""
+        """Return the names of the cases that a candidate runs on; empty if nobody can look."""
         known, _ = self._known(one)
         return () if known is None else known.cases
 
     def objection(self, one: Candidate) -> str:
-        """What stands against a candidate; "" where nothing does."""
+        """Return the objection to a candidate in words; "" if there is none."""
         found = self._objection(one)
         return found.said if found else ""
 
     def objections(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """What stands against each of several, which are watched at once."""
+        """Return the objection to each candidate; all are checked at once."""
         both(self.watch_reference, partial(self.on_small_cases, some))
         return at_once([partial(self._objection, one) for one in some])
 
     def here(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """What this watch itself has against each of several."""
+        """Return this detector's own objection to each candidate."""
         self.on_small_cases(some)
         return at_once([partial(self._here, one) for one in some])
 
     def beside_it(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """What who looks as well has against each of several: it takes a fraction of the time."""
+        """Return the second detector's objection to each candidate, which takes a fraction of
+        the time.
+        """
         if self.beside is None:
             return [None] * len(some)
         self.beside.watch_reference()
         return at_once([partial(self._beside, one) for one in some])
 
     def on_small_cases(self, some: Sequence[Candidate]) -> list[bool]:
-        """Which of several are watched on small cases: in seconds, where others take minutes."""
+        """Tell for each candidate whether it runs on small cases, in seconds instead of minutes."""
         looks: list[Callable[[], bool]] = [partial(self._is_small, one) for one in some]
         found, _ = both(partial(at_once, looks), self._watch_reference)
         return found
@@ -241,20 +246,20 @@ class RaceWatch:
         return at_once([partial(self._said_beside, one) for one in some])
 
     def seen(self, one: Candidate) -> str:
-        """What a candidate was seen to do; "" where that is nothing, or nobody could look."""
+        """Return the races of a candidate; "" if there are none or nobody could look."""
         mine = self.look(one)
         if mine.seen or self.beside is None or one.key is None:
             return mine.seen
         return (self.beside.known(one) or self.beside.look(one)).seen
 
     def on_all_blocks(self, one: Candidate) -> str:
-        """Return the races of a candidate that only more blocks show than a search looks at."""
+        """Return the races of a candidate that show only in blocks that a search does not watch."""
         if self.beside is None or one.key is None:
             return ""
         return self.beside.look_at_all_blocks(one).seen
 
     def watch_reference(self) -> None:
-        """Do now what is done once for all candidates, here and by who looks as well."""
+        """Run both detectors on the reference, once for all candidates."""
         both(self._watch_reference, self.beside.watch_reference if self.beside else lambda: None)
 
     def _watch_reference(self) -> None:
@@ -263,16 +268,18 @@ class RaceWatch:
             _ = self._reference
 
     def look(self, one: Candidate) -> Looked:
-        """What this watch itself sees of a candidate."""
+        """Look for races of a candidate with this detector only."""
         known, why = self._known(one)
         return Looked(why=why) if known is None else Looked(self._seen(known, one))
 
     def _said(self, known: _Reference | None, why: str, one: Candidate) -> str:
-        """What stands against a candidate where the reference was watched, or why it was not."""
+        """Return the races of a candidate; if nobody could look, the objection to changed thread
+        order.
+        """
         return self._unwatched(one, why) if known is None else self._seen(known, one)
 
     def _said_beside(self, one: Candidate) -> str:
-        """What who looks as well has against a candidate."""
+        """Return the second detector's objection to a candidate; "" if there is none."""
         if self.beside is None or one.key is None:
             return ""
         other = self.beside.known(one) or self.beside.look(one)
@@ -284,11 +291,11 @@ class RaceWatch:
         return other.seen
 
     def _known(self, one: Candidate) -> tuple[_Reference | None, str]:
-        """The reference on the cases that a candidate is to be watched on."""
+        """Return the result for the reference on the cases that a candidate is to run on."""
         return self._small_reference if self._is_small(one) else self._reference
 
     def _is_small(self, one: Candidate) -> bool:
-        """Whether these are the small ones."""
+        """Tell whether a candidate is to run on the small cases."""
         stand = self.small is not None and self.small.stand_for(one)
         return stand and self._small_reference[0] is not None
 
@@ -298,8 +305,10 @@ class RaceWatch:
         return "; ".join(new) or (failure and f"watched for races: {failure}")
 
     def racing(self) -> dict[str, str]:
-        """The kernels of the reference whose threads race, with what was found; all, if none could
-        be watched, with why not."""
+        """Return the kernels of the reference with data races, each with a finding.
+
+        If race detection is impossible, return all kernels with the reason.
+        """
         known, why = self._known(unmodified(self.subject))
         if known is None:
             return dict.fromkeys(self.subject.target.kernels, why)
@@ -311,8 +320,10 @@ class RaceWatch:
         }
 
     def seen_in_reference(self) -> list[SanitizerFinding]:
-        """Races of the reference, on as many cases as run at a time, whether its answers are right
-        or not; none where nobody can look."""
+        """Return races of the reference, even if its outputs are wrong; empty if nobody can look.
+
+        It runs on as many cases as run at a time.
+        """
         try:
             detector = backend_named(self.subject.backend).races(self.compiler)
         except UserError:
@@ -324,14 +335,16 @@ class RaceWatch:
 
     @property
     def _reference(self) -> tuple[_Reference | None, str]:
-        """What is known of the reference; None with the reason, if there is no detector or it
-        cannot be used on this target."""
-        with self._turn:  # several threads ask for it
+        """The result for the reference.
+
+        None with the reason if there is no detector, or if it cannot be used on this target.
+        """
+        with self._turn:  # several threads use this property
             return self._on_cases
 
     @property
     def _small_reference(self) -> tuple[_Reference | None, str]:
-        """The same of the small cases."""
+        """The result for the reference on the small cases, in the same form."""
         with self._turn:
             return self._on_the_small
 
@@ -372,13 +385,15 @@ class RaceWatch:
         limit: float,
     ) -> tuple[list[SanitizerFinding], str]:
         source = Source(self.subject.grammar.source.name, one.text)
-        # On small cases a process takes longer to open the device than for all of them.
+        # Opening the device takes longer than all small cases, so one process runs them all.
         small = self.small is not None and session.cases == self.small.names
         given = detector, session, one, cases, source, self.folder, limit
         return findings_of(*given, processes=int(small))
 
     def _unwatched(self, one: Candidate, why: str) -> str:
-        """Where nobody can look: whether a candidate changes what puts threads into an order."""
+        """Return an objection if a candidate changes the order of threads while nobody can look
+        for races.
+        """
         if not self._changed(one, changes_order):
             return ""
         return (
@@ -387,8 +402,11 @@ class RaceWatch:
         )
 
     def _changed(self, one: Candidate, what: Callable[[str, str], bool]) -> bool:
-        """Whether a candidate, as it is compiled, changes something; of what is no variant of the
-        subject's text that is not known."""
+        """Tell whether a candidate's preprocessed text differs from the reference's in some
+        respect.
+
+        False for a candidate with its own binary or compiler. True if preprocessing fails.
+        """
         if one.binary is not None or one.compiler is not None:
             return False
         whole = unmodified(self.subject)

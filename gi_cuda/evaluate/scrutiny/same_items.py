@@ -1,5 +1,8 @@
-"""Do the blocks of a candidate do the work that those of the reference do? Where only some blocks
-run, answers tell nothing of one whose blocks are numbered otherwise, or do the work of several."""
+"""Check that the blocks of a candidate do the same work as those of the reference.
+
+If only some blocks run, the outputs say nothing about a candidate with another numbering of blocks,
+or with blocks that do the work of several.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,16 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates
 
 LIMIT: Final = 10.0
-"""Seconds after which a launch counts as hung."""
+"""Time limit of a launch, in seconds."""
 
 
 @dataclass(frozen=True)
 class SameItems:
-    """Runs candidates beside the reference, and compares what they write to.
+    """A comparison of the items that candidates and the reference write.
 
     Attributes:
-        compiler: the back end's.
-        workers: of a session that has the cases.
+        compiler: compiler of the back end.
+        workers: starts or returns workers of a session that has the cases.
         folder: for binaries.
         cases: names of the cases.
     """
@@ -42,7 +45,7 @@ class SameItems:
     )
 
     def holds(self, one: Candidate) -> bool:
-        """Tell it of a candidate; one that cannot be run is taken to do the same work."""
+        """Tell whether a candidate writes the same items; True if it cannot run."""
         with self._turn:
             if one.key is None or one.key not in self._known:
                 self._known[one.key] = self._holds(one)

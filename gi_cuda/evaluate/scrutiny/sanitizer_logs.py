@@ -1,4 +1,4 @@
-"""What sanitizers say of a program, and what of it the reference does not do as well."""
+"""Parsers of sanitizer logs, and the findings that only a variant has."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _BARRIER = "gi-cuda barrier"
 _BARRIER_WORDS = 4
 
 UNEVEN = "a barrier that not all threads of a block reach"
-"""How a finding begins that is no race: it depends on the device what comes of it."""
+"""Beginning of a finding that is not a race; its consequences depend on the device."""
 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class SanitizerFinding:
-    """One complaint of a sanitizer.
+    """A finding of a sanitizer.
 
     Attributes:
-        kind: what it is, in the sanitizer's words.
-        line: of the source that was compiled, from 1; None where it does not say.
-        text: what stands on that line, without the white space around it.
-        kernel: in which it is, where the sanitizer says so.
+        kind: description in the sanitizer's words.
+        line: line of the compiled source, from 1; None if unknown.
+        text: the source on this line, stripped.
+        kernel: kernel in which it is; "" if unknown.
     """
 
     kind: str
@@ -45,12 +45,12 @@ class SanitizerFinding:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Equal for findings of two sources that are the same finding."""
+        """A key that is equal for the same finding in two sources."""
         return _NUMBER.sub("N", self.kind), self.text
 
     @property
     def race(self) -> bool:
-        """Tell whether a finding of the detector of races is a race."""
+        """Tell whether a race detector's finding is a race."""
         return not self.kind.startswith(UNEVEN)
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class SanitizerFinding:
 
 
 def compiled_in(log: str, source: Source) -> list[SanitizerFinding]:
-    """The findings in a log of the address and undefined-behaviour sanitizers of a C++ compiler."""
+    """Parse a log of the address and undefined-behaviour sanitizers of a C++ compiler."""
     found = []
     for report in _ADDRESS.finditer(log):
         access = _ACCESS.search(report[2])
@@ -70,7 +70,7 @@ def compiled_in(log: str, source: Source) -> list[SanitizerFinding]:
 
 
 def from_outside(log: str, source: Source) -> list[SanitizerFinding]:
-    """The findings in a log of one of compute-sanitizer's tools."""
+    """Parse a log of one of compute-sanitizer's tools."""
     found = []
     for head, details in _reports(log):
         if not _NO_FINDING.match(head):
@@ -80,7 +80,7 @@ def from_outside(log: str, source: Source) -> list[SanitizerFinding]:
 
 
 def races(log: str, source: Source) -> list[SanitizerFinding]:
-    """The findings in a log of the host runtime's detector of races, races first."""
+    """Parse a log of the host runtime's race detector; races come first."""
     found, uneven = list[SanitizerFinding](), list[SanitizerFinding]()
     for line in log.split("\n"):
         head, _, rest = line.partition("\t")
@@ -111,7 +111,7 @@ def _race(words: Sequence[str], source: Source) -> SanitizerFinding:
         (_line(place, source) or 0, f"{access} by thread {thread} of block {block}")
         for access, thread, block, place in (words[3:7], words[7:11])
     ]
-    # Which of the two came first is chance.
+    # The order of the two accesses is random, so sort them.
     (line, first), (other, second) = sorted(ends)
     kind = f"race of threads of {where} in {kernel} on {memory}: {first}, {second}"
     lines = source.text.split("\n")
@@ -121,7 +121,7 @@ def _race(words: Sequence[str], source: Source) -> SanitizerFinding:
 
 
 def _line(report: str, source: Source) -> int | None:
-    """The first line of the source that a report names."""
+    """Return the first line of the source that a report names; None if it names none."""
     found = re.search(rf"(?:^|[\s/]){re.escape(source.name)}:(\d+)", report, re.M)
     return int(found[1]) if found else None
 
@@ -147,13 +147,13 @@ def _found(kind: str, line: int | None, source: Source) -> SanitizerFinding:
 
 
 def _once(findings: list[SanitizerFinding]) -> list[SanitizerFinding]:
-    """The first of those that are the same."""
+    """Return the findings without duplicates; the first of equal ones is kept."""
     return list({finding.key: finding for finding in reversed(findings)}.values())[::-1]
 
 
 def new_findings(
     variant: Sequence[SanitizerFinding], reference: Sequence[SanitizerFinding]
 ) -> list[SanitizerFinding]:
-    """The variant's findings that the reference does not have."""
+    """Return the variant's findings that the reference does not have."""
     known = {finding.key for finding in reference}
     return [finding for finding in variant if finding.key not in known]

@@ -1,10 +1,10 @@
-"""Cases on which a race shows as well, and that are watched in a fraction of the time.
+"""Small cases for race detection, which show the same races in a fraction of the time.
 
-Under a detector a case takes from seconds to minutes, and a GPU's are large, so that it has enough
-to do. What a target has for a back end on the processor is small. A small case stands for a large
-one where it reaches the same code: each statement and each outcome of a condition, and the second
-round of each loop that has one. The code is the variant's own, read anew: what it inserts may be
-reached by large cases alone.
+A case takes from seconds to minutes under a detector, and the cases for a GPU are large, to keep it
+busy. A target's cases for a CPU back end are small. A small case can replace a large one if it
+reaches the same code: each statement, each outcome of a condition, and the second iteration of each
+loop. The code is that of the variant itself, because inserted code may be reached only by large
+cases.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ from gi_cuda.spec import CaseRole, Target
 from gi_cuda.subject import Subject
 
 _LIMIT: Final = 120.0
-"""Seconds that a counted run may take."""
+"""Time limit of a run with counters, in seconds."""
 
 _ROUNDS: Final = 2
-"""Of a loop: a barrier that is gone shows between one and the next."""
+"""Iterations of a loop that have to be reached: a missing barrier shows between two of them."""
 
 
 def small_cases(target: Target, backend: str) -> tuple[str, ...]:
-    """The held-out cases that a target has for processors, where the back end is a GPU's."""
+    """Return the held-out cases that a target has only for CPUs; empty if the back end is no
+    GPU's.
+    """
     if not backend_named(backend).gpu:
         return ()
     others = set(backends_on_gpus(gpu=False))
@@ -55,17 +57,17 @@ def small_cases(target: Target, backend: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class SmallCases:
-    """Small cases of a subject, for who watches its variants.
+    """Small cases of a subject, for race detection in its variants.
 
     Attributes:
-        names: of them.
-        others: those that they stand for.
-        compiler: of what is run once.
-        folder: for binaries, and the reference's answers.
-        device: that all runs on.
-        opened: closes the worker that counts what is reached.
-        sample: of a launch only so many threads run, see :class:`.Session`; 0: all.
-        limit: seconds that a launch of the reference may take.
+        names: names of the small cases.
+        others: names of the cases that they replace.
+        compiler: compiler for code that runs once.
+        folder: for binaries and the reference's outputs.
+        device: the device to run on.
+        opened: exit stack that closes the worker.
+        sample: number of threads of a launch that run, see :class:`.Session`; 0 for all.
+        limit: time limit of a launch of the reference, in seconds.
     """
 
     subject: Subject
@@ -83,16 +85,19 @@ class SmallCases:
 
     @property
     def session(self) -> Session | None:
-        """What a process needs to run them; None where there are none, or the reference does not
-        pass on them. If the sample has room for all blocks of the reference, all those of others
-        run too: they may be more, and smaller."""
+        """Settings for running the small cases; None if there are none or the reference fails on
+        them.
+
+        If the sample includes all blocks of the reference, all blocks of a variant run too, since
+        they may be more and smaller.
+        """
         if not self._recorded:
             return None
         return replace(self._session(self.names), sample=self.sample if self.partial else 0)
 
     @property
     def reference(self) -> Program | None:
-        """How the reference runs them; None where there are none, or it does not pass on them."""
+        """Program of the reference; None if there are no small cases or it fails on them."""
         return self._recorded[0] if self._recorded else None
 
     @property
@@ -108,7 +113,7 @@ class SmallCases:
 
     @property
     def _recorded(self) -> tuple[Program, Recorded] | None:
-        """The reference's program, and what it left; None as :attr:`session` has it."""
+        """The reference's program and its outputs; None if there are no small cases or it fails."""
         program, answer = self._run
         if program and isinstance(answer, Recorded) and not any(answer.penalties.values()):
             return program, answer
@@ -116,12 +121,12 @@ class SmallCases:
 
     @property
     def _run(self) -> tuple[Program | None, object]:
-        with self._recording:  # several threads ask for it
+        with self._recording:  # several threads use this property
             return self._record
 
     @cached_property
     def _record(self) -> tuple[Program | None, object]:
-        """The reference's program and the worker's answer; None where there is none."""
+        """The reference's program and the worker's answer; None for each that does not exist."""
         if not self.names:
             return None, None
         session = self._session(self.names)
@@ -136,15 +141,19 @@ class SmallCases:
         return program, None
 
     def stand_for(self, one: Candidate) -> bool:
-        """Whether they reach all that the others reach in a candidate."""
+        """Tell whether the small cases reach the same code of a candidate as the others."""
         if one.binary is not None or self.subject.compiled or not self.names:
-            return False  # places are counted in source alone
+            return False  # only source has counters
+        if one.key is None:  # as for a candidate with a compiler of its own
+            return self._cover(one)
         if one.key not in self._known:
             self._known[one.key] = self._cover(one)
         return self._known[one.key]
 
     def _cover(self, one: Candidate) -> bool:
-        """Whether that holds; not where it cannot be told."""
+        """Run a candidate with counters to tell whether the small cases suffice; False if
+        unknown.
+        """
         whole = Source(self.subject.grammar.source.name, one.text)
         wanted = Wanted(self.subject.target.kernels, EDIT_SETS[self.subject.edits])
         try:
@@ -159,7 +168,7 @@ class SmallCases:
             texts.append((parsed.instrument(), loops, _ROUNDS))
         made = [replace(one, text=text) for text, _, _ in texts]
         built = build_candidates(self.compiler, made, self.folder / "counted")
-        with self._turn:  # several candidates are looked at at a time
+        with self._turn:  # several candidates are checked at the same time
             pool = self._counting
             for text, binary, (_, places, enough) in zip(made, built, texts, strict=True):
                 if isinstance(binary, BuildFailure):

@@ -1,4 +1,4 @@
-"""Try other inputs on the reference, and find out whether its answers are fit to compare with."""
+"""Trials of substituted inputs on the reference, to find out which are usable for comparison."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from gi_cuda.spec import Case, Target
 from gi_cuda.spec.other_sizes import OtherCase, other_seeds
 
 QUICK_SIZES: Final = 3
-"""Cases of other sizes in a quick look."""
+"""Number of cases of other sizes in a quick check."""
 
 ALWAYS: Final = 2
-"""Things that are tried in the place of each input, however long that takes."""
+"""Number of substitutes for each input that are tried without regard to time."""
 
 
 def all_unsettled(some: Sequence[Substituted]) -> frozenset[str]:
-    """All inputs of some substitutions, where nobody finds out which are settled."""
+    """Return all inputs as unsettled, if nobody can find out which are."""
     return frozenset(name for name, _ in some)
 
 
 def nobody_knows(some: Sequence[Substituted]) -> frozenset[str]:
-    """No input of some substitutions."""
+    """Return no input as unsettled."""
     return frozenset()
 
 
 @dataclass(frozen=True)
 class TriedInputs:
-    """Tries other inputs on the reference, each once.
+    """Trials of substituted inputs on the reference, each done once.
 
     Attributes:
-        source: the reference's text.
+        source: text of the reference.
         known: the back end's cases.
-        names: of the cases with which all is tried.
-        elsewhere, each, patience: as :class:`.Dependence` has them.
-        workers: that answer.
-        reference: it, compiled; None: it does not compile.
-        otherwise: the same where it rounds otherwise, at another pace; None: there is none.
+        names: names of the cases with which substitutes are tried.
+        elsewhere, each, patience: see :class:`.Dependence`.
+        workers: returns the workers.
+        reference: returns the program of the reference; None if it does not compile.
+        otherwise: returns the program with different rounding and speed; None if there is none.
     """
 
     target: Target
@@ -78,7 +78,7 @@ class TriedInputs:
 
     @property
     def note(self) -> str:
-        """The other sizes that a thorough look tries, and those that it leaves out; "" for none."""
+        """The other sizes that a thorough check tries, and those that it leaves out; "" if none."""
         if not self._sizes:
             return ""
         fit = {**self._fit_quickly, **self._fit_thoroughly}
@@ -93,7 +93,7 @@ class TriedInputs:
         return said + (f" {late} left out for want of time." if late else "")
 
     def fit(self, thorough: bool) -> Fits:
-        """Return the things that a look tries, with their fitness."""
+        """Return the substitutes of a quick or thorough check, with their usability."""
         return self._fit_thoroughly if thorough else self._fit_quickly
 
     @cached_property
@@ -117,11 +117,11 @@ class TriedInputs:
         return self._tried(asked, time.monotonic() + self.patience.seconds)
 
     def _tried(self, asked: Mapping[str, Sequence[Other]], until: float, always: int = 0) -> Fits:
-        """Try substitutes for inputs on the reference.
+        """Try substitutes on the reference.
 
         Args:
-            until: on the monotonic clock, when nothing more is begun.
-            always: so many for each input are tried even after that.
+            until: time on the monotonic clock after which no further test begins.
+            always: number of substitutes for each input that are tried even after that.
         """
         program = self.reference()
         if program is None:
@@ -141,9 +141,12 @@ class TriedInputs:
         until: float,
         always: int,
     ) -> dict[Substituted, bool | None]:
-        """Return for each substitute whether the reference answers the same where it rounds
-        otherwise, at another pace where that can be had. Of an input no more is tried once a launch
-        does not end by itself."""
+        """Return for each substitute whether the outputs stay the same with other rounding and
+        speed.
+
+        After a launch with a substitute crashed or hung, no further substitute of this input is
+        tried.
+        """
         otherwise = self.otherwise() or program
         found: dict[Substituted, bool | None] = {}
         left = dict(asked)
@@ -163,7 +166,9 @@ class TriedInputs:
         return found
 
     def _unsettled(self, asked: Mapping[str, Sequence[Other]]) -> frozenset[str]:
-        """The sizes of which some make the reference's answers a matter of the order of threads."""
+        """Return the integer scalars and sizes for which the outputs depend on the order of
+        threads.
+        """
         return self.elsewhere(
             [
                 (name, one)
@@ -175,12 +180,12 @@ class TriedInputs:
 
     @cached_property
     def _whole(self) -> frozenset[str]:
-        """The scalars that are integers."""
+        """The integer scalars."""
         return frozenset(one.name for one in self.target.scalars if one.dtype.kind != "f")
 
     @cached_property
     def _inputs(self) -> Mapping[str, tuple[Substitute, ...]]:
-        """The inputs that are replaced, each with its substitutes."""
+        """The inputs that can be substituted, each with its substitutes."""
         return inputs(self.target, planned=bool(self._sizes))
 
     @cached_property
@@ -190,8 +195,10 @@ class TriedInputs:
 
     @cached_property
     def _quick_cases(self) -> list[OtherCase]:
-        """A few of them, small and large ones, and those of other seeds, as many as other things
-        are tried; none where nobody knows which are settled."""
+        """A few small and large cases of other sizes, and cases with other seeds.
+
+        Empty if nobody can find out which of them depend on the order of threads.
+        """
         if self.elsewhere is all_unsettled:
             return []
         some = self._sizes[1 :: max(1, len(self._sizes) // QUICK_SIZES)][:QUICK_SIZES]

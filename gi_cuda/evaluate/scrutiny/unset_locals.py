@@ -1,4 +1,4 @@
-"""Does a source read locals that it never set? Then chance decides about its answers."""
+"""Check for reads of uninitialized locals, whose values depend on chance."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from gi_cuda.evaluate.scrutiny.examined import Examined
 from gi_cuda.subject import Subject
 
 LIMIT: Final = 10.0
-"""Seconds after which a launch counts as hung."""
+"""Time limit of a launch, in seconds."""
 
 
 @dataclass(frozen=True)
 class UnsetLocals:
-    """Runs sources where locals that nothing sets hold something else than when they were judged.
+    """A check that runs sources with other contents of uninitialized locals.
 
     Attributes:
-        compiler: the back end's.
-        workers: of a session that has the cases.
+        compiler: compiler of the back end.
+        workers: starts or returns workers of a session that has the cases.
         folder: for binaries.
         cases: names of the cases.
-        examined: what compilers warn of.
+        examined: warnings of compilers.
     """
 
     subject: Subject
@@ -41,11 +41,13 @@ class UnsetLocals:
     examined: Examined
 
     def objection(self, one: Candidate) -> str:
-        """What stands against a candidate; "" where nothing does, or its reference does as much."""
+        """Return the objection to a candidate; "" if there is none, or if the reference has the
+        fault too.
+        """
         return self.objections([one])[0]
 
     def objections(self, some: Sequence[Candidate]) -> list[str]:
-        """The same of each of several."""
+        """Return the objection to each candidate; "" if there is none."""
         found = zip(some, self.examined.of(some), strict=True)
         return [self._objection(one, examination) for one, examination in found]
 
@@ -55,7 +57,7 @@ class UnsetLocals:
             return f"it reads {_listed(told)}, which nothing has set, as its compiler warns"
         if self.of_reference or not (wrong := self._wrong(one)):
             return ""
-        # A compiler also warns of what it cannot tell; with other values there, that is known.
+        # A compiler also warns if it is unsure; a failure with other values settles the question.
         perhaps = found.perhaps_unset - reference.perhaps_unset
         said = f"{_listed(perhaps)}, which it does not always set" if perhaps else ""
         said = said or "locals that nothing sets"
@@ -67,7 +69,9 @@ class UnsetLocals:
 
     @cached_property
     def of_reference(self) -> str:
-        """What is wrong with the reference's answers then; "" where nothing is."""
+        """The fault in the reference's outputs with other contents of locals; "" if there is
+        none.
+        """
         return self._wrong(unmodified(self.subject))
 
     def _wrong(self, one: Candidate) -> str:
@@ -76,7 +80,7 @@ class UnsetLocals:
         return next(filter(None, (self._with(by, one) for by in self.compiler.other_locals())), "")
 
     def _with(self, compiler: Compiler, one: Candidate) -> str:
-        """Say what is wrong with a candidate that a given compiler made; "" if nothing is wrong."""
+        """Return the fault of a candidate that a given compiler made; "" if there is none."""
         (built,) = build_candidates(compiler, [one], self.folder)
         if isinstance(built, BuildFailure):
             return ""

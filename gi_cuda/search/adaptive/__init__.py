@@ -1,1 +1,1 @@
-"""The parts of the preset ``adaptive``: what it learns, and how it fills its places."""
+"""Parts of the preset ``adaptive``: its knowledge, and the recipes that fill its places."""

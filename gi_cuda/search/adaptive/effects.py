@@ -1,12 +1,13 @@
-"""What single changes do, learned from many that were put together.
+"""Estimates of the effects of single changes, learned from individuals with many changes.
 
-A search measures some tens of changes at once, and has to tell which of them paid. Times are taken
-to add up: each change takes as much of the reference's time wherever it is made. What is known of
-one is a normal distribution, and a measured sum moves each member by its share of what is uncertain
-of the sum (a Kalman filter that keeps variances alone, as in Graepel et al., "Web-scale Bayesian
-click-through rate prediction", ICML 2010). And a sum is right where none of its members breaks it
-(a noisy or: Pearl, "Probabilistic Reasoning in Intelligent Systems", 1988, 4.3.2): where it is
-wrong, each member had a part in that which is its chance to break over that of all together.
+A search measures tens of changes at once, and has to find out which of them pay. Gains are assumed
+to add up: each change saves the same share of the reference's time wherever it is made. The
+estimate of a gain is a normal distribution. A measured sum corrects each member in proportion to
+its share of the sum's variance (a Kalman filter with variances only, as in Graepel et al.,
+"Web-scale Bayesian click-through rate prediction", ICML 2010). A union is right if none of its
+members breaks it (a noisy or: Pearl, "Probabilistic Reasoning in Intelligent Systems", 1988,
+4.3.2). If it is wrong, the blame of each member is its own probability to break a program, divided
+by that of all members together.
 """
 
 from __future__ import annotations
@@ -23,40 +24,42 @@ from gi_cuda.results.verdict import LEAST_FLOOR
 from gi_cuda.search.adaptive.bandit import Bandit, chance
 
 USUAL = 0.02
-"""The standard deviation of what a change does, of which nothing is known but that it did no harm
-alone; in the reference's time."""
+"""Prior standard deviation of the gain of a change that was harmless alone, as a fraction of the
+reference's time."""
 
 BREAKS = 1.0, 15.0
-"""How often such a change is taken to have broken what it was put into, and not to have."""
+"""Prior counts of a change that was harmless alone: programs that it broke, and did not break."""
 
 LEAST = 1e-6
-"""A chance to break that is as good as none."""
+"""Lower bound of the probability to break a program, which avoids a division by zero."""
 
 
 @dataclass(slots=True)
 class Effects:
-    """What is known of changes.
+    """Estimates of the effects of changes.
 
     Attributes:
-        breaks: how often each broke what it was put into.
+        breaks: how often each change broke a program.
     """
 
     breaks: Bandit[Change] = field(default_factory=lambda: Bandit(BREAKS))
     _gains: dict[Change, tuple[float, float]] = field(default_factory=dict)
 
     def copy(self) -> Effects:
-        """The same, to learn by itself from now on."""
+        """Return an independent copy."""
         return Effects(self.breaks.copy(), dict(self._gains))
 
     def gain(self, change: Change) -> tuple[float, float]:
-        """What a change gains of the reference's time: mean and variance."""
+        """Return the mean and the variance of a change's gain, as fractions of the reference's
+        time.
+        """
         return self._gains.get(change, (0.0, USUAL**2))
 
     def gained(self, changes: Collection[Change], before: float, after: float) -> None:
-        """Changes were made at once, and it was right.
+        """Learn from changes that were made at once, in a right individual.
 
         Args:
-            before, after: ratios without and with them.
+            before, after: ratios without and with the changes.
         """
         known = {one: self.gain(one) for one in changes}
         noise = (LEAST_FLOOR * max(before, after)) ** 2
@@ -67,24 +70,27 @@ class Effects:
             self._gains[one] = mean + share * missed, variance * (1 - share)
 
     def went_together(self, changes: Collection[Change]) -> None:
-        """Changes were made at once, and it was right."""
+        """Learn that changes were made at once without breaking the program."""
         for one in changes:
             self.breaks.learn(one, 0.0)
 
     def broke(self, changes: Collection[Change]) -> None:
-        """Changes were made at once, and it was wrong."""
+        """Learn that changes were made at once and broke the program."""
         chances = {one: self.breaks.mean(one) for one in changes}
         whole = 1 - math.prod(1 - one for one in chances.values())
         for one, alone in chances.items():
             self.breaks.learn(one, alone / whole)
 
     def paying(self, some: Sequence[Change], rng: Random) -> list[Change]:
-        """As many of some changes as seem to gain most together: what their sum gains, times the
-        chance that it is right, under values drawn from what is known of each."""
+        """Return the subset of changes that seems to gain most together.
+
+        The criterion is the sum of the gains times the probability that the result is right. Both
+        are drawn from the estimates.
+        """
         means, variances = self._known(some)
         gains = means + np.sqrt(variances) * chance(rng).standard_normal(len(some))
         breaks = np.maximum(self.breaks.sampled(some, rng), LEAST)
-        # One more pays where it gains more, beside all that gain already, than it puts at risk.
+        # Add a change if its expected gain is larger than the gain so far that it puts at risk.
         worth = gains * (1 - breaks) / breaks
         order = np.argsort(-worth, kind="stable")
         before = np.concatenate([[0.0], np.cumsum(gains[order])[:-1]])
@@ -92,8 +98,11 @@ class Effects:
         return [some[int(at)] for at in order[:count]]
 
     def fitting(self, some: Sequence[Change], size: int, rng: Random) -> list[Change]:
-        """Those of some changes that do not surely cost time, and that put less at risk, among so
-        many, than they add pairs."""
+        """Return the changes that are worth adding to a union of `size` changes.
+
+        They do not certainly cost time, and their probability to break a program is below 2 /
+        `size`: beyond that, a change puts more pairs at risk than it adds.
+        """
         means, variances = self._known(some)
         breaks = self.breaks.sampled(some, rng)
         fit = np.flatnonzero((means + 2 * np.sqrt(variances) > 0) & (breaks < 2 / size))

@@ -1,4 +1,4 @@
-"""Mutations that are drawn by what is known of kinds of edits and of rules."""
+"""Mutations chosen by the success of kinds of edits and of rules."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.recipes import Keys, Origin, Recipe, Variation
 
 FEW = 0.5
-"""By which power of how many edits a rule is offered one of them is less likely to gain: 0 were all
-edits alike, 1 were all rules."""
+"""Exponent of the number of edits at a rule, by which the prospects of each edit are reduced. With
+0 all edits would be equally likely to gain, with 1 all rules."""
 
 
 def drawn(knowledge: Knowledge, ground: Genotype, known: Keys, rng: Random) -> Edit | None:
-    """An edit that nothing was tried with: rule and kind by what such edits gave, the donor by
-    chance. None where every edit was tried.
+    """Draw an edit that was never tried; None if all were tried.
 
-    A rule that is offered few edits (a pragma, a qualifier, launch bounds) comes before one with
-    as good prospects that is offered many: what gains there is found after a few. That there is
-    something at each is as likely for a mutation, which draws the rule first.
+    Rule and kind of edit are drawn by their success, the donor at random. A rule with few edits (a
+    pragma, a qualifier, launch bounds) comes before one with the same prospects and many edits,
+    because its gain is found sooner. A plain mutation draws the rule first, too.
 
     Args:
-        ground: that it is to be made to.
-        known: genotypic tabu keys.
+        ground: genotype that the edit is added to.
+        known: tabu keys of genotypes.
     """
     untried, grammar = knowledge.untried(ground), knowledge.variation.subject.offered
     numbers = np.fromiter(untried.numbers.values(), float)
@@ -43,13 +42,13 @@ def drawn(knowledge: Knowledge, ground: Genotype, known: Keys, rng: Random) -> E
 
 @dataclass(frozen=True, slots=True)
 class Guided:
-    """A mutant of what has no edits yet, by an edit that nothing was tried with.
+    """A mutant of a genotype without edits, by an edit that was never tried.
 
     Attributes:
-        knowledge: decides between rules and between kinds.
-        ground: that is mutated.
-        otherwise: what takes its place where everything was tried.
-        pairs: the chance that it is a move or a swap, which is two edits.
+        knowledge: success of rules and of kinds of edits.
+        ground: individual to mutate.
+        otherwise: recipe to use if all edits were tried.
+        pairs: probability of a move or a swap, which are two edits.
     """
 
     knowledge: Knowledge

@@ -1,4 +1,4 @@
-"""The first individuals of a search that has ideas: patches of others, whole and in parts."""
+"""First individuals from external ideas: each patch as a whole and in parts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from gi_cuda.subject.idea import donor
 
 
 def idea_genotypes(variation: Variation) -> list[Genotype]:
-    """Each idea as a whole; each without one of the groups of hunks that need each other; each of
-    these groups alone; its values alone."""
+    """Return genotypes with each idea, with parts of it, and with its values only.
+
+    The parts are all hunks but one group of hunks that need each other, and each group alone.
+    """
     subject, original = variation.subject, variation.original
     found = [
         taking(subject, original, number, some if variation.code else ())
@@ -26,12 +28,12 @@ def idea_genotypes(variation: Variation) -> list[Genotype]:
 def taking(
     subject: Subject, base: Genotype, number: int, hunks: Collection[int] | None = None
 ) -> Genotype:
-    """An individual with the values of an idea, and with some of its hunks.
+    """Return a genotype with the values of an idea and some of its hunks.
 
     Args:
-        base: what takes them.
-        number: of the idea, from 1.
-        hunks: their positions; None: all. Those in host code are left out.
+        base: genotype that is extended.
+        number: number of the idea, from 1.
+        hunks: positions of the hunks; None for all. Hunks in host code are left out.
     """
     idea = subject.ideas[number - 1]
     places = {choice: rule.name for rule in subject.grammar.rules for choice in rule.choices}

@@ -1,5 +1,6 @@
-"""How much rules have to do with each other: what breaks a program alone may be right beside a
-change of something else that reads or writes the same."""
+"""Similarity of rules: an edit that breaks a program alone may be right together with an edit of a
+similar rule, which reads or writes the same variables.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +18,17 @@ _WORD = re.compile(r"[A-Za-z_%$][\w.]*")
 
 @dataclass
 class Kinship:
-    """Rules are akin that name the same, the more the fewer rules name it: a weighted Jaccard index
-    of the words of their texts.
+    """A similarity of rules by common words: a Jaccard index with larger weights for rarer words.
 
     Attributes:
-        rules: all of them.
+        rules: all rules.
     """
 
     rules: Rules
     _found: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def closest(self, place: str, others: Iterable[str]) -> float:
-        """How akin a rule is to that of others which is closest to it: 0 to 1."""
+        """Return the similarity, from 0 to 1, of a rule and the most similar one of some others."""
         return max((self._akin(*sorted((place, other))) for other in others), default=0.0)
 
     def _akin(self, one: str, other: str) -> float:
@@ -40,7 +40,7 @@ class Kinship:
         return self._found[key]
 
     def _weight(self, words: Iterable[str]) -> float:
-        # Sets are in another order in each process: this sum is the same in any.
+        # The order of a set differs between processes; `fsum` does not depend on the order.
         return math.fsum(1 / self._rarity[word] for word in words)
 
     @cached_property
@@ -52,5 +52,5 @@ class Kinship:
 
     @cached_property
     def _rarity(self) -> Counter[str]:
-        """How many rules have a word."""
+        """Number of rules that contain each word."""
         return Counter(word for words in self._words.values() for word in words)

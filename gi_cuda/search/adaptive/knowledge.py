@@ -1,4 +1,4 @@
-"""What a search has learned about changes: which break, which are harmless, which gain."""
+"""Knowledge of a search about changes: which ones break programs, are harmless, or gain."""
 
 from __future__ import annotations
 
@@ -23,50 +23,51 @@ from gi_cuda.search.adaptive.untried import Untried
 from gi_cuda.search.recipes import Member, Origin, Variation
 
 Arm: TypeAlias = tuple[RuleType, type[Edit]]
-"""A kind of edit at rules of one type."""
+"""A kind of edit, at rules of one type."""
 
 HARMLESS = 0.3
-"""The reward of a change that costs nothing, where one that gains has 1."""
+"""Reward of a change that costs nothing; a change that gains has reward 1."""
 
 KEPT = 200
-"""How many of the best are kept at hand."""
+"""Number of best individuals that are kept."""
 
 APART = 0.5
-"""How often a rival is what shares nothing with the best, where others have other values."""
+"""Probability that a rival is the individual that shares no change with the best; otherwise it is
+the best individual of another configuration."""
 
 
 def place_of(change: Change) -> str:
-    """The rule that an edit is made at, or the parameter that has another value."""
+    """Return the rule that an edit changes, or the parameter that a setting changes."""
     return change.name if isinstance(change, Setting) else change.place
 
 
 @dataclass(slots=True)
 class Knowledge:
-    """What all generations so far say.
+    """The knowledge from all generations so far.
 
     Attributes:
         variation: how genotypes vary.
-        seed: of the search.
-        origin: what the search began with.
-        tried: changes that were judged alone, or that were harmless beside others.
-        harmless: changes that something was not slower with, by place, in the order in which that
-            was found.
-        gains: changes that something was faster with, and how many times the time they left.
-        kinds, rules: how often edits were harmless or gained, by kind and by rule.
-        beside_best, elsewhere: what changes do beside some of the best one's, and beside none.
-        sizes: how often so many harmless changes were harmless together.
-        most: so many at once may be tried: at first eight, then twice as many as were harmless
-            together.
-        elite: the best that are certainly faster than the reference, best first.
-        best: the one with the fewest changes of those that are as fast as the fastest one.
-        asked: how often a deletion by itself was added to what had edits.
-        apart: the best of those that share nothing with the best; what the search began with, if
-            there is none.
-        rivals: the best of each configuration.
-        idle: how many were evaluated since the best one was last improved.
-        kinship: how much rules have to do with each other.
-        ground: the fastest of those that have no edits but what the search began with: code that
-            only other values let into the kernel can be edited there.
+        seed: seed of the search.
+        origin: the individual that the search began with.
+        tried: changes that were judged alone, or that were harmless together with others.
+        harmless: changes that did not slow some individual down, by place, in the order of
+            discovery.
+        gains: changes that made some individual faster, each with its largest speedup.
+        kinds, rules: success of edits (harmless or gaining), by kind and by rule.
+        beside_best, elsewhere: effects of changes in individuals that share changes with the best
+            one, and in others.
+        sizes: how often unions of harmless changes of a given size were harmless.
+        most: largest size of a union: at first eight, then twice the size of the largest harmless
+            one.
+        elite: the best individuals that are certainly faster than the reference, best first.
+        best: the individual with the fewest changes among those that are as fast as the fastest.
+        asked: how often a deletion was added by itself to an individual with edits.
+        apart: the best individual that shares no change with `best`; `origin` if there is none.
+        rivals: the best individual of each configuration.
+        idle: number of evaluations since the best individual was last improved.
+        kinship: similarity of rules.
+        ground: the fastest individual without edits besides those of `origin`. Edits are tried
+            there, because code may be compiled only under its values.
     """
 
     variation: Variation
@@ -119,14 +120,14 @@ class Knowledge:
                 self.beside_best, self.elsewhere = self.elsewhere, self.beside_best
 
     def rival(self, rng: Random) -> Tried:
-        """What to go on with in place of the best one: what shares nothing with it, or another."""
+        """Return an individual to continue from instead of the best one."""
         if rng.random() < APART:
             return self.apart
         gain = math.log(self.ground.ratio / self.best.ratio)
         return self.rivals.drawn(self.best, gain, rng) or self.apart
 
     def untried(self, ground: Genotype) -> Untried:
-        """The edits that nothing was tried with, of those that something without any is offered."""
+        """Return the untried edits for a genotype that has no edits yet."""
         if ground not in self._untried:
             self._untried[ground] = Untried(
                 self.variation, ground, self._grounds, self.seed, self.tried
@@ -134,12 +135,14 @@ class Knowledge:
         return self._untried[ground]
 
     def beside(self, base: Tried) -> Effects:
-        """What changes do where they are added to something: what breaks the best one may be all
-        right elsewhere."""
+        """Return the effects of changes that are added to an individual.
+
+        A change that breaks the best individual may be right elsewhere.
+        """
         return self.beside_best if self._is_of(base, self.best) else self.elsewhere
 
     def _is_of(self, one: Tried, other: Tried) -> bool:
-        """Whether two have changes in common."""
+        """Tell whether two individuals have changes in common."""
         return not one.changes.isdisjoint(other.changes - self.origin.changes)
 
     def _best(self) -> Tried:
@@ -183,14 +186,14 @@ class Knowledge:
                 self.asked[change] += 1
 
     def _weigh(self, added: Sequence[Change], member: Member, base: Tried) -> None:
-        """Learn of changes that were added to something at once."""
+        """Learn from changes that were added to an individual at once."""
         alone = self._is_ground(base) and len(added) == 1
         for effects in (self.beside_best, self.elsewhere) if alone else (self.beside(base),):
             if member.right:
                 effects.gained(added, base.median, member.median)
                 if not alone:
                     effects.went_together(added)
-            elif all(map(self.is_harmless, added)):  # what breaks alone says nothing of others
+            elif all(map(self.is_harmless, added)):  # a change that breaks alone says nothing here
                 effects.broke(added)
 
     def _settle_on(self, ground: Tried) -> None:
@@ -198,15 +201,17 @@ class Knowledge:
         self._grounds.append(ground.genotype)
 
     def _is_ground(self, one: Tried) -> bool:
-        """Whether it has no edits but those that the search began with."""
+        """Tell whether an individual has no edits besides those that the search began with."""
         return one.genotype.edits == self.origin.genotype.edits
 
     def is_harmless(self, change: Change) -> bool:
-        """Whether something was not slower with a change."""
+        """Tell whether some individual was not slower with a change."""
         return change in self.harmless.get(place_of(change), ())
 
     def _judge(self, change: Change, *, level: bool, gain: float | None, alone: bool) -> None:
-        """Learn of a change that was added to something; what breaks there may not break alone."""
+        """Learn from a change that was added by itself; one that breaks there may be right
+        elsewhere.
+        """
         if gain is not None:
             self.gains[change] = max(gain, self.gains.get(change, 1.0))
         if (level or gain is not None) and not self.is_harmless(change):
@@ -221,5 +226,5 @@ class Knowledge:
 
 
 def _ladder(size: int) -> int:
-    """The power of two next to a size, downwards."""
+    """Return the largest power of two that is not above a size."""
     return 2 ** int(math.log2(size)) if size else 1

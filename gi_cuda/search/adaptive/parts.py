@@ -1,4 +1,4 @@
-"""How the places of a generation are filled: the sweep, unions, what is near the best."""
+"""Recipes that fill the places of a generation: the sweep, unions, and neighbours of the best."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gi_cuda.search.adaptive.tried import Tried
 from gi_cuda.search.recipes import Given, Keys, Origin, Recipe, Variation
 
 UNRELATED = 0.1
-"""How akin what has nothing to do with each other is taken to be: once what is most akin was asked
-for three times, the others have their turn."""
+"""Similarity that is added to that of each rule, so that unrelated rules get a turn too: after the
+most similar one was tried three times."""
 
 
 def without(genotype: Genotype, changes: Iterable[Change]) -> Genotype | None:
-    """The genotype without some of its changes; None where that breaks a constraint."""
+    """Return the genotype without some of its changes; None if that breaks a constraint."""
     gone = set(changes)
     names = {one.name for one in gone if isinstance(one, Setting)}
     space = genotype.configuration.space
@@ -35,8 +35,10 @@ def without(genotype: Genotype, changes: Iterable[Change]) -> Genotype | None:
 
 
 def neighbours(genotype: Genotype) -> Iterator[Genotype]:
-    """The genotype with one value next to its own; with any other one, where values have no
-    order."""
+    """Yield the genotype with one value replaced by a neighbouring one.
+
+    For a parameter whose values have no order, all other values are neighbours.
+    """
     configuration = genotype.configuration
     space = configuration.space
     for at in space.free:
@@ -49,8 +51,10 @@ def neighbours(genotype: Genotype) -> Iterator[Genotype]:
 
 
 def singles(variation: Variation) -> list[Genotype]:
-    """The original with each value next to one of its own, with each transformation, and with each
-    deletion, one at a time."""
+    """Return the original with each single change.
+
+    The changes are each neighbouring value, each transformation and each deletion.
+    """
     original = variation.original
     edits = [*transformations(variation, original), *deletions(variation, original)]
     alone = (Genotype(original.configuration, (*original.edits, one)) for one in edits)
@@ -58,15 +62,17 @@ def singles(variation: Variation) -> list[Genotype]:
 
 
 def is_first(genotype: Genotype, variation: Variation) -> bool:
-    """Tell whether a sweep tries a single change before deletions: values and transformations are
-    few, and gain more often."""
+    """Tell whether the sweep tries a single change before deletions.
+
+    Values and transformations come first, since they are few and gain more often.
+    """
     grammar = variation.subject.grammar
     edits = genotype.edits[len(variation.original.edits) :]
     return all(grammar.rule(one.place).type.kind.transforms for one in edits)
 
 
 def transformations(variation: Variation, genotype: Genotype) -> list[Edit]:
-    """Each transformation with each of its choices."""
+    """Return each transformation with each of its choices."""
     offered = variation.subject.offered
     view = offered.under(genotype.configuration.macros)
     places = [one for one in view.mutable if offered.rule(one).type.kind.transforms]
@@ -76,42 +82,45 @@ def transformations(variation: Variation, genotype: Genotype) -> list[Edit]:
 
 
 def deletions(variation: Variation, genotype: Genotype) -> list[Delete]:
-    """All that may be deleted where a genotype's values are."""
+    """Return all deletions that are possible under a genotype's values."""
     view = variation.subject.offered.under(genotype.configuration.macros)
     places = [one for one in view.mutable if Operation.DELETE in view.operations(one)]
     return [Delete(place) for place in places] if variation.code else []
 
 
 Choice: TypeAlias = Callable[[Knowledge, Tried, Sequence[Change], Random], Sequence[Change]]
-"""Takes harmless changes to be added to something, of some that are offered, one a place."""
+"""A function that selects, from harmless changes at different places, those to add to an
+individual."""
 
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes recipes for genotypes that are given.
+    """A factory of recipes for given genotypes.
 
     Attributes:
-        base: what they are made of.
-        otherwise: what fills the place of one that was tried already.
+        base: individual that the genotypes are derived from.
+        otherwise: recipe to use if a genotype was tried already.
     """
 
     base: Tried
     otherwise: Recipe
 
     def recipe(self, genotype: Genotype | None, origin: Origin) -> list[Recipe]:
-        """A recipe for a genotype; none for None."""
+        """Return a list with the recipe for a genotype; empty for None."""
         if genotype is None:
             return []
         return [Given(genotype, origin, self.base.parents, self.otherwise)]
 
 
 Part: TypeAlias = Callable[[Knowledge, Maker, int, Random], Iterator[Recipe]]
-"""Makes recipes of an individual, for so many places; what is not asked for is not made."""
+"""A generator of recipes that are derived from an individual, for a number of places."""
 
 
 def gaining(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
-    """What gained in one individual, put into another: each by itself, then more and more of the
-    best together, then some at random. What is not asked for is not made."""
+    """Yield recipes that add changes with gains in other individuals.
+
+    First each change by itself, then the best ones together, then random subsets.
+    """
     have = maker.base.changes
     gains = sorted(
         (one for one in knowledge.gains if one not in have),
@@ -126,15 +135,16 @@ def gaining(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Many harmless changes at once: what gains only together is found so.
+    """A union of many harmless changes, which finds changes that gain only together.
 
-    One a place; of all kinds, or of one: deletions above all gain together.
+    It takes at most one change for each place, of all kinds or of one: often deletions gain
+    together.
 
     Attributes:
-        knowledge: says what is harmless, and what that does beside others.
-        base: what they are added to.
-        chosen: which of those that are offered: :func:`fitting` or :func:`paying`.
-        otherwise: what takes its place if none comes out new.
+        knowledge: harmless changes and their effects.
+        base: individual that they are added to.
+        chosen: selects the changes: :func:`fitting` or :func:`paying`.
+        otherwise: recipe to use if no union is new.
     """
 
     knowledge: Knowledge
@@ -166,8 +176,10 @@ class Together:
 def fitting(
     knowledge: Knowledge, base: Tried, some: Sequence[Change], rng: Random
 ) -> Sequence[Change]:
-    """As many as go together, by chance. How many is a bandit's choice: a success is worth the
-    pairs that it has tried."""
+    """Select a random union of changes that are likely to be right together.
+
+    A bandit chooses its size; a success is worth the number of pairs that the union tries.
+    """
     most = min(len(some), knowledge.most)
     sizes = [2**power for power in range(1, most.bit_length())]
     if not sizes:
@@ -181,7 +193,7 @@ def fitting(
 def paying(
     knowledge: Knowledge, base: Tried, some: Sequence[Change], rng: Random
 ) -> Sequence[Change]:
-    """Those that seem to gain most together."""
+    """Select the changes that seem to gain most together."""
     return knowledge.beside(base).paying(some, rng)
 
 
@@ -191,8 +203,10 @@ def _unions(maker: Maker, sets: Iterable[Iterable[Change]]) -> Iterator[Recipe]:
 
 
 def exchanged(best: Tried, others: Iterable[Tried], otherwise: Recipe) -> Iterator[Recipe]:
-    """What has the edits of the best one and the values of another: so what edits gain tells
-    configurations apart no more, and what is left is theirs."""
+    """Yield recipes with the edits of the best individual and the values of others.
+
+    Configurations can then be compared without the gains of the edits.
+    """
     for other in others:
         genotype = Genotype(other.genotype.configuration, best.genotype.edits)
         parents = (*other.parents, *best.parents)
@@ -200,9 +214,11 @@ def exchanged(best: Tried, others: Iterable[Tried], otherwise: Recipe) -> Iterat
 
 
 def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
-    """What is next to an individual: its values alone; without each change, and without many of
-    them at once; with each value next to its own, and each other choice of a transformation. What
-    is not asked for is not made."""
+    """Yield recipes for the neighbourhood of an individual.
+
+    These are: its values alone; the individual without each change, and without several at once;
+    with each neighbouring value; and with each other choice of a transformation.
+    """
     base = maker.base
     own = sorted(base.changes - knowledge.origin.changes, key=str)
     edits = [one for one in own if not isinstance(one, Setting)]
@@ -214,12 +230,14 @@ def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterat
 
 
 def deleting(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> Iterator[Recipe]:
-    """An individual with one deletion more, of those that are not known to be harmless: what breaks
-    alone may be right beside another one. Of two conditions that guard a store and its load the one
-    can only go with the other. So those come first that are akin to what was changed, and those
-    that were asked for least."""
+    """Yield recipes that add one deletion that is not known to be harmless.
+
+    A deletion that breaks a program alone may be right together with another one. For example, of
+    two conditions that guard a store and its load, one can go only with the other. Deletions at
+    rules that are similar to changed ones come first, and those that were tried least.
+    """
     base = maker.base
-    if base is knowledge.origin:  # that is the sweep
+    if base is knowledge.origin:  # the sweep does this
         return
     taken = {place_of(one) for one in base.changes}
     left = [
@@ -245,7 +263,7 @@ def _near(maker: Maker, sets: Iterable[Sequence[Change]], variation: Variation) 
 
 
 def chosen_otherwise(genotype: Genotype, variation: Variation) -> Iterator[Genotype]:
-    """The genotype with another choice for one of its transformations."""
+    """Yield the genotype with another choice for one of its transformations."""
     for edit in transformations(variation, genotype):
         edits = tuple(edit if one.place == edit.place else one for one in genotype.edits)
         if edits != genotype.edits:

@@ -1,10 +1,10 @@
-"""What a search might go on with in place of its best one: the best of other configurations.
+"""Rivals of the best individual, from which a search may continue: the best of each configuration.
 
-Kept is the best individual of each, as quality diversity keeps one of each kind (Mouret and Clune,
-"Illuminating search spaces by mapping elites", 2015). Which of them is gone on with is a
-max-k-armed bandit: wanted is not what is good on average, but what may yet become the best
-(Cicirello and Smith, "The max k-armed bandit", AAAI 2005). What one may come to is drawn: its time
-less a gain, of which the less is hoped for the more children it had since it was found.
+The best individual of each configuration is kept, as quality diversity keeps one of each kind
+(Mouret and Clune, "Illuminating search spaces by mapping elites", 2015). The choice among them is a
+max-k-armed bandit: it looks not for a good average, but for the one that may become the best
+(Cicirello and Smith, "The max k-armed bandit", AAAI 2005). The prospect of a rival is drawn: its
+time less a possible gain. That gain shrinks with the number of children that the rival has had.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from gi_cuda.search.adaptive.bandit import chance
 from gi_cuda.search.adaptive.tried import Tried
 
 LEAST_GAIN = 0.02
-"""What children are hoped to gain at least, as a logarithm, if all that edits gained was less."""
+"""Lower bound of the possible gain of children, as a logarithm of a ratio."""
 
 CHILDREN = 4.0
-"""After three times so many children half of that is hoped for."""
+"""Scale of the number of children: after three times as many, the possible gain is halved."""
 
 
 @dataclass(slots=True)
 class Rivals:
-    """The best of each configuration.
+    """The best individual of each configuration.
 
     Attributes:
-        children: how many were made of each individual, by its number.
+        children: number of children of each individual, by its number.
     """
 
     children: Counter[int] = field(default_factory=Counter)
     _best: dict[Configuration, Tried] = field(default_factory=dict)
 
     def take(self, one: Tried) -> None:
-        """A right individual came."""
+        """Take a right individual into account."""
         at = one.genotype.configuration
         if at not in self._best or one.ratio < self._best[at].ratio:
             self._best[at] = one
 
     def others(self, best: Tried) -> list[Tried]:
-        """The best of each other configuration than the best one's."""
+        """Return the best individuals of the other configurations."""
         at = best.genotype.configuration
         return [one for key, one in self._best.items() if key != at]
 
     def drawn(self, best: Tried, gain: float, rng: Random) -> Tried | None:
-        """What to go on with in place of the best; None where there is nothing.
+        """Return an individual to continue from instead of the best; None if there is none.
 
         Args:
-            gain: what edits gained so far, as a logarithm.
+            gain: gain of edits so far, as a logarithm of a ratio.
         """
         some = self.others(best)
         if not some:

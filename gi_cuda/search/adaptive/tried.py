@@ -1,4 +1,4 @@
-"""What a search has evaluated and can go on with."""
+"""Evaluated individuals from which a search can continue."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Tried:
     """A right individual with its changes.
 
     Attributes:
-        ident: its number; 0 is what the search began with.
-        genotype: of it.
-        changes: what it changes of that.
-        ratio: its time over the reference's is at most this.
+        ident: its number; 0 for the individual that the search began with.
+        genotype: its genotype.
+        changes: all changes of its genotype.
+        ratio: upper bound of its time over the reference's.
         median: its measured ratio.
     """
 
@@ -28,5 +28,5 @@ class Tried:
 
     @property
     def parents(self) -> tuple[int, ...]:
-        """What its children name as their parents."""
+        """The parents' numbers for its children."""
         return (self.ident,) if self.ident else ()

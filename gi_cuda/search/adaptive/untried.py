@@ -1,4 +1,4 @@
-"""Edits that nothing was tried with yet."""
+"""Edits that were never tried."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gi_cuda.search.recipes import Keys, Variation
 
 
 class Untried:
-    """What is left to be tried at each rule, each kind of edit in an order that is drawn once.
+    """The edits that are left to try at each rule; each kind is in a random order that is drawn
+    once.
 
-    So what comes next depends on what was tried and on nothing else, and is found without looking
-    at all of it again.
+    The next edit thus depends only on the edits tried so far, and is found without a new scan.
 
     Args:
         variation: how genotypes vary.
-        ground: what edits would be made to; those are left that it is offered.
-        grounds: what they are made to elsewhere, this one among it; it grows.
-        seed: decides the orders.
-        tried: what was tried; it grows.
+        ground: genotype that the edits are added to; it determines the possible edits.
+        grounds: all genotypes that edits are added to, including `ground`; may grow.
+        seed: determines the orders.
+        tried: edits that were tried; may grow.
     """
 
     def __init__(
@@ -48,8 +48,7 @@ class Untried:
 
     @cached_property
     def kinds(self) -> dict[str, list[type[Edit]]]:
-        """The kinds of edits that are offered at each rule, whether anything is left of them or
-        not."""
+        """The possible kinds of edits at each rule, tried or not."""
         offered = {
             place: [kind for kind in EDIT_KINDS if kind.operation in self._view.operations(place)]
             for place in self._view.mutable
@@ -58,7 +57,7 @@ class Untried:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """At most how many edits there are at each rule that has any, tried or not."""
+        """An upper bound of the number of edits at each rule that has any, tried or not."""
         counted = {
             place: sum(kind.count(self._view, place) for kind in kinds)
             for place, kinds in self.kinds.items()
@@ -66,10 +65,10 @@ class Untried:
         return {place: number for place, number in counted.items() if number}
 
     def next(self, place: str, kind: type[Edit], known: Keys) -> Edit | None:
-        """The next edit of a kind at a rule; None: all were tried.
+        """Return the next edit of a kind at a rule; None if all were tried.
 
         Args:
-            known: genotypic tabu keys.
+            known: tabu keys of genotypes.
         """
         left = self._left.get((place, kind))
         if left is None:
@@ -81,8 +80,10 @@ class Untried:
         return left[-1] if left else None
 
     def _is_new(self, edit: Edit, known: Keys) -> bool:
-        """Whether nothing was tried with an edit, or is to be. What was dropped as a duplicate
-        when it was tried alone has no effect."""
+        """Tell whether an edit was never tried and is not about to be.
+
+        An edit that was dropped as a duplicate when it was tried alone has no effect.
+        """
         return edit not in self._tried and all(
             not repeats(ground.edits, edit) and self._key(ground, edit) not in known
             for ground in self._grounds

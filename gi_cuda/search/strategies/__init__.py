@@ -1,4 +1,4 @@
-"""The presets: each module here is one, and says so by its ``PRESET``."""
+"""The presets: each module in this package defines one as ``PRESET``."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ DEFAULT = "adaptive"
 
 
 PRESETS: Mapping[str, Preset] = of_modules(__name__, __path__, "PRESET", Preset)
-"""By the name that ``--preset`` takes."""
+"""Presets by name, as in ``--preset``."""
 
 
 GROUP = "gi_cuda.presets"
-"""Entry points of this group are presets of installed packages."""
+"""Group of entry points, by which installed packages offer presets."""
 
 _GIVEN: dict[str, Preset] = {}
-"""Presets that this process was given as objects, by name."""
+"""Presets that were passed to this process as objects, by name."""
 
 
 def find_preset(name: str, where: str) -> Preset:
-    """Return a preset by its name: one of :data:`PRESETS`, that of a searcher (``tune-local``), one
-    that an installed package offers as an entry point, or ``module:NAME``; any of them with a
+    """Return a preset by its name.
+
+    A name is one of :data:`PRESETS`, ``tune-`` and the name of a searcher (``tune-local``), an
+    entry point of an installed package, or ``module:NAME``. Any preset can be combined with a
     searcher for its configurations (``adaptive+local``).
 
     Args:
-        where: who asks for it, for the message.
+        where: option or place that names the preset, for messages.
 
     Raises:
-        UserError: there is none of that name, or its module cannot be imported.
+        UserError: there is no preset of that name, or its module cannot be imported.
     """
     own, plus, searcher = name.partition(BESIDE)
     if plus:
@@ -44,8 +46,10 @@ def find_preset(name: str, where: str) -> Preset:
 
 
 def named_preset(preset: str | Preset) -> str:
-    """Return the name by which :func:`find_preset` finds a preset in this process; of one that a
-    module holds also in others."""
+    """Return a name by which :func:`find_preset` finds a preset.
+
+    If a module holds the preset, the name is valid in other processes too.
+    """
     if isinstance(preset, str):
         return preset
     for module in list(sys.modules.values()):

@@ -1,8 +1,9 @@
-"""The search of our own: a sweep, unions of what it found, then evolution by what was learned.
+"""The default search: a sweep, unions of its results, then evolution guided by what was learned.
 
-It begins with each neighbouring value and each deletion by itself, goes on with what gained or cost
-nothing, put together, and looks near the best. The rest of its places are for edits that were never
-tried, which a bandit chooses (see ``search/adaptive``), and a few for mutants of the best.
+It begins with each neighbouring value and each deletion by itself. Then it combines changes that
+gained or cost nothing, and tries neighbours of the best individual. The other places are for edits
+that were never tried, which a bandit chooses (see ``search/adaptive``), and for a few mutants of
+the best.
 """
 
 from __future__ import annotations
@@ -37,27 +38,27 @@ from gi_cuda.search.preset import Preset, Settings
 from gi_cuda.search.recipes import Fresh, Given, Mutants, Mutation, Origin, Recipe
 
 STILL = 2048
-"""After so many that did not improve the best, half of what started from it starts elsewhere."""
+"""Number of individuals without an improvement after which half of the recipes that would start
+from the best one start from a rival."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How much there is of each part; 0 switches it off.
+    """The shares of the parts of a cohort; 0 switches a part off.
 
     Attributes:
-        sweep: share of the places for single deletions and neighbouring values, while there are
-            such that were not tried; so for the next four.
-        gaining: for unions of what gained.
-        near: for what is near the best.
-        deleting: for the best with one deletion more that breaks something alone.
-        exchanged: for the edits of the best with the values of rivals.
-        together: for harmless changes, many at once.
-        paying: for those of them that seem to gain most together, once something has gained.
-        rival: the chance that something starts from a rival of the best; it grows while the best
-            stands still.
-        guided: the chance that a mutant is one of what has no edits yet, by an edit that a bandit
-            chooses among those that were never tried.
-        pairs: the chance that such a one is a move or a swap of two rules instead.
+        sweep: share of places for single deletions and neighbouring values that were not tried.
+        gaining: share of places for unions of changes that gained.
+        near: share of places for neighbours of the best.
+        deleting: share of places for the best with one more deletion, which breaks a program alone.
+        exchanged: share of places for the edits of the best with the values of rivals.
+        together: share of the remaining places for unions of many harmless changes.
+        paying: share of the remaining places for unions that seem to gain most, once there is a
+            gain.
+        rival: probability to start from a rival of the best; it grows while the best stands still.
+        guided: probability that a mutant is made from a genotype without edits, by an edit that a
+            bandit chooses among those that were never tried.
+        pairs: probability that this mutant is a move or a swap of two rules instead.
     """
 
     sweep: float
@@ -74,13 +75,13 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """See the module."""
+    """The strategy of the preset ``adaptive``; see the module."""
 
     settings: Settings
     shares: Shares
 
     def recipes(self, history: History, rng: Random) -> list[Recipe]:
-        """One recipe for every place in the next cohort."""
+        """Return one recipe for each place in the next cohort."""
         knowledge = history.lessons(Knowledge, history.variation, history.seed)
         size, shares = self.settings.cohort, self.shares
         filling = _Filling(history)
@@ -107,18 +108,21 @@ class Adaptive:
 
     @property
     def _parts(self) -> Mapping[Part, float]:
-        """What is made of the best or a rival, and the share of each."""
+        """The generators of recipes from the best or a rival, each with its share."""
         shares = self.shares
         return {gaining: shares.gaining, near: shares.near, deleting: shares.deleting}
 
     def _choices(self, knowledge: Knowledge) -> dict[Choice, float]:
-        """How unions are put together, and the share of each way. While nothing has gained, nothing
-        seems to pay either, and its places are for edits that were never tried."""
+        """Return the ways to select unions, each with its share.
+
+        Before the first gain no union seems to pay, so these places go to edits that were never
+        tried.
+        """
         shares, gained = self.shares, knowledge.best is not knowledge.origin
         return {fitting: shares.together, paying: shares.paying if gained else 0.0}
 
     def _rivalry(self, knowledge: Knowledge) -> float:
-        """The chance that something starts from a rival."""
+        """Return the probability to start from a rival."""
         rival, still = self.shares.rival, knowledge.idle / (knowledge.idle + STILL)
         return rival + (1 - rival) * still if rival else 0.0
 
@@ -126,7 +130,7 @@ class Adaptive:
         return rival if rng.random() < self._rivalry(knowledge) else knowledge.best
 
     def _union(self, knowledge: Knowledge, choice: Choice, rival: Tried, rng: Random) -> Recipe:
-        """A union on the best or a rival; where nothing is left to be added to it, on a rival."""
+        """Return a union on the best or a rival; if nothing can be added to it, on a rival."""
         base = self._base(knowledge, rival, rng)
         otherwise: Recipe = Fresh(self.settings.depth)
         if rival.ident:
@@ -142,7 +146,7 @@ class Adaptive:
             if any(choices.values()):
                 (choice,) = rng.choices([*choices], [*choices.values()])
                 otherwise = self._union(knowledge, choice, rival, rng)
-            if knowledge.ground is not knowledge.origin:  # where what it is not offered may be
+            if knowledge.ground is not knowledge.origin:  # which may offer other edits
                 otherwise = Guided(knowledge, knowledge.origin, otherwise, self.shares.pairs)
             return Guided(knowledge, knowledge.ground, otherwise, self.shares.pairs)
         parent = self._base(knowledge, rival, rng)
@@ -158,7 +162,7 @@ def _sweep(history: History, otherwise: Recipe) -> Iterable[Recipe]:
 
 
 class _Filling:
-    """The places that are filled so far, each with what was not tried yet."""
+    """The recipes for the places filled so far; all of their genotypes are new."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -166,7 +170,7 @@ class _Filling:
         self.recipes: list[Recipe] = []
 
     def add(self, recipes: Iterable[Recipe], places: int) -> None:
-        """Add so many of them at most."""
+        """Add at most `places` of the recipes."""
         history, subject = self._history, self._history.variation.subject
         for recipe in recipes:
             if places <= 0:

@@ -16,20 +16,20 @@ from gi_cuda.search.recipes import Crossover, Fresh, Member, Mutation, Recipe
 class Barracuda:
     """Truncation selection without elitism.
 
-    The best half of the population at most, of those that are correct and faster than the
-    reference, become parents; each has one child by mutation and one by crossover; random mutants
-    fill the generation up.
+    At most the best half of the population become parents, if they are correct and faster than the
+    reference. Each parent has one child by mutation and one by crossover. Random mutants fill the
+    rest of the generation.
     """
 
     settings: Settings
 
     def parents(self, members: Sequence[Member]) -> list[Member]:
-        """The members that may have children, best first."""
+        """Return the members that may have children, best first."""
         fit = sorted((m for m in members if m.selectable), key=lambda m: (m.ratio, m.ident))
         return fit[: int(self.settings.population * self.settings.elite_fraction)]
 
     def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
-        """One recipe for every place in the next generation."""
+        """Return one recipe for each place in the next generation."""
         depth = self.settings.depth
         parents = self.parents(history.latest())
         recipes: list[Recipe] = []
@@ -48,6 +48,6 @@ SETTINGS = Settings(
     population=1000, generations=50, elite_fraction=0.5, tries=10, rounds=12, depth=12
 )
 PAPER = Rates(configuration=0.5, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
-"""Section 2.5."""
+"""Mutation rates of the paper, section 2.5."""
 
 PRESET = Preset("barracuda", "the paper's selection", Barracuda, SETTINGS, PAPER)

@@ -1,5 +1,7 @@
-"""The search of GEVO (Liou et al., "GEVO: GPU code optimization using evolutionary computation",
-TACO 2020, section 4), with its published numbers."""
+"""The search of GEVO with its published parameters.
+
+Liou et al., "GEVO: GPU code optimization using evolutionary computation", TACO 2020, section 4.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,22 @@ ELITES = 4
 TOURNAMENT = 2
 CROSSOVER, MUTATION = 0.8, 0.3
 FIRST = 3
-"""Mutations of each individual of the first generation."""
+"""Number of mutations of each individual of the first generation."""
 
 
 @dataclass(slots=True)
 class Population:
     """The individuals that may have children: all that are right, faster or not.
 
-    GEVO makes a child anew until it is right, so that its population is always full; here the
-    latest right ones fill it, and the best of all time.
+    GEVO makes a child anew until it is right, so its population is always full. Here the population
+    consists of the latest right individuals and the best of all generations.
     """
 
     elites: list[Member] = field(default_factory=list)
     right: list[Member] = field(default_factory=list)
 
     def take(self, members: Sequence[Member]) -> None:
-        """Take the next generation."""
+        """Add the next generation."""
         right = [one for one in members if one.right]
         self.elites = sorted((*self.elites, *right), key=_fitness)[:ELITES]
         self.right = [*self.right, *right][-PRESET.settings.population :]
@@ -44,7 +46,7 @@ def _fitness(member: Member) -> tuple[float, int]:
 
 @dataclass(frozen=True, slots=True)
 class Messy:
-    """One-point messy crossover: the edits of both parents are shuffled, and cut at a point.
+    """One-point messy crossover: the edits of both parents are shuffled, and cut at a random point.
 
     Values come from either parent. Some children are then mutated.
     """
@@ -66,7 +68,8 @@ class Messy:
             values = cross_values(mother.configuration, father.configuration, rng)
             child = Genotype(values, tuple(edits[: rng.randint(0, len(edits))]))
             if values.space.allows(values):
-                return variation.mutate(child, rng) if self.mutated else child
+                mutant = variation.mutate(child, rng) if self.mutated else None
+                return child if mutant is None else mutant
         return None
 
     def fallback(self) -> Recipe:
@@ -75,15 +78,17 @@ class Messy:
 
 @dataclass(frozen=True, slots=True)
 class Gevo:
-    """Tournaments among what is right; most children come of two parents, some are mutated.
+    """Tournament selection among right individuals; most children have two parents, some are
+    mutated.
 
-    What would be neither is mutated: it was measured already.
+    A child that would be neither crossed nor mutated is mutated, since its parent was measured
+    already.
     """
 
     settings: Settings
 
     def recipes(self, history: History, rng: Random) -> list[Recipe]:
-        """One recipe for every place in the next generation."""
+        """Return one recipe for each place in the next generation."""
         found = history.lessons(Population)
         size = self.settings.population
         parents = [*found.elites, *found.right[-size:]]
@@ -107,7 +112,8 @@ SETTINGS = Settings(
     population=256, generations=300, elite_fraction=ELITES / 256, tries=10, rounds=12, depth=12
 )
 RATES = Rates(configuration=1 / 7, default=0.2, neighbour=0.5, hidden=0.0, pairs=1 / 3)
-"""Copy, delete, move, replace, swap and, with ``--edits full`` or on PTX, operand replacement: two
-of six touch two rules. GEVO has no parameters; a value is drawn as often as one kind more."""
+"""Mutation rates. GEVO copies, deletes, moves, replaces, swaps and, with ``--edits full`` or on
+PTX, replaces operands; two of these six change two rules. It has no parameters; here a change of a
+value is a seventh kind."""
 
 PRESET = Preset("gevo", "GEVO's elites, tournaments and messy crossover", Gevo, SETTINGS, RATES)

@@ -1,8 +1,8 @@
-"""The search of Paraiso (Muranushi, "Paraiso: an automated tuning framework for explicit solvers of
-partial differential equations", Computational Science & Discovery 5, 2012).
+"""The search of Paraiso, in which every individual that was ever measured may be a parent.
 
-All that was ever measured may be a parent, and there are no generations: whenever a few are
-measured a few more are bred, from all that is known by then.
+There are no generations: whenever a few individuals are measured, a few more are bred from all
+results so far. Muranushi, "Paraiso: an automated tuning framework for explicit solvers of partial
+differential equations", Computational Science & Discovery 5, 2012.
 """
 
 from __future__ import annotations
@@ -29,46 +29,46 @@ from gi_cuda.search.recipes import (
 )
 
 HOTTEST = 2.0
-"""Powers of e by which the highest temperature exceeds the best score."""
+"""Logarithm of the ratio of the highest temperature to the best score."""
 
 WARMING, WARMINGS = 1.2, 100
-"""How much hotter it gets while the parents drawn are not different, and how often."""
+"""Factor by which the temperature rises if a parent is drawn again, and the number of attempts."""
 
 MUTATIONS = 12
-"""Most mutations of a mutant; how many is drawn so that each power is as likely."""
+"""Largest number of mutations of a mutant; the logarithm of the number is uniformly distributed."""
 
 
 @dataclass(slots=True)
 class Everyone:
-    """All individuals that are right. A score is how many times as fast as the reference one is."""
+    """All right individuals. The score of an individual is its speedup over the reference."""
 
     members: list[Member] = field(default_factory=list)
     best: Member | None = None
 
     def take(self, members: Sequence[Member]) -> None:
-        """Take what came next."""
+        """Add the next individuals."""
         self.members += [one for one in members if one.right and math.isfinite(one.median)]
         self.best = min(self.members, key=lambda one: (one.median, one.ident), default=None)
 
 
 def score(member: Member) -> float:
-    """What is to be large."""
+    """Return the speedup of an individual, which is to be maximized."""
     return 1 / member.median
 
 
 def deviation(member: Member) -> float:
-    """The standard deviation of the score."""
+    """Return the standard deviation of the score."""
     return member.spread / member.median**2
 
 
 class Draw:
-    """Draws parents at a temperature: the higher it is, the less scores count.
+    """A random choice of parents at a temperature: the higher it is, the less scores count.
 
-    Scores count even less where they are less certain.
+    Uncertain scores count even less.
 
     Args:
-        everyone: who may be drawn.
-        best: the one with the best score.
+        everyone: individuals that may be drawn.
+        best: the individual with the best score.
     """
 
     def __init__(self, everyone: Sequence[Member], best: Member) -> None:
@@ -78,12 +78,14 @@ class Draw:
         self._blur = self._error + np.array([deviation(one) for one in everyone])
 
     def temperature(self, rng: Random) -> float:
-        """A temperature: each power is as likely, from the error of the best score upwards."""
+        """Return a random temperature with a uniform logarithm, at least the error of the best
+        score.
+        """
         low, high = math.log(self._error), math.log(self._top) + HOTTEST
         return math.exp(low + rng.random() * (high - low))
 
     def parents(self, count: int, rng: Random) -> list[Member]:
-        """So many different ones, at one temperature; fewer where they are not to be had."""
+        """Return up to `count` different parents, drawn at one temperature."""
         found: list[Member] = []
         temperature = self.temperature(rng)
         chance = np.random.default_rng(rng.getrandbits(64))
@@ -105,8 +107,11 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Triangulation:
-    """A child of three: where the worst two differ in a change it has that of the better one of
-    these, and elsewhere that of the best."""
+    """A child of three parents.
+
+    If the worst two differ in a change, the child follows the better one of these two; else it
+    follows the best.
+    """
 
     worst: Member
     middle: Member
@@ -133,12 +138,12 @@ class Triangulation:
 
 @dataclass(frozen=True, slots=True)
 class Paraiso:
-    """Mutation, crossover and triangulation, a third each."""
+    """The strategy of Paraiso: mutation, crossover and triangulation, a third each."""
 
     settings: Settings
 
     def recipes(self, history: History, rng: Random) -> list[Recipe]:
-        """One recipe for every place in the next cohort."""
+        """Return one recipe for each place in the next cohort."""
         found, places = history.lessons(Everyone), self.settings.cohort
         if found.best is None:
             return [Fresh(self.settings.depth)] * places

@@ -18,7 +18,7 @@ class RandomSearch:
     settings: Settings
 
     def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
-        """Random mutants for every place."""
+        """Return a random mutant for each place."""
         return [Fresh(self.settings.depth) for _ in range(self.settings.population)]
 
 

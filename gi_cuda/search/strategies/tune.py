@@ -1,4 +1,4 @@
-"""Tuning: the configuration alone, which a searcher of :mod:`gi_cuda.tune` chooses."""
+"""Tuning: a searcher of :mod:`gi_cuda.tune` chooses the configuration, and code does not change."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from gi_cuda.tune.searchers import DEFAULT, find_searcher
 
 @dataclass(frozen=True, slots=True)
 class Tuning(Variation):
-    """The configuration alone varies."""
+    """Variation of the configuration alone."""
 
     code: ClassVar[bool] = False
 
     def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
-        """A mutant with another value; None where there is no other value."""
+        """Return a mutant with another value; None if there is no other value."""
         configuration = mutate_configuration(genotype.configuration, rng, self.rates)
         return None if configuration is None else Genotype(configuration, genotype.edits)
 
 
 class Asked:
-    """A searcher with what it was asked and told in a run, in the order in which that happened.
+    """A searcher with its questions and answers, in the order in which they occurred in a run.
 
     Args:
-        kind: the searcher's.
-        number: of points that it is asked for at a time.
-        original: what differs from the reference in nothing.
-        seed: of the run.
+        kind: kind of the searcher.
+        number: number of points to ask for at a time.
+        original: genotype of the reference.
+        seed: seed of the run.
     """
 
     def __init__(self, kind: SearcherKind, number: int, original: Genotype, seed: int) -> None:
@@ -53,14 +53,15 @@ class Asked:
         self._asked = self._taken = 0
 
     def ask(self) -> list[Point]:
-        """The points of the next cohort."""
+        """Return the points of the next cohort."""
         self._asked += 1
         return self._searcher.ask(self._number)
 
     def take(self, members: Sequence[Member]) -> None:
-        """Tell what a cohort's points cost; of a run that is resumed, they are asked for before.
+        """Tell the searcher the cost of a cohort's points.
 
-        Individuals with edits of their own are left out: their cost is not the configuration's.
+        In a resumed run, the points are asked for first. Individuals with edits of their own are
+        left out: their cost is not that of the configuration.
         """
         if self._asked <= self._taken:
             self.ask()
@@ -75,18 +76,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Configurations that a searcher asks for."""
+    """A strategy that takes all configurations from a searcher."""
 
     kind: SearcherKind
     settings: Settings
 
     def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
-        """The points that it asks for next."""
+        """Return recipes for the next points of the searcher."""
         return list(_given(self.kind, self.settings.cohort, history))
 
 
 def _given(kind: SearcherKind, number: int, history: History) -> list[Given]:
-    """Return recipes for the points that a searcher asks for next, without edits."""
+    """Return recipes for the next points of a searcher, without edits."""
     original = history.variation.original
     asked = history.lessons(Asked, kind, number, original, history.seed)
     space = original.configuration.space
@@ -95,19 +96,19 @@ def _given(kind: SearcherKind, number: int, history: History) -> list[Given]:
 
 
 SHARE = 0.25
-"""Share of a cohort's places that a searcher gets beside a strategy that varies the code."""
+"""Share of a cohort's places for the searcher, beside a strategy that varies the code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A strategy, some of whose places are for configurations that a searcher asks for.
+    """A strategy that gives some of its places to configurations of a searcher.
 
-    These have no edits. The searcher is told what all individuals without edits cost, and the
-    strategy combines edits and configurations as before.
+    These individuals have no edits. The searcher learns the cost of all individuals without edits,
+    and the strategy combines edits and configurations as before.
 
     Attributes:
         make: makes the strategy from its settings.
-        kind: the searcher's.
+        kind: kind of the searcher.
     """
 
     make: Callable[[Settings], Strategy]
@@ -115,7 +116,7 @@ class Beside:
     settings: Settings
 
     def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
-        """The strategy's recipes, of which the last ones give way to the searcher's."""
+        """Return the strategy's recipes, the last of which are replaced by the searcher's."""
         found = self.make(self.settings).recipes(history, rng)
         given = _given(self.kind, math.ceil(SHARE * self.settings.cohort), history)
         kept = max(0, len(found) - len(given))
@@ -145,10 +146,10 @@ SETTINGS = Settings(
 )
 
 PREFIX = "tune-"
-"""A preset of this beginning is that of the searcher which the rest names."""
+"""Beginning of the name of a preset that consists of a searcher, whose name follows."""
 
 BESIDE = "+"
-"""Stands between the names of a preset and of a searcher in the name of a preset with both."""
+"""Separator of the names of a preset and a searcher that are combined."""
 
 
 def tunes(name: str) -> bool:
@@ -157,7 +158,7 @@ def tunes(name: str) -> bool:
 
 
 def tuning(kind: SearcherKind) -> Preset:
-    """The preset of a searcher."""
+    """Return the preset of a searcher."""
     return Preset(
         f"{PREFIX}{kind.name}",
         kind.help,
@@ -170,7 +171,7 @@ def tuning(kind: SearcherKind) -> Preset:
 
 
 def beside(preset: Preset, kind: SearcherKind) -> Preset:
-    """Return a preset whose configurations a searcher chooses, beside its own strategy.
+    """Return a preset that is combined with a searcher for configurations.
 
     Raises:
         UserError: the preset varies the configuration alone.
@@ -185,8 +186,13 @@ def beside(preset: Preset, kind: SearcherKind) -> Preset:
         preset,
         name=f"{preset.name}{BESIDE}{kind.name}",
         strategy=partial(Beside, preset.strategy, kind),
-        demand=partial(_demand_parameters, kind),
+        demand=partial(_demand_both, preset.demand, kind),
     )
+
+
+def _demand_both(demand: Callable[[Subject], None], kind: SearcherKind, subject: Subject) -> None:
+    demand(subject)
+    _demand_parameters(kind, subject)
 
 
 PRESET = replace(

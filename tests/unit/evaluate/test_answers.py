@@ -19,6 +19,7 @@ NAN, INF = np.nan, np.inf
         ([NAN, 1.0], [NAN, 1.0], Difference(0, 2, 0.0, 0.0)),
         ([INF, 1.0], [INF, 2.0], Difference(1, 2, 1.0, 0.5)),
         ([0.5], [0.0], Difference(1, 1, 0.5, 0.0)),
+        ([NAN, 1.5], [1.0, 1.0], Difference(2, 2, INF, INF)),
         ([], [], Difference(0, 0, 0.0, 0.0)),
     ],
 )

@@ -80,8 +80,7 @@ class ProposedScalar:
 
 
 def set_apart(scalars: Sequence[ProposedScalar]) -> tuple[ProposedScalar, ...]:
-    """Give guessed floating-point scalars distinct values, so that confusing two changes results.
-    """
+    """Give guessed floating-point scalars distinct values, so that confusing two is detected."""
     guesses = [s for s in scalars if s.element.floating and not s.source and s.computed is None]
     values = {s.name: round(s.value + 0.1 * (n % 5) + 0.01 * n, 2) for n, s in enumerate(guesses)}
     return tuple(replace(s, value=values.get(s.name, s.value)) for s in scalars)

@@ -54,8 +54,7 @@ def _target(problem: Problem, folder: Path) -> str:
 
 
 def _build(problem: Problem, folder: Path) -> str:
-    """Return the ``[build]`` table, with macros, headers and the standard split from the options.
-    """
+    """Return the ``[build]`` table; macros, headers and the standard get keys of their own."""
     define = {name: str(value) for name, value in problem.define.items()}
     include, rest, standard = [], [], f"c++{_STANDARD}"
     words = [word for option in problem.options for word in option.split()]

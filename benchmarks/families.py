@@ -53,7 +53,7 @@ def singles(store: Store) -> Iterator[Single]:
 
 
 def table(runs: Mapping[str, Sequence[Single]]) -> Table:
-    """Return a row for each family: runs that offer it, runs where it is right, faster, its best.
+    """Return a row for each family: in how many runs it is offered, right and faster, and its best.
     """
     best: dict[str, dict[str, Single]] = defaultdict(dict)
     for name, found in runs.items():

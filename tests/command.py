@@ -134,7 +134,11 @@ class AtWork:
     complained: Path
 
     def ended(self, patience: float | None = None) -> bool:
-        """Whether it has ended by itself, or does within so many seconds."""
+        """Tell whether it has ended, waiting for some seconds at most.
+
+        Args:
+            patience: seconds to wait; None for no limit.
+        """
         return bool(wait([self.process.sentinel], patience))
 
     def end(self) -> Done:
@@ -173,7 +177,7 @@ def begin(*words: object, cwd: Path | None = None, **environment: str) -> Iterat
 
 
 def quietly(attempt: Callable[[], Done]) -> Done:
-    """What came of an attempt; made again where the machine was too busy to measure on."""
+    """Run an attempt, again if the machine was too busy to measure; return its result."""
     for _ in range(ATTEMPTS):
         done = attempt()
         if done.returncode != 2 or not any(said in done.stderr for said in NOISY):

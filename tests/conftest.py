@@ -1,4 +1,4 @@
-"""What tests of several rooms share."""
+"""Fixtures and hooks for all tests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ settings.load_profile("any machine")
 
 
 def pytest_collection_finish() -> None:
-    """What is there before the tests stays to their end: nobody looks for garbage in it."""
+    """Exclude all objects that exist before the tests from garbage collection, to save time."""
     gc.collect()
     gc.freeze()
 

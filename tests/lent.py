@@ -1,9 +1,10 @@
-"""What the workers of a command are forked from, where a test starts that command.
+"""A fork server for the workers of commands that tests start, forked from the tests' process.
 
-Each command starts such a process, which loads numpy and what workers run; that is a quarter of a
-second of processor time, many hundred times. Here it is forked from the tests' own one, which has
-all that loaded. It is real otherwise: it serves the command alone, and ends with it. Commands with
-variables of their own, those of ``test_run_killed.py`` and ``test_preloaded.py`` start theirs.
+Each command starts a fork server, which loads numpy and the workers' modules. That takes a quarter
+of a second of processor time, and tests start hundreds of commands. The tests' process has all of
+this loaded already. The forked server is real otherwise: it serves one command, and ends with it.
+Commands with environment variables of their own, and those of ``test_run_killed.py`` and
+``test_preloaded.py``, start their own.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class Recorded(Application):
     plans: list[Plan] = field(default_factory=list)
 
     def run(self, plan: Plan, folder: Path, *, quiet: bool) -> tuple[list[Recording], int]:
-        """As a GPU would see it; the last of the runs again and again."""
+        """Write the recording of a run; after the last run, repeat it."""
         runs = self.runs[min(len(self.plans), len(self.runs) - 1)]
         self.plans.append(plan)
         folder.mkdir(parents=True)

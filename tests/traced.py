@@ -21,8 +21,10 @@ _ALL = 0x40000000
 
 
 class Tracer:
-    """What this thread traces. It lets go of it at the end of the context, where what was killed
-    ends."""
+    """Tracer of processes by ptrace, for this thread.
+
+    At the end of the context it lets go of the processes; those that were killed then end.
+    """
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -76,6 +78,6 @@ class Tracer:
 
 
 def may_trace() -> bool:
-    """Whether this system lets a process trace those that it started."""
+    """Tell whether this system lets a process trace its children."""
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as one, Tracer() as tracer:
         return tracer.trace(one.pid)

@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _trouble() -> str | None:
-    """Why there is nothing to run on; None where there is."""
+    """Return the reason why these tests cannot run; None if they can."""
     try:
         find_toolkit()
     except UserError as error:
@@ -58,15 +58,15 @@ def _trouble() -> str | None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a launch ended.
+    """Result of a launch.
 
     Attributes:
         status: exit status of the process that launched.
-        report: its last words.
-        error: why the launch was refused, or empty.
+        report: the end of its output.
+        error: the reason why the launch was refused, or empty.
         outputs: the buffers after the launch.
         damaged: guard zones that were written to.
-        fates: what would have become of confined code otherwise.
+        fates: faults that confined code would have had without confinement.
     """
 
     status: int
@@ -78,7 +78,7 @@ class Outcome:
 
     @property
     def fate(self) -> str:
-        """The one that counts, or empty."""
+        """Return the first fate, or an empty text."""
         return next(iter(self.fates), "")
 
 
@@ -144,7 +144,7 @@ class Cuda:
 
 @pytest.fixture(scope="session")
 def architecture() -> str:
-    """What nvcc is to compile for."""
+    """Return the architecture that nvcc compiles for."""
     done = subprocess.run([sys.executable, "-c", _QUERY], capture_output=True, text=True)
     return done.stdout.strip()
 

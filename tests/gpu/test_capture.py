@@ -35,7 +35,7 @@ def heat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *words: str) -> str:
-    """What the application prints by itself."""
+    """Return the output of the application without gi-cuda."""
     command = ["./heat", *(words or ARGUMENTS)]
     return subprocess.run(
         command, cwd=folder, check=True, capture_output=True, encoding="utf-8"

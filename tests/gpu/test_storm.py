@@ -78,7 +78,7 @@ def programs(tools: Tools) -> dict[str, Program]:
 def measured(
     tools: Tools, programs: dict[str, Program], names: Sequence[str]
 ) -> tuple[dict[str, Measurement | Lost], float]:
-    """What became of each, and the seconds that all of them took."""
+    """Return the result of each program, and the seconds that all took."""
     sampling = Sampling(screen=PAIRS, most=PAIRS, limit=LIMIT)
     begun = time.perf_counter()
     answers = dict(

@@ -33,11 +33,11 @@ _FORK = multiprocessing.get_context("fork")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the child ended.
+    """Result of a launch in a child process.
 
     Attributes:
         status: as in ``subprocess``: negative for a signal.
-        report: what the runtime wrote before a signal.
+        report: text that the runtime wrote before a signal.
         error: kind and message of a HostLaunchError, or empty.
         outputs: the buffers after the launch.
         switches: fibre switches of the launch.

@@ -139,7 +139,7 @@ class Driver:
     # -- the tool's own kernels ----------------------------------------------------------------
 
     def check(self, arguments: bytes, checks: int) -> None:
-        """What ``gi_check`` of helpers.cu does."""
+        """Do the work of ``gi_check`` in helpers.cu."""
         table, found = struct.unpack("@PP", arguments)
         head = struct.calcsize("@PPQII")
         each = head + len(NOTHING)
@@ -184,7 +184,7 @@ def _repeated(word: int, address: int, size: int) -> Bytes:
 
 
 class _Error(Exception):
-    """What the driver does not do."""
+    """An operation that the driver refuses."""
 
 
 class _Allocation:

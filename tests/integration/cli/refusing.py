@@ -1,4 +1,4 @@
-"""How tests see that a command refuses what it was given."""
+"""Assertions that a command refuses its arguments."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Home:
 
 @pytest.fixture(scope="module", params=ASKING)
 def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """What a shell is told once."""
+    """Return a shell's home folder, with the completion installed."""
     shell, folder = shutil.which(request.param), tmp_path_factory.mktemp(request.param)
     if shell is None:
         pytest.skip(f"there is no {request.param}")

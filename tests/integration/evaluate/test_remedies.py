@@ -56,7 +56,7 @@ def data(*pairs: tuple[str, str]) -> Change:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """How a target is spoilt, what is said, and what its user does then."""
+    """A way to spoil a target, the words of the message, and the remedy that its user applies."""
 
     spoil: Change
     said: tuple[str, ...]

@@ -56,7 +56,7 @@ SAME = f"{WASTE} <_kernel.cu_33>"
 
 @pytest.fixture(scope="module")
 def readings(scale: Subject, measurer: GenotypeMeasurer) -> Mapping[str, Reading]:
-    """What is read of several genotypes together."""
+    """Return the readings of several genotypes, measured together."""
     values = scale.original.configuration.having({"BLOCK": 128, "REPEAT": 2})
     genotypes = {one: scale.read(one) for one in (WRONG, WASTE, SAME, "BLOCK=32")}
     genotypes[FORBIDDEN] = Genotype(values)

@@ -1,4 +1,4 @@
-"""What tests of ``init`` share."""
+"""Fixtures for tests of ``init``."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ WASTED = "waste += tile[i % BLOCK]"
 
 
 def printed(verb: str, *words: object) -> dict[str, Any]:
-    """What a verb prints as JSON, which fits its schema and has every key of it."""
+    """Return the JSON that a verb prints, after checking it against its schema."""
     done = gi_cuda(*verb.split(), *words, "--json")
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

@@ -100,7 +100,13 @@ def test_edits_that_others_overrule_are_no_changes(
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """What ``validate`` said, beside measurements from elsewhere, and its own in a file."""
+    """Output of ``validate`` with measurements from another machine, and its own measurements.
+
+    Attributes:
+        said: the output.
+        there: measurements from elsewhere.
+        here: file with its own measurements.
+    """
 
     said: str
     there: Measured

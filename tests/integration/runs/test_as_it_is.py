@@ -22,7 +22,7 @@ Asked = list[tuple[list[Candidate], Candidate | None]]
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """What was to be validated beside what."""
+    """Record the candidates that were to be validated, and the one beside them."""
     seen: Asked = []
     validate = gi_cuda.runs.run.Run.validate
 

@@ -66,14 +66,14 @@ def built(subject: Subject, edited: Sequence[Edited], folder: Path, *options: st
 
 
 def phenotypes(subject: Subject, chosen: Sequence[Configuration]) -> int:
-    """How many of the configurations differ in what is compiled, or in how."""
+    """Return the number of configurations that differ in preprocessed text or options."""
     edited = [(one, subject.reference) for one in chosen]
     found = open_compiler(subject, 2).preprocess(_variants(subject, edited)).values()
     return len({(one.key, one.options) for one in found if isinstance(one, Phenotype)})
 
 
 def outputs(subject: Subject, chosen: Sequence[Built], case: CaseData) -> list[Outputs | str]:
-    """What each answers to the case, or why it has no answer."""
+    """Return the answers of each variant to the case, or the reason why it has none."""
     device = HostDevice(subject.target, {case.name: case}, WorkerSlot(2))
     return [_outputs(subject, device, one, case) for one in chosen]
 
@@ -100,7 +100,7 @@ def _outputs(subject: Subject, device: HostDevice, one: Built, case: CaseData) -
 def penalty_of(
     subject: Subject, case: CaseData, answers: Outputs | str, expected: Outputs
 ) -> float:
-    """What the target's oracle says of answers, where others are right."""
+    """Return the oracle's penalty for answers, given the expected ones."""
     if isinstance(answers, str):
         return float("inf")
     oracle = subject.target.oracle

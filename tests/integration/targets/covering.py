@@ -1,4 +1,4 @@
-"""What tests of several targets ask of their configurations."""
+"""Helpers for tests of several targets: configurations that cover all values."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ RULES = (
 
 
 class Cell(NamedTuple):
-    """What is at a site."""
+    """The contents of a site."""
 
     kind: int = EMPTY
     clock: int = 0
@@ -246,7 +246,7 @@ class Tissue:
         return events
 
     def wound(self, cell: Cell, site: int) -> Cell:
-        """With a clock of a cycle, if it is of the tumour."""
+        """Return a cell with its clock set to a cycle, if it belongs to the tumour."""
         if cell.kind not in (TUMOUR, STEM):
             return cell
         cycle = period(self.word(site, CLOCK), self.times["cycle"]) + cell.clone % 4

@@ -54,10 +54,10 @@ class Project:
         return load_target(self.root / "target")
 
     def judged(self, before: str, after: str, **keys: Any) -> ApplicationResult:
-        """What the application says of a patch that replaces a text.
+        """Judge a patch that replaces a text, by the application.
 
         Args:
-            keys: of the application, where they are others.
+            keys: other values of the application's keys.
         """
         target, text = self.target, self.kernel.read_text(encoding="utf-8")
         assert target.application is not None

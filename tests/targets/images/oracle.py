@@ -1,4 +1,4 @@
-"""What the launches are to give, by numpy alone."""
+"""Oracle of the launches: expected results by numpy."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ TOLERANCE = 1e-5
 def penalty(
     case: Mapping[str, Any], outputs: Mapping[str, Any], reference: Mapping[str, Any]
 ) -> tuple[float, str]:
-    """How many values are wrong, and the first of them; infinite where one is no number."""
+    """Return the number of wrong values and a message on the first."""
     grey = blurred(case)
     turned = grey[::-1, ::-1]
     for name, wanted in (("grey_values", grey), ("out", turned)):

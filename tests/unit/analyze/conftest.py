@@ -28,12 +28,12 @@ Names = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What each set of edits really does.
+    """The true effect of each set of edits.
 
     Attributes:
-        gains: speed-up of a set of edits that are all there, by set; they multiply.
-        fails: whether a set of edits gives wrong answers on the train cases.
-        fails_held_out: and on the held-out ones.
+        gains: speed-up of sets of edits that are all present; speed-ups multiply.
+        fails: returns whether a set of edits gives wrong answers on the train cases.
+        fails_held_out: the same for the held-out cases.
     """
 
     gains: dict[Names, float]

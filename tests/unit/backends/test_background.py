@@ -20,7 +20,7 @@ def failures(*idents: int) -> list[Built]:
 
 
 def wait(build: Background[Built]) -> list[Built]:
-    """What has been built, once there is news."""
+    """Wait for news of a build; return the variants built since."""
     assert select.select([build.news], [], [], LONG)[0]
     return list(build.take())
 

@@ -31,7 +31,7 @@ while :; do wait; done
 
 
 def runs(pid: int) -> bool:
-    """Whether a process is there that has not ended."""
+    """Tell whether a process exists and has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

@@ -49,7 +49,7 @@ def texts(grammar: Grammar, *kinds: RuleType) -> list[str]:
 
 
 def offered(grammar: Grammar, kind: RuleType, text: str) -> set[str]:
-    """What the first rule of a type and text is offered by default."""
+    """Return the donors offered by default to the first rule of a type and text."""
     place = next(r.name for r in grammar.rules if r.type is kind and grammar.text(r.name) == text)
     view = grammar.under({})
     return {grammar.text(donor) for donor in view.donors(place)}

@@ -28,7 +28,7 @@ FLOOR = 0.01
 
 
 def effect(gene: str) -> float | None:
-    """What one gene does to the time, always the same; None where it breaks the answers."""
+    """Return the time factor of one gene, always the same; None if it breaks the answers."""
     chance = xxh3_64_intdigest(gene.encode()) / 2**64
     if chance < 0.3:
         return None
@@ -164,7 +164,7 @@ def tiny(scale: Subject) -> Subject:
 
 @pytest.fixture(scope="session")
 def variation(scale: Subject) -> Variation:
-    """How the default search varies the small target."""
+    """Return the variation of the default search on the small target."""
     return PRESETS["adaptive"].vary(scale)
 
 

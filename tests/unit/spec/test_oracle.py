@@ -31,7 +31,7 @@ NAN_AT, INF_AT, NEGATIVE_AT = 17, 18, 19
 
 
 def right(noise: float = 0.0, seed: int = 0) -> Outputs:
-    """What a run of the reference computes: reals of both signs, and whole numbers."""
+    """Return the answers of a run of the reference: reals of both signs, and integers."""
     values = np.linspace(-50, 50, N, dtype=np.float32) * np.float32(1.3)
     values[NAN_AT], values[INF_AT] = np.nan, np.inf
     values += np.float32(noise) * np.random.default_rng(seed).standard_normal(N, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""What sw_naive answers, by whole matrices of Python integers and a path followed back."""
+"""Expected answers of sw_naive, by whole matrices of Python integers and a traceback."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

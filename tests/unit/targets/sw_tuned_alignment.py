@@ -12,7 +12,7 @@ _NONE = -(10**9)
 
 
 class Scores(NamedTuple):
-    """What a match gives; what a mismatch, the first and each further base of a gap cost."""
+    """Score of a match; costs of a mismatch, of the first and of each further base of a gap."""
 
     match: int = 3
     mismatch: int = 3

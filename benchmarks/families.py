@@ -53,7 +53,7 @@ def singles(store: Store) -> Iterator[Single]:
 
 
 def table(runs: Mapping[str, Sequence[Single]]) -> Table:
-    """Return a row for each family: in how many runs it is offered, right and faster, and its best.
+    """Return a row for each family: numbers of runs that offer it, right and faster ones; its best.
     """
     best: dict[str, dict[str, Single]] = defaultdict(dict)
     for name, found in runs.items():

@@ -82,7 +82,7 @@ class Landscape:
 
     @cached_property
     def sorted(self) -> NDArray[np.float64]:
-        """The costs in ascending order; infinity for points that fail."""
+        """Return the costs in ascending order; infinity for points that fail."""
         costs = [np.inf if cost is None else cost for cost in self.recorded.costs.values()]
         return np.sort(np.array(costs))
 

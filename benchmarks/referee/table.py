@@ -29,17 +29,17 @@ class Verdict:
 
     @property
     def is_false_accept(self) -> bool:
-        """A wrong rewrite of which the referee says how fast it is."""
+        """Tell whether a wrong rewrite is accepted, with a verdict on its speed."""
         return not self.right and self.status in ACCEPTED
 
     @property
     def is_unverified(self) -> bool:
-        """A right rewrite that the referee can say nothing of."""
+        """Tell whether a right rewrite gets no verdict."""
         return self.right and self.status == "unverified"
 
     @property
     def is_false_reject(self) -> bool:
-        """A right rewrite that the referee refuses, or cannot judge at all."""
+        """Tell whether a right rewrite is refused, or cannot be judged at all."""
         return self.right and self.status not in (*ACCEPTED, "unverified")
 
 

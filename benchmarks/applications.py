@@ -1,10 +1,10 @@
-"""From built applications to adopted patches, by the command line alone: one row for each folder.
+"""Run applications from their build to an adopted patch by the command line: a row for each folder.
 
     python -m benchmarks.applications FOLDER... [--seconds 60] [--make 'make ARCH=sm_90'] [--jobs 3]
 
-Each folder has a ``Makefile`` whose goal ``run`` says how the program is run. In a copy, which
-is a git repository, the program is built, captured, checked, searched for so many seconds, and the
-patch is built and judged inside the program. Nothing is edited. Needs a GPU.
+Each folder has a ``Makefile`` whose goal ``run`` runs the program. In a copy, which is a git
+repository, the program is built, captured, checked and searched for ``--seconds``. Then the patch
+is built and judged inside the program. Nothing is edited by hand. Needs a GPU.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Lane:
     gpu: int
 
     def words(self, command: Sequence[str]) -> list[str]:
-        """Return a command that runs another one with this share alone."""
+        """Return a command that restricts another one to this share."""
         visible = f"CUDA_VISIBLE_DEVICES={self.gpu}"
         return ["taskset", "-c", ",".join(map(str, self.cores)), "env", visible, *command]
 
@@ -87,7 +87,7 @@ def lanes(jobs: int, gpus: int) -> list[Lane]:
 
 
 class Stopped(Exception):
-    """A step failed."""
+    """Error: a step failed."""
 
 
 class Walk:

@@ -79,7 +79,7 @@ def idling(package: Package, threads: int) -> Iterator[Idle]:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A genotype with its phenotypic key."""
+    """A genotype with the key of its phenotype."""
 
     genotype: Genotype
     key: bytes

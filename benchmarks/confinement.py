@@ -70,7 +70,7 @@ def compare(run: Run, number: int, seed: int) -> None:
     )
     rehearsed = _outcomes(evaluator, reference, trials, of_all(how, trials))
     free = _outcomes(evaluator, reference, trials, None)
-    # What fails in its rehearsal has no machine code of its own.
+    # A variant that fails its rehearsal is never built by itself, so has no code key.
     words = {
         i: _word(one) if one.code_key else f"{_word(one)}, rehearsed"
         for i, one in rehearsed.items()

@@ -112,7 +112,7 @@ def steps(context: WorkerContext, program: Program, times: int) -> None:
         lap("judge", times, lambda: runner.judge(plan))
 
         def judged(words: str, answers: dict[str, np.ndarray]) -> None:
-            """Verify beside other answers, as the oracle has it."""
+            """Time verification against other answers, which the oracle judges."""
             run = TimedRun(loaded, plan, answers, runner.rules)
 
             def look() -> None:

@@ -53,8 +53,7 @@ def singles(store: Store) -> Iterator[Single]:
 
 
 def table(runs: Mapping[str, Sequence[Single]]) -> Table:
-    """Return a row for each family: numbers of runs that offer it, right and faster ones; its best.
-    """
+    """Return a row for each family: runs that offer it, right and faster runs, its best."""
     best: dict[str, dict[str, Single]] = defaultdict(dict)
     for name, found in runs.items():
         for one in sorted(found, key=lambda one: one.speed_up):

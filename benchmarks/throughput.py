@@ -96,7 +96,7 @@ def _alone(run: Run) -> str:
     reference, equipment = evaluator.unmodified(), evaluator.equipment
     if isinstance(equipment.compiler, CachedCompiler):
         equipment = replace(equipment, compiler=equipment.compiler.inner)
-    # What failed its rehearsal has no machine code of its own.
+    # A variant that failed its rehearsal was not built by itself, so it has no code key.
     failed = any(one.built and one.code_key is None for one in found.values())
     sampling = evaluator.bounds.sampling
     how = rehearsal_of(run.subject, equipment, reference, sampling) if failed else None

@@ -1,4 +1,4 @@
-"""The figures of the false-verdict benchmark, as text."""
+"""Tables of the false-verdict benchmark."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from benchmarks.referee.asking import ACCEPTED
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The referee's verdict on a rewrite of known truth.
+    """The referee's verdict on a rewrite whose truth is known.
 
     Attributes:
         right: the truth.
-        status: what the referee says.
-        seconds: that the verdict took.
+        status: the verdict.
+        seconds: time for the verdict.
     """
 
     kernel: str
@@ -47,7 +47,7 @@ _COLUMNS = ("wrong", "false accepts", "right", "false rejects", "unverified", "s
 
 
 def table(verdicts: Sequence[Verdict]) -> str:
-    """Return figures by kernel and by kind, then each verdict that is not as it should be.
+    """Return figures by kernel and by kind, then each verdict that is wrong.
 
     Seconds are the median of a row and the longest.
     """

@@ -157,7 +157,7 @@ def effects_of(subject: Subject, genotype: Genotype) -> frozenset[Effect]:
     return frozenset(found)
 
 
-# -- what is planted -------------------------------------------------------------------------------
+# -- planted improvements --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

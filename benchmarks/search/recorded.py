@@ -52,7 +52,7 @@ NEVER = math.inf
 """Time of arrival of a genotype that was not evaluated."""
 
 
-# -- the same search once more ---------------------------------------------------------------------
+# -- repeating the recorded search -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,7 @@ class Replay:
         self._evaluations = recorded.evaluations()
         individuals, tabu = recorded.individuals(), recorded.tabu()
         self._known = {one.genotype_key: Known(one.phenotype_key, one.ident) for one in individuals}
-        # What was dropped has the phenotype of another one; of which does not matter. The only one
-        # that no individual has is the reference's.
+        # Dropped duplicates get any phenotype that has no individual: only the reference's is left.
         others = tabu.phenotypes - {one.phenotype_key for one in individuals}
         duplicate = Known(min(others, default=None), None)
         self._known |= dict.fromkeys(tabu.genotypes - self._known.keys(), duplicate)
@@ -250,7 +249,7 @@ def _true(evaluation: Evaluation) -> float | None:
     return 1.0
 
 
-# -- the command -----------------------------------------------------------------------------------
+# -- command line ----------------------------------------------------------------------------------
 
 
 def copy(folder: Path, output: Path) -> None:

@@ -41,10 +41,10 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The source that a target is wanted of.
+    """A request for a target of a source.
 
     Attributes:
-        hosts: files that launch its kernels, if they are not to be searched for.
+        hosts: files that launch its kernels; found by a search if empty.
     """
 
     source: Path

@@ -44,7 +44,7 @@ def certified(target: str, backend: str, folder: Path, *, transformed: bool = Fa
 
 
 def _with(cheat: Cheat, subject: Subject) -> Iterator[Cheat]:
-    """A cheat with one transformation more: of each that there is the first and the last choice."""
+    """Yield a cheat with one transformation: the first and the last choice of each possible one."""
     view = subject.grammar.under(subject.read(cheat.genotype).configuration.macros)
     for rule in subject.grammar.rules:
         if rule.type.kind.transforms and rule.name in view.mutable:

@@ -26,7 +26,7 @@ _PARTS = re.compile(r"(-I|-isystem|-D|--?std=)\s*[\"']?([^\"']*)")
 def of_makefiles(folder: Path) -> Iterator[Said]:
     """Yield the options in the Makefiles of a folder."""
     files = sorted({file for name in _MAKEFILES for file in folder.glob(name) if file.is_file()})
-    # Join continued lines, but keep offsets, so that line numbers can be found.
+    # Join continued lines.
     texts = {file: re.sub(r"\\\r?\n", "  ", _without_comments(text_of(file))) for file in files}
     here = {"CURDIR": str(folder), "PWD": str(folder)}
     texts = {file: counting(text) for file, text in texts.items()}

@@ -36,10 +36,10 @@ def outcome(genotype: str) -> Evaluation:
 
 @dataclass(frozen=True)
 class Here:
-    """Does the same on the search's own machine.
+    """An evaluator of the same pretended results on the search's own machine.
 
     Attributes:
-        prepare: makes individuals ready.
+        prepare: prepares individuals.
     """
 
     prepare: Callable[[Mapping[int, Genotype]], dict[int, Trial]]
@@ -66,9 +66,9 @@ class Pretended:
     """Results of a worker that measures nothing.
 
     Attributes:
-        folder: shared by all workers, who log their evaluations in it. Each of its files
-            ``death-*``
-            kills one worker, which removes the file first.
+        folder: shared by all workers, who log their evaluations in it. A file ``death-*`` in it
+            kills
+            one worker, which removes the file first.
         seconds, floor: the pretended baseline.
     """
 
@@ -101,20 +101,20 @@ class Pretended:
 
 @contextmanager
 def pretending(package: Package, threads: int) -> Iterator[Pretended]:
-    """A worker that is ready at once."""
+    """Yield a worker that is ready at once."""
     yield Pretended(Path(package.target))
 
 
 @contextmanager
 def refusing(package: Package, threads: int) -> Iterator[Pretended]:
-    """A worker that cannot take part."""
+    """Refuse to take part, as a worker."""
     raise UserError("its device is a toaster", hint="make toast")
     yield
 
 
 @contextmanager
 def choosy(package: Package, threads: int) -> Iterator[Pretended]:
-    """Workers of which the first one alone can take part."""
+    """Yield the first worker; refuse all others."""
     try:
         (Path(package.target) / "taken").touch(exist_ok=False)
     except FileExistsError:

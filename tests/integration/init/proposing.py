@@ -22,7 +22,7 @@ HEADERS = ("-I", str(SOURCES / "include"))
 
 
 def init(name: str, folder: Path, *options: str) -> Target:
-    """The target that init writes, with all of its inputs made once."""
+    """Return the target that init writes, after making all of its inputs once."""
     words = ["init", str(SOURCES / name), "--no-trial", "-o", str(folder), *options]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output

@@ -24,7 +24,7 @@ def penalty(
 
 
 def blurred(case: Mapping[str, Any]) -> np.ndarray:
-    """The mean of four components, halfway to both neighbours; edges go on beyond them."""
+    """Return the mean of four components, blurred by weights 1, 2, 1 along x; edges repeat."""
     shape = int(case["height"]), int(case["width"])
     grey = case["pixels"].reshape(*shape, 4).mean(axis=2) / 255
     wide = np.pad(grey, ((0, 0), (1, 1)), mode="edge")

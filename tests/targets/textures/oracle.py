@@ -21,7 +21,7 @@ def penalty(
 
 
 def expected(case: Mapping[str, Any]) -> np.ndarray:
-    """The weighed bits of each stretch, then spread so often, with zeros around the weights."""
+    """Return the weighted bits of each stretch, spread repeatedly, with zeros around weights."""
     words = case["text_words"].reshape(-1, 4).view(np.uint8)
     weights = case["weight_bytes"] / 255
     sums = np.concatenate([[0], np.cumsum(weights * np.unpackbits(words, axis=1).sum(axis=1))])

@@ -113,14 +113,14 @@ class Cuda:
     ) -> Outcome:
         """Compile the text and launch its kernel with these arguments, in order.
 
+        The contents of arguments that are only written are not copied to the device.
+
         Args:
             arguments: by name. The names of textures and surfaces describe them: views, and for
                 linear
                 memory the component's type, the components of a texel, and whether they are
                 normalized.
             way: a way to confine the code; None for unconfined code.
-
-        The contents of arguments that are only written are not copied to the device.
         """
         compiler = self.compiler if way is None else self.compiler.rehearsing()[way]
         (built,) = build_batch(compiler, [Variant(0, text, {})], self.folder).values()

@@ -46,10 +46,12 @@ def accesses(code: CudaFile, function: Definition, name: str) -> Access:
 
 
 def member_accesses(code: CudaFile, function: Definition, member: str) -> Access:
-    """Return how ``function`` accesses the memory behind a pointer in a struct; calls do not count.
+    """Return how ``function`` accesses the memory behind a member that it names itself.
+
+    Functions that take the whole struct are not followed.
 
     Args:
-        member: as the code writes it, e.g. ``matrix.data``.
+        member: the pointer as the code writes it, e.g. ``matrix.data``.
     """
     return _Follower(code).follow_member(function, member)
 

@@ -16,7 +16,7 @@ from gi_cuda.spec.numbers import NumberType
 from gi_cuda.spec.usual import MOST_USUAL
 
 _FOLLOWED = 1
-"""Number of pointers that are followed from a pointer to a pointer on."""
+"""Largest depth of pointers in memory that are followed."""
 
 _MOST = 64
 """Largest number of elements, of arrays of structs or pointers in a struct, that are named."""

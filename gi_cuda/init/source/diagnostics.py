@@ -82,7 +82,7 @@ def diagnose(
     compilation: Compilation,
     without: frozenset[str],
 ) -> Diagnostics:
-    """Check the syntax of kernels and the code they reach with the host back end's compiler.
+    """Compile kernels and the code they reach for the host back end, without generating code.
 
     Args:
         path: the source's main file.

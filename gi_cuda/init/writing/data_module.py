@@ -177,8 +177,9 @@ def _numpy(element: Element) -> str:
 
 
 def _numbers_of_elements(proposal: Proposal, buffer: ProposedBuffer, items: str) -> str:
-    """Return an expression for the offsets of a buffer's addresses: equal parts of the buffer
-    behind.
+    """Return an expression for a buffer of pointers, given as numbers of elements.
+
+    Each pointer points to its own part of the buffer behind; all parts have the same size.
     """
     if buffer.element.type != "uint64" or buffer.element.parts > 1:
         return f"np.zeros({times(items, buffer.element.parts)}, dtype=np.{buffer.element.type})"

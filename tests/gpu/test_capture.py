@@ -1,4 +1,4 @@
-"""The example application, from ``make`` to a mail patch, as a user goes."""
+"""The example application, from ``make`` to a mail patch, as users run it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Three hundred variants, two thirds of which take their worker down: all are told apart, and those
-between them are measured as if nothing had happened."""
+"""Three hundred variants, two thirds of which kill their worker.
+
+All are told apart, and the others are measured without disturbance.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PTX with real tools: nvcc's is read, variants share modules, errors come home, edits assemble."""
+"""PTX with real tools: reading nvcc's, sharing modules, mapping errors, assembling edits."""
 
 from __future__ import annotations
 

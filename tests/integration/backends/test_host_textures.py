@@ -1,4 +1,4 @@
-"""Texture objects over linear memory: what tex1Dfetch gives, and what it refuses."""
+"""Texture objects over linear memory: results of tex1Dfetch, and invalid uses."""
 
 from __future__ import annotations
 

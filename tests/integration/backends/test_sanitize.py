@@ -1,4 +1,4 @@
-"""Sanitizers watching real variants: they see what the oracle cannot."""
+"""Sanitizers on real variants find faults that the oracle cannot."""
 
 from __future__ import annotations
 

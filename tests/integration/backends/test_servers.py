@@ -1,4 +1,4 @@
-"""A pool goes on with the fork server of another one: cases that are there are not made again."""
+"""Pools that continue with the fork server of another pool, which has made the cases already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shells complete verbs, options and values, by what ``gi-cuda --show-completion`` gives them."""
+"""Completion of verbs, options and values by shells, from ``gi-cuda --show-completion``."""
 
 from __future__ import annotations
 

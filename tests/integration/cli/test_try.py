@@ -1,4 +1,4 @@
-"""``gi-cuda try``: genotypes that somebody has in mind, one by one."""
+"""``gi-cuda try``: single genotypes given by the user."""
 
 from __future__ import annotations
 

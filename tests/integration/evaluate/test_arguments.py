@@ -1,4 +1,4 @@
-"""Launches are held against the parameters of kernels, as the preprocessor leaves them."""
+"""Checks of launch arguments against kernel parameters after preprocessing."""
 
 from __future__ import annotations
 

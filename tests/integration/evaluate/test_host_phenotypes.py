@@ -1,4 +1,4 @@
-"""On the host, what means nothing to its compiler makes no other phenotype."""
+"""Text that the host's compiler ignores does not change a phenotype on the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants that are lent kernels of the reference are what they are when compiled whole."""
+"""Variants with compiled kernels of the reference behave as when compiled whole."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Rewrites that are right on all cases and wrong on other inputs are told, with the kind of fault;
-those that are right everywhere are not."""
+"""Rewrites that are wrong on other inputs only are detected, with the kind of fault.
+
+Rewrites that are right everywhere are not objected to.
+"""
 
 from __future__ import annotations
 

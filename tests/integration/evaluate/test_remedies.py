@@ -1,4 +1,4 @@
-"""Targets whose reference fails: where it says so, and that what it says to do works."""
+"""Targets whose reference fails: place in the message, and a remedy that works."""
 
 from __future__ import annotations
 

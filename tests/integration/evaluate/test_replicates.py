@@ -1,4 +1,4 @@
-"""Readings of real variants: what is wrong is said, what is the same is measured once."""
+"""Readings of real variants: wrong ones are reported, equal ones are measured once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A processor runs a sample of a large launch's blocks, and rewrites that have more of them."""
+"""Samples of blocks of a large launch run on a processor, also for rewrites with more blocks."""
 
 from __future__ import annotations
 

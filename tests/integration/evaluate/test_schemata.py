@@ -1,4 +1,4 @@
-"""Variants in one text, compiled once for all of them, are what they are by themselves."""
+"""Variants compiled in one text with a run-time choice behave as compiled alone."""
 
 from __future__ import annotations
 

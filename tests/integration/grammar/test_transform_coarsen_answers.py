@@ -1,4 +1,4 @@
-"""Kernels of which a block does the work of several give the answers that they gave before."""
+"""Kernels whose blocks do the work of several give the original's answers."""
 
 from __future__ import annotations
 

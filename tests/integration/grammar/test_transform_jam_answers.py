@@ -1,4 +1,4 @@
-"""Kernels whose threads have several items give the answers that they gave before."""
+"""Kernels whose threads have several items give the original's answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels whose blocks are merged give the answers that they gave before."""
+"""Kernels whose blocks are merged give the original's answers."""
 
 from __future__ import annotations
 

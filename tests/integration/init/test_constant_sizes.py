@@ -1,4 +1,4 @@
-"""Buffers whose size the source says in numbers: nothing is made larger than they are."""
+"""Buffers of constant size: no size is raised beyond them."""
 
 from __future__ import annotations
 

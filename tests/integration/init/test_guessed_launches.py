@@ -1,4 +1,4 @@
-"""Launches of which no host code tells: as many threads as the kernel has items for."""
+"""Launches without host code: a thread for each item."""
 
 from __future__ import annotations
 

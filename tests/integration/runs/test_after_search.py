@@ -1,5 +1,7 @@
-"""From winner to upstream on the command line: validate, minimize, interactions, history, explain,
-patch; each on a run of its own."""
+"""Commands after a search: validate, minimize, interactions, history, explain, patch.
+
+Each works on a run of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A patch is measured against the file as it is, whatever ``target.toml`` says of it."""
+"""Patches are measured against the file on disk, even if ``target.toml`` has other defaults."""
 
 from __future__ import annotations
 

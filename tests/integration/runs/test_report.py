@@ -1,4 +1,4 @@
-"""``gi-cuda report``: what is in the page, without a browser."""
+"""``gi-cuda report``: contents of the page, without a browser."""
 
 from __future__ import annotations
 

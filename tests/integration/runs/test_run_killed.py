@@ -1,4 +1,4 @@
-"""A run that is killed or stopped at any moment goes on as if nothing had been."""
+"""Runs that are killed or stopped at any moment resume as if nothing had happened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes for a GPU: what runs with little data is tried with much, and mended."""
+"""Sizes for a GPU: proposals that run with little data are tried with more, and fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data with which more of a kernel is reached."""
+"""Data that reaches more of a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application judges patches of its kernel: it is built, run and timed with and without."""
+"""Applications judge patches of their kernel: built, run and timed with and without the patch."""
 
 from __future__ import annotations
 

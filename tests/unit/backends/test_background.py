@@ -1,4 +1,4 @@
-"""Following a build while others look after what has been built."""
+"""Follow a build in the background while its finished variants are processed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache of compiled code: what is kept, how long, what becomes of what is damaged."""
+"""The cache of compiled code: entries, their lifetime, damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compilers that end for reasons of the machine's."""
+"""Compilers that fail because of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code that does no harm, told by doing what the instructions say with addresses."""
+"""Confinement of code, checked by simulating its instructions on addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that templates say before they are declared get a declaration in front of them."""
+"""Functions that templates use before their declaration get a declaration before the template."""
 
 from __future__ import annotations
 

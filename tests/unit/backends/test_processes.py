@@ -1,4 +1,4 @@
-"""Processes end with all that they started, and whoever waits for them is told."""
+"""Processes end with all of their children, and waiting threads are notified."""
 
 from __future__ import annotations
 

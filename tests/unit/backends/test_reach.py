@@ -1,4 +1,4 @@
-"""Variants lose host code, and what their kernels cannot reach; the rest stays where it was."""
+"""Host code and code that kernels do not reach are removed from variants; offsets stay the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices that are too noisy beside others."""
+"""Devices that are noisier than others."""
 
 from __future__ import annotations
 

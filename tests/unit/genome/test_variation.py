@@ -1,4 +1,4 @@
-"""Mutation and crossover: what holds for every child, and the paper's proportions."""
+"""Mutation and crossover: properties of every child, and the paper's proportions."""
 
 from __future__ import annotations
 

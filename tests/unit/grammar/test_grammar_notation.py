@@ -1,4 +1,4 @@
-"""The .bnf and .scope files: there and back, and obeyed when edited by hand."""
+"""The .bnf and .scope files: written, read back, and edited by hand."""
 
 from __future__ import annotations
 

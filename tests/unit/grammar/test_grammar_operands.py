@@ -1,4 +1,4 @@
-"""WHILE, COND, rhs and op: what becomes one, which donors fit, and what they render to."""
+"""WHILE, COND, rhs and op: their places, donors and rendering."""
 
 from __future__ import annotations
 

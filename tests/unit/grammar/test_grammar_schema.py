@@ -1,4 +1,4 @@
-"""One text that is many variants: what it holds where they differ."""
+"""Schemata: one text for many variants, with a choice wherever they differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scope against programs whose visible names are known because the generator kept count."""
+"""Scopes, checked on generated programs whose visible names are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of several files: one text with the headers in place, and back to the files."""
+"""Sources of several files: joining headers into one text, and splitting it again."""
 
 from __future__ import annotations
 

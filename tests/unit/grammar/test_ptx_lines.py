@@ -1,4 +1,4 @@
-"""From PTX back to the lines of source, on what nvcc made with -lineinfo."""
+"""Mapping of PTX to lines of source, on output of nvcc -lineinfo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements without which a local is read that nothing has set; a search leaves them."""
+"""Statements whose removal leaves a local uninitialized; a search does not delete these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches without generations: always as many under way, repeatable, resumable at any point."""
+"""Asynchronous searches: constant number of pending individuals, repeatable, resumable anywhere."""
 
 from __future__ import annotations
 

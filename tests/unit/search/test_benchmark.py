@@ -1,4 +1,4 @@
-"""The benchmark of searches: what it plants can be had, and it is the same each time."""
+"""The benchmark of searches: planted improvements are reachable and reproducible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches on what a run recorded: the same one again, and others."""
+"""Searches on recorded results: the same search again, and other ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search as a whole: repeatable, resumable, never the same thing twice, and worth its while."""
+"""The search as a whole: repeatable, resumable, without duplicates, and better than chance."""
 
 from __future__ import annotations
 

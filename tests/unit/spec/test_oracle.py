@@ -1,4 +1,4 @@
-"""Oracles: every planted fault is caught, and what is right passes."""
+"""Oracles catch every planted fault, and accept right answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patches: new defaults in place, and diffs that git takes and that give exactly the variant."""
+"""Patches: new defaults in place, and diffs that git applies and that give exactly the variant."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""From built applications to adopted patches, by the command line alone: one row for each folder.
+"""Run applications from their build to an adopted patch by the command line: a row for each folder.
 
     python -m benchmarks.applications FOLDER... [--seconds 60] [--make 'make ARCH=sm_90'] [--jobs 3]
 
-Each folder has a ``Makefile`` whose goal ``run`` says how the program is run. In a copy, which
-is a git repository, the program is built, captured, checked, searched for so many seconds, and the
-patch is built and judged inside the program. Nothing is edited. Needs a GPU.
+Each folder has a ``Makefile`` whose goal ``run`` runs the program. In a copy, which is a git
+repository, the program is built, captured, checked and searched for ``--seconds``. Then the patch
+is built and judged inside the program. Nothing is edited by hand. Needs a GPU.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _KERNEL = re.compile(r"--kernel (?P<name>'[^']*'|\S+)")
 
 @dataclass(slots=True)
 class Row:
-    """The way of one application.
+    """Result of one application.
 
     Attributes:
-        name: the folder's.
-        seconds: of each step that was made.
-        said: the last lines of the step at which it stopped; "" where it came through.
+        name: the folder's name.
+        seconds: duration of each step.
+        said: the last lines of the step that failed; "" if none did.
     """
 
     name: str
@@ -62,18 +62,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A share of a machine, for one application at a time.
+    """A share of the machine, for one application at a time.
 
     Attributes:
         cores: numbers of its processors.
-        gpu: the number of its GPU, which other lanes may have as well.
+        gpu: the number of its GPU, which other lanes may share.
     """
 
     cores: tuple[int, ...]
     gpu: int
 
     def words(self, command: Sequence[str]) -> list[str]:
-        """Return a command that runs another one with this share alone."""
+        """Return a command that restricts another one to this share."""
         visible = f"CUDA_VISIBLE_DEVICES={self.gpu}"
         return ["taskset", "-c", ",".join(map(str, self.cores)), "env", visible, *command]
 
@@ -87,16 +87,16 @@ def lanes(jobs: int, gpus: int) -> list[Lane]:
 
 
 class Stopped(Exception):
-    """A step failed."""
+    """Error: a step failed."""
 
 
 class Walk:
-    """One application on its way.
+    """The steps of one application, from its build to the patch.
 
     Args:
-        folder: where it is; all happens in a copy.
-        place: where the copy goes.
-        make: how it is built.
+        folder: the application; all steps work on a copy.
+        place: folder of the copy.
+        make: the command that builds it.
         lane: the share of this machine that its commands may use.
     """
 
@@ -108,10 +108,10 @@ class Walk:
         shutil.copytree(folder, self.folder)
 
     def step(self, name: str, *words: str, limit: float, statuses: Sequence[int] = (0,)) -> str:
-        """Run a command; what it prints.
+        """Run a command and return its output.
 
         Raises:
-            Stopped: it ended with another status, or not in time.
+            Stopped: the command ended with another status, or not in time.
         """
         begun = time.monotonic()
         try:
@@ -141,12 +141,12 @@ class Walk:
             log.write(f"$ {shlex.join(words)}\n{said}\n")
 
     def go(self, seconds: float, until: str, *, checked: bool) -> Row:
-        """Make all steps, as far as it comes.
+        """Run all steps until one fails.
 
         Args:
-            seconds: of the search.
+            seconds: time of the search.
             until: the last step.
-            checked: whether the target is checked before the search.
+            checked: check the target before the search.
         """
         try:
             self._go(seconds, until, checked=checked)
@@ -192,13 +192,13 @@ class Walk:
         row.changes += "\n" + "\n".join(told[-3:])
 
     def _program(self) -> list[str]:
-        """How the program is run, as its Makefile says."""
+        """Return the command that runs the program, from its Makefile."""
         said = self.step("make", "make", "-n", "run", limit=20)
         return shlex.split(said.splitlines()[-1].split(">")[0])
 
 
 def _changes(said: str) -> Iterator[str]:
-    """The changes of the winner, as evolve prints them."""
+    """Yield the changes of the winner, as evolve prints them."""
     lines = said.splitlines()
     if "its changes:" in lines:
         for line in lines[lines.index("its changes:") + 1 :]:
@@ -208,7 +208,7 @@ def _changes(said: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Walk all folders, and print a row for each."""
+    """Run all folders, and print a row for each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seconds", type=float, default=60.0, help="of each search")
@@ -246,7 +246,7 @@ def main() -> None:
 
 
 def vars_of(row: Row) -> dict[str, object]:
-    """A row as JSON has it."""
+    """Return a row as a JSON object."""
     return {name: getattr(row, name) for name in Row.__slots__}
 
 

@@ -1,10 +1,10 @@
-"""What a cluster costs: a search whose individuals take a known time, on dask's workers or without.
+"""Measure the overhead of a cluster: a search with evaluations of fixed duration on dask's workers.
 
-Nothing is compiled or measured: each individual takes a worker ``--workers`` / ``--rate`` seconds,
-in which it does nothing, so that all of them together could evaluate ``--rate`` individuals a
-second. Without a cluster as many threads of the search's own process do the same, one individual
-after the other. Printed is how much longer evaluating took than it must, breeding aside: without,
-with worker processes, and with two of them killed when a third of all was evaluated.
+Nothing is compiled or measured. Each individual takes a worker ``--workers`` / ``--rate`` seconds,
+in which it sleeps, so that all workers together could evaluate ``--rate`` individuals a second. For
+comparison, as many threads of the search's own process do the same, one individual after the other.
+Prints how much longer evaluation took than necessary, breeding aside: without a cluster, with
+worker processes, and with two of them killed after a third of all individuals.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WRONG = Evaluation(True, Survival.NORMAL, penalty=1.0, message="nobody looked")
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """A worker that takes its time.
+    """A worker that sleeps instead of evaluating.
 
     Attributes:
         each: seconds for an individual.
@@ -60,7 +60,7 @@ class Idle:
     def results(
         self, share: Share, stop: Callable[[], bool], more: Callable[[], Share]
     ) -> Iterator[tuple[int, Evaluation]]:
-        """Wait for each individual."""
+        """Sleep for each individual and yield its result."""
         left, due = dict(share), time.monotonic()
         while left and not stop():
             ident = next(iter(left))
@@ -73,13 +73,13 @@ class Idle:
 
 @contextmanager
 def idling(package: Package, threads: int) -> Iterator[Idle]:
-    """A worker that is ready at once."""
+    """Yield a worker that is ready at once."""
     yield Idle(float(str(package.facts["each"])))
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A genotype with its phenotypic key."""
+    """A genotype with the key of its phenotype."""
 
     genotype: Genotype
     key: bytes
@@ -87,10 +87,10 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Evaluates in threads of this process.
+    """An evaluator that sleeps in threads of this process.
 
     Attributes:
-        number: of threads.
+        number: number of threads.
         each: seconds for an individual.
     """
 
@@ -104,13 +104,13 @@ class Threads:
         return {i: Rendered(batch[i], xxh3_128_digest(text.encode())) for i, text in texts.items()}
 
     def take_phases(self) -> Phases:
-        """Nobody asks."""
+        """Return no phases."""
         return Phases()
 
     def evaluate(
         self, batch: Mapping[int, Any], stop: Callable[[], bool], more: Callable[[], Any]
     ) -> Iterator[tuple[int, Evaluation]]:
-        """Wait for each individual."""
+        """Sleep for each individual and yield its result."""
         left: SimpleQueue[int] = SimpleQueue()
         done: SimpleQueue[int] = SimpleQueue()
         for ident in batch:
@@ -135,21 +135,21 @@ class Threads:
 
 @dataclass(slots=True)
 class Timed:
-    """An evaluator of which it is known how long it evaluates.
+    """An evaluator that measures its own time.
 
     Attributes:
-        seconds: from when it is given individuals to when the last of them is stored.
+        seconds: time from when it gets individuals until the last one is stored.
     """
 
     inner: Any
     seconds: float = 0.0
 
     def prepare(self, batch: Mapping[int, Genotype]) -> Any:
-        """As the evaluator does."""
+        """Prepare individuals by the wrapped evaluator."""
         return self.inner.prepare(batch)
 
     def evaluate(self, *arguments: Any) -> Iterator[tuple[int, Evaluation]]:
-        """As the evaluator does."""
+        """Evaluate individuals by the wrapped evaluator, and add up the time."""
         begun = time.perf_counter()
         yield from self.inner.evaluate(*arguments)
         self.seconds += time.perf_counter() - begun
@@ -158,10 +158,10 @@ class Timed:
 def searched(
     subject: Subject, evaluator: Any, options: argparse.Namespace, watch: Callable[[int], None]
 ) -> tuple[float, float, list[str]]:
-    """A search: seconds for which it evaluated, seconds that it computed, and its genotypes.
+    """Run a search; return seconds of evaluation, seconds of processor time, and its genotypes.
 
     Args:
-        watch: is told how many individuals are evaluated.
+        watch: called with the number of individuals evaluated so far.
     """
     preset = find_preset("random", "")
     settings = preset.settings.having(options.population, options.generations)
@@ -186,7 +186,7 @@ def searched(
 
 @contextmanager
 def cluster_of(workers: int) -> Iterator[str]:
-    """The address of a scheduler with so many workers, all of them processes of their own."""
+    """Yield the address of a scheduler with some workers, each a process of its own."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch, ExitStack() as stack:
 
         def start(*words: str) -> None:
@@ -246,7 +246,7 @@ def main() -> None:
 
 
 def said(took: float, least: float, work: float) -> str:
-    """How long a search evaluated, in words."""
+    """Describe the duration of evaluation in words."""
     return f"{took:.2f} s for {least:.2f} s ({took / least - 1:+.1%}), {work:.2f} s computing"
 
 

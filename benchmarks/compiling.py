@@ -1,10 +1,10 @@
-"""What a search costs without measuring: breeding, preprocessing and compiling with nvcc.
+"""Measure a search without launches: breeding, preprocessing and compiling with nvcc.
 
 Runs a search whose individuals are built and never executed, so it needs no GPU. Every other one of
 those that compile counts as a good parent. Prints, for each individual, the processor time of this
-process by phase and that of the compilers, and how much of a machine with ``--cores`` cores the
-search would take at ``--rate`` individuals a second. ``--profile FILE`` writes what ``pstats``
-reads.
+process by phase and that of the compilers, and the share of a machine with ``--cores`` cores that
+the search would take at ``--rate`` individuals a second. ``--profile FILE`` writes a profile for
+``pstats``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Builder:
 
     Attributes:
         spent: processor seconds of this process, by phase.
-        once: those before the first shards, most of them for what a run does once.
+        once: processor seconds before the first shards, mostly for work done once in a run.
     """
 
     subject: Subject
@@ -54,7 +54,7 @@ class Builder:
     once: float = 0.0
 
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
-        """Rendered and preprocessed texts."""
+        """Render and preprocess individuals."""
         begun = time.process_time()
         variants = [candidate(self.subject, one, {}).variant(i) for i, one in batch.items()]
         self.spent["render"] += time.process_time() - begun

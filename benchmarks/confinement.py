@@ -1,8 +1,8 @@
-"""Whether variants answer in their rehearsals as they do without.
+"""Check that variants give the same results with and without a rehearsal.
 
-Draws random variants of a target, has them rehearse and then run as they are, as a search does, and
-runs all of them as they are besides. Prints how many of those that are right, wrong, crash or hang
-in one way do what in the other. Those that are right in one way only are named.
+Draws random variants of a target, evaluates them with a rehearsal first, as a search does, and
+again without. Prints a table of outcomes (right, wrong, crash, hang) in one way and in the other,
+and names the variants that are right in only one of them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def compare(run: Run, number: int, seed: int) -> None:
-    """Draw, run twice, print."""
+    """Draw variants, run them in both ways, print the table."""
     evaluator = _evaluator(run)
     sampling = evaluator.bounds.sampling
     drawn = dict(enumerate(draw(run.subject, number, 1, seed), REFERENCE + 1))
@@ -70,7 +70,7 @@ def compare(run: Run, number: int, seed: int) -> None:
     )
     rehearsed = _outcomes(evaluator, reference, trials, of_all(how, trials))
     free = _outcomes(evaluator, reference, trials, None)
-    # What fails in its rehearsal has no machine code of its own.
+    # A variant that fails its rehearsal is never built by itself, so has no code key.
     words = {
         i: _word(one) if one.code_key else f"{_word(one)}, rehearsed"
         for i, one in rehearsed.items()
@@ -98,7 +98,7 @@ def _outcomes(
     trials: Mapping[int, Trial],
     first: FirstRun | None,
 ) -> dict[int, Evaluation]:
-    """What becomes of each, with or without a rehearsal."""
+    """Return the result of each variant, with or without a rehearsal."""
     equipment = evaluator.equipment
     pool = equipment.pool
     begun, before = time.perf_counter(), pool.deaths

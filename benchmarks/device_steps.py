@@ -1,9 +1,8 @@
-"""What the steps around a launch take on a device: ``python -m benchmarks.device_steps``.
+"""Time the steps around a launch on a device: ``python -m benchmarks.device_steps``.
 
-Runs a target's reference on its first train case, in a process of its own as workers are, and
-prints what each step takes, from making the device to the oracle's judgement; and whether other
-answers are told from its own. With ``--large 64`` the target is a small kernel with an output of
-64 MiB.
+Runs a target's reference on its first train case, in a process of its own as workers do. Prints
+the time of each step, from opening the device to the oracle's judgement, and whether slightly wrong
+answers are detected. With ``--large 64`` the target is a small kernel with an output of 64 MiB.
 """
 
 from __future__ import annotations
@@ -60,14 +59,14 @@ case = [
 ]
 """,
 }
-"""The files of that target; SIZE is how many numbers it writes."""
+"""Files of the target for ``--large``; SIZE is the number of values it writes."""
 
 LIMIT = 60.0
-"""Seconds a launch may take."""
+"""Seconds that a launch may take."""
 
 
 def lap(name: str, times: int, step: Callable[[], object]) -> None:
-    """Do a step so often, and print what it takes each time."""
+    """Run a step several times, and print the time of each."""
     begun = time.perf_counter()
     for _ in range(times):
         step()
@@ -75,17 +74,17 @@ def lap(name: str, times: int, step: Callable[[], object]) -> None:
 
 
 def near(array: np.ndarray) -> np.ndarray:
-    """Values of which the last bit is another one."""
+    """Return values that differ in the last bit."""
     return (array.view(f"u{array.itemsize}") ^ 1).view(array.dtype)
 
 
 def steps(context: WorkerContext, program: Program, times: int) -> None:
-    """Take the steps, in a process that holds no device yet.
+    """Run the steps, in a process that has not opened a device yet.
 
     Args:
-        context: what workers have loaded.
+        context: what workers load.
         program: the reference.
-        times: how often each step is taken.
+        times: number of repetitions of each step.
     """
     target, folder, slot = context.session.target, context.session.reference, WorkerSlot(2)
     begun = time.perf_counter()
@@ -113,7 +112,7 @@ def steps(context: WorkerContext, program: Program, times: int) -> None:
         lap("judge", times, lambda: runner.judge(plan))
 
         def judged(words: str, answers: dict[str, np.ndarray]) -> None:
-            """Verify beside other answers, as the oracle has it."""
+            """Time verification against other answers, which the oracle judges."""
             run = TimedRun(loaded, plan, answers, runner.rules)
 
             def look() -> None:

@@ -1,10 +1,10 @@
-"""One GPU against several: individuals a second, and whether they are judged alike.
+"""Compare one GPU with several: individuals per second, and equality of their results.
 
-Searches with one seed on one target, in turn: each of ``--rounds`` says on which devices and with
-how many processors, ``0:16`` is the first device and 16 processors, ``all:32`` all devices and 32.
-Printed are each round's rate, baseline aside and as far as its seconds go, and for each two rounds
-how many of the individuals that both had ended in the same way. Two rounds on one device show how
-much of that is chance.
+Searches with one seed on one target, one after the other. Each of ``--rounds`` gives devices and
+processors: ``0:16`` is the first device and 16 processors, ``all:32`` all devices and 32
+processors. Prints the rate of each round, baseline excluded, and for each two rounds how many of
+their common individuals ended in the same way. Two rounds on one device show how much of that is
+chance.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from gi_cuda.search import PRESETS
 from gi_cuda.subject import Subject
 
 EACH = 10
-"""Seconds for which individuals are counted."""
+"""Length, in seconds, of the intervals in which individuals are counted."""
 
 
 def searched(
     subject: Subject, words: str, plan: Plan, folder: Path, limit: float
 ) -> Mapping[str, Evaluation]:
-    """A search of so many seconds; what became of each genotype. Its rate is printed."""
+    """Search for some seconds, print the rate, and return the result of each genotype."""
     begun = time.perf_counter()
     devices = len(open_backend(subject.backend, plan.devices).devices)
     with (
@@ -68,11 +68,12 @@ def searched(
 def _told(
     run: Run, words: str, made: float, number: int, seconds: float
 ) -> Mapping[str, Evaluation]:
-    """Print how fast a search was, and how its devices are; what became of each genotype.
+    """Print the speed of a search and of its devices; return the result of each genotype.
 
     Args:
-        made: seconds until it began.
-        number: of individuals that came in so many seconds.
+        made: seconds until the search began.
+        number: number of individuals evaluated.
+        seconds: time in which they were evaluated.
     """
     names = {one.ident: one.genotype for one in run.store.individuals()}
     finished = [one for one in run.store.generations() if one.finished]
@@ -90,7 +91,7 @@ def _told(
 
 
 def alike(one: Mapping[str, Evaluation], other: Mapping[str, Evaluation]) -> str:
-    """How many of the individuals that both have ended in the same way."""
+    """Describe how many common individuals of two searches ended in the same way."""
     both = one.keys() & other.keys()
     same = sum(one[name].outcome is other[name].outcome for name in both)
     right = sum(one[name].right is other[name].right for name in both)

@@ -1,4 +1,4 @@
-"""The target of a kernel that makes ``out[i]`` of ``in[i]``, for benchmarks and tests."""
+"""Text of a target for a kernel that computes ``out[i]`` from ``in[i]``."""
 
 from __future__ import annotations
 

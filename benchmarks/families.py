@@ -26,7 +26,7 @@ from gi_cuda.store import Store
 
 _SINGLE = re.compile(r"<(\w+?)_[^<>]*><(\w+_K\w*)>")
 FASTER = 1.01
-"""From this speed-up on a single counts as faster."""
+"""Smallest speed-up of a single transformation that counts as faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Single:
     """One transformation alone.
 
     Attributes:
-        speed_up: over the original, by the search's own few pairs; 0 where it was not right.
+        speed_up: over the original, by the search's own few pairs; 0 if it was wrong.
     """
 
     family: str
@@ -43,7 +43,7 @@ class Single:
 
 
 def singles(store: Store) -> Iterator[Single]:
-    """The individuals of a run that are one transformation and nothing else."""
+    """Yield the individuals of a run that are a single transformation."""
     evaluations = store.evaluations()
     for one in store.individuals():
         match, evaluation = _SINGLE.fullmatch(one.genotype), evaluations.get(one.ident)
@@ -53,7 +53,7 @@ def singles(store: Store) -> Iterator[Single]:
 
 
 def table(runs: Mapping[str, Sequence[Single]]) -> Table:
-    """A row for each family: in how many runs it is offered, right and faster, and its best."""
+    """Return a row for each family: runs that offer it, right and faster runs, its best."""
     best: dict[str, dict[str, Single]] = defaultdict(dict)
     for name, found in runs.items():
         for one in sorted(found, key=lambda one: one.speed_up):

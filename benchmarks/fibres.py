@@ -1,4 +1,4 @@
-"""What the host runtime costs: fibre switches, threads, reading the header, compiling a variant.
+"""Measure the host runtime: fibre switches, threads, reading the header, compiling a variant.
 
     python benchmarks/fibres.py [--compile]
 
@@ -44,7 +44,7 @@ def best(measure: Callable[[], float], repeats: int = REPEATS) -> float:
 
 
 def compile_seconds(source: Path, *options: str) -> float:
-    """Processor time of one compiler process and its children."""
+    """Return the processor time of one compiler process and its children."""
     output = source.with_suffix(".so")
     command = [find_compiler(), *COMPILE_OPTIONS, *options, f"-I{INCLUDE}", str(source)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -91,7 +91,7 @@ def measure_threads(folder: Path) -> None:
 
 
 def preprocessed() -> str:
-    """The target's kernel file in its default configuration, without includes."""
+    """Return the target's kernel file in its default configuration, without includes."""
     body = re.sub(r"^[ \t]*#[ \t]*include.*$", "", TARGET.read_text(), flags=re.MULTILINE)
     command = [find_compiler(), "-E", "-P", "-x", "c++", "-"]
     return subprocess.run(command, input=body, capture_output=True, text=True, check=True).stdout

@@ -1,8 +1,9 @@
-"""What the front end and the making of individuals cost: part of ``make bench``.
+"""Measure the front end, and mutation, rendering and hashing of individuals: part of ``make
+bench``.
 
-Converts a file of 1500 lines, made of copies of a target's device code under names of their own,
-and makes, renders and hashes individuals of a target: a chain of mutations, each under the
-configuration that its parent left, as a search makes them.
+Converts a file of 1500 lines, made of renamed copies of a target's device code. Then makes, renders
+and hashes individuals of a target: a chain of mutations, each under the configuration of its
+parent, as in a search.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LONGEST = 12
 
 
 def long_source(path: Path, lines: int) -> Source:
-    """A source of so many lines: the same functions again and again, each time renamed."""
+    """Return a source with a number of lines: copies of the same functions, each renamed."""
     text = read_source(path).text
     names = [function.name for function in convert(Source(path.name, text)).functions]
     word = re.compile(rf"\b(?:{'|'.join(names)})\b")
@@ -39,7 +40,7 @@ def long_source(path: Path, lines: int) -> Source:
 
 
 def median_seconds(action: object, repeats: int) -> float:
-    """The median wall time of calling ``action``."""
+    """Return the median wall time of calling ``action``."""
     assert callable(action)
     taken = []
     for _ in range(repeats):
@@ -50,7 +51,7 @@ def median_seconds(action: object, repeats: int) -> float:
 
 
 def individuals(subject: Subject, number: int, seed: int) -> Iterator[Genotype]:
-    """Genotypes as a search makes them: mutants of mutants, up to some length."""
+    """Yield genotypes as a search makes them: mutants of mutants, up to some length."""
     rng = random.Random(seed)
     genotype = subject.original
     for _ in range(number):
@@ -60,7 +61,7 @@ def individuals(subject: Subject, number: int, seed: int) -> Iterator[Genotype]:
 
 
 def make_render_hash(subject: Subject, number: int, seed: int) -> float:
-    """Seconds that one individual takes, all three together."""
+    """Return the seconds to make, render and hash one individual."""
     limits = {loop.ident: 100 for loop in subject.grammar.loops}
     begun = time.perf_counter()
     for genotype in individuals(subject, number, seed):

@@ -1,16 +1,16 @@
-"""How often noise is taken for a gain, and how often a winner's interval holds the truth.
+"""Count how often noise is certified as a gain, and how often a winner's interval holds the truth.
 
 ``python -m benchmarks.honesty null`` searches on kernels of which no variant can be faster. Each
-search is resumed twice, and whatever is certified is counted: there should be none. With
-``--forced`` each look validates the best three, although the search found none that is faster.
+search is resumed twice. It counts certified winners: there should be none. With ``--forced`` each
+look validates the best three individuals even if the search found none that is faster.
 ``python -m benchmarks.honesty planted`` searches on a kernel in which one value of a parameter does
-5 % less work. What that gains is measured at length, apart from the searches; the interval of at
-least 94 of 100 winners should hold it.
+5 % less work. The true gain of this value is measured at length, apart from the searches. The
+intervals of at least 94 of 100 winners should hold it.
 
-Each search is a process of its own, on a GPU of its own where there are several. It prints a line
-as it ends, and with ``--log FILE`` the same command goes on where it was stopped. ``--busy 2``
+Each search is a process of its own, on a GPU of its own if there are several. It prints a line
+when it ends. With ``--log FILE`` the same command continues an interrupted benchmark. ``--busy 2``
 keeps two processors busy meanwhile. With ``null --preset adaptive`` lines change and kernels are
-transformed as well, of a kernel that hardly takes time beside another one on a CPU.
+transformed as well; the kernel then takes hardly any time beside another one on a CPU.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ from gi_cuda.runs.stored import Plan, open_store
 from gi_cuda.search import PRESETS
 
 Record: TypeAlias = dict[str, Any]
-"""The result of a task, as a line of the log has it."""
+"""The result of a task, as a line of the log."""
 
 ITEMS = {"host": (150_000, 120_001), "cuda": (4_000_000, 3_200_001)}
-"""Numbers in the train case and in the held-out one: a launch takes some microseconds at least."""
+"""Items in the train case and in the held-out case; a launch takes at least some microseconds."""
 
 WORK = {"host": 40, "cuda": 2_000}
-"""Turns of the loop in which something is planted: by far most of the time."""
+"""Iterations of the loop with the planted gain; the loop takes most of the time."""
 
 GENERATIONS = 2
-"""Generations that a search has before each look."""
+"""Generations of a search before each look."""
 
 FORCED = 3
-"""Individuals that a look validates at least, where that is asked for."""
+"""Smallest number of individuals that a forced look validates."""
 
 TRUTHS, TIMES = 4, 5
-"""Runs that measure the truth, and validations in each."""
+"""Number of runs that measure the true gain, and of validations in each run."""
 
 
 @contextmanager
 def busy(number: int) -> Iterator[None]:
-    """So many processes that compute and use memory, for as long as the block lasts."""
+    """Run some processes that use processors and memory while the block runs."""
     work = "import numpy as np\na = np.ones(4000000)\nwhile True: a *= 1.0000001"
     others = [subprocess.Popen([sys.executable, "-c", work]) for _ in range(number)]
     try:
@@ -88,10 +88,10 @@ def busy(number: int) -> Iterator[None]:
 def made(
     kernel: str, values: Sequence[int], seed: int, backend: str, preset: str = "tune"
 ) -> Iterator[Path]:
-    """The folder of a run over the one parameter of a kernel, before its search.
+    """Yield the folder of a run over the one parameter of a kernel, before its search.
 
     Args:
-        values: of the parameter; the last one is its default.
+        values: values of the parameter; the last one is its default.
     """
     with tempfile.TemporaryDirectory(prefix="gi-cuda-honesty-") as scratch:
         folder = Path(scratch)
@@ -112,10 +112,10 @@ def made(
 
 
 def looked(folder: Path, look: int, *, forced: bool = False) -> SpeedUp | None:
-    """Search on, look at the held-out cases, and return the interval of what is certified.
+    """Continue a search, validate on the held-out cases, and return the certified interval.
 
     Args:
-        forced: whether the best are validated even where the search found none that is faster.
+        forced: validate the best even if the search found none that is faster.
     """
     with open_run(folder, open_cache(print)) as opened:
         run = opened.extended(look * GENERATIONS)
@@ -135,7 +135,7 @@ def looked(folder: Path, look: int, *, forced: bool = False) -> SpeedUp | None:
 
 
 def null(seed: int, backend: str, preset: str, looks: int, forced: bool) -> Record:
-    """Search where nothing can be gained, and resume that until something is certified."""
+    """Search on a kernel without possible gain, and resume until a winner is certified."""
     name = list(NULL)[seed % len(NULL)]
     found: Counter[str] = Counter()
     certified = None
@@ -154,7 +154,7 @@ def null(seed: int, backend: str, preset: str, looks: int, forced: bool) -> Reco
 
 
 def planted(seed: int, backend: str, gain: float) -> Record:
-    """Search where one value gains something: the interval that the winner is certified with."""
+    """Search on a kernel with a planted gain; return the winner's certified interval."""
     with made(WASTEFUL, planted_values(backend, gain), seed, backend) as folder:
         found = looked(folder, 1)
     if found is None:
@@ -163,7 +163,7 @@ def planted(seed: int, backend: str, gain: float) -> Record:
 
 
 def truth(number: int, backend: str, gain: float) -> Record:
-    """Measure the gain of that value, by validations one after the other, each in new processes."""
+    """Measure the planted gain, by validations one after the other, each in new processes."""
     values = planted_values(backend, gain)
     with made(WASTEFUL, values, number, backend) as folder, open_run(folder) as run:
         one = candidate(run.subject, run.subject.read(f"TAG={values[0]}"))
@@ -173,7 +173,7 @@ def truth(number: int, backend: str, gain: float) -> Record:
 
 
 def planted_values(backend: str, gain: float) -> list[int]:
-    """How often the loop turns: so that all takes less time by the gain, and by default."""
+    """Return two numbers of loop iterations: one that takes less time by the gain, the default."""
     return [round(WORK[backend] / (1 + gain)), WORK[backend]]
 
 
@@ -183,10 +183,10 @@ Task: TypeAlias = "partial[Record]"
 def in_processes(
     tasks: Mapping[str, Task], processes: int, backend: str, log: Path | None, console: Console
 ) -> dict[str, Record]:
-    """Run tasks side by side, print a line for each as it ends, and return what became of them.
+    """Run tasks in parallel, print a line for each when it ends, and return the results.
 
     Args:
-        log: holds those that are done already; is written to.
+        log: file with results of earlier runs, to which new ones are appended.
     """
     lines = log.read_text("utf-8").splitlines() if log is not None and log.is_file() else []
     done: dict[str, Record] = dict(json.loads(line) for line in lines)
@@ -210,7 +210,7 @@ def in_processes(
 
 
 def _begin(queue: Queue[str]) -> None:
-    """Make a process ready for tasks: it sees one GPU alone."""
+    """Make a process ready for tasks: let it see a single GPU."""
     set_one_thread()
     if name := queue.get():
         os.environ[VISIBLE] = name
@@ -224,7 +224,7 @@ def _done(task: Task) -> Record:
 
 
 def say_null(found: Mapping[str, Record], console: Console) -> None:
-    """Say how often something was certified."""
+    """Print how often a winner was certified."""
     done = [one for one in found.values() if "refused" not in one]
     right, faster = (sum(one[name] for one in done) for name in ("right", "faster"))
     console.print(
@@ -236,7 +236,7 @@ def say_null(found: Mapping[str, Record], console: Console) -> None:
 
 
 def say_planted(found: Mapping[str, Record], console: Console) -> None:
-    """Say what the truth is, and how many intervals hold it."""
+    """Print the true gain, and how many intervals hold it."""
     gains = [gain for one in found.values() for gain in one.get("gains", ())]
     intervals = [(one["low"], one["high"]) for one in found.values() if "low" in one]
     refused = sum("refused" in one for one in found.values())

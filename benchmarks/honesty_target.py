@@ -64,7 +64,7 @@ __global__ void small(const float *in, float *few, int m)
     }
 }
 """
-"""Launched besides, with one block: whatever is done to it, nothing can be gained."""
+"""A second kernel with one block; no change of it can gain anything."""
 
 NULL = {"copy": COPY, "shuffled": SHUFFLED}
 

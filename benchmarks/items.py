@@ -1,11 +1,11 @@
-"""Several items a thread on kernels that are written as most are: shared loops or barriers, or
-repeated work.
+"""Measure the transformations that give a thread several items: `jam`, `merge` and `coarsen`.
 
     python -m benchmarks.items
 
-Seven small kernels are compiled as they are and with each choice of the families `jam`, `merge` and
-`coarsen`, launched with as many threads as the work takes, and timed: medians of ten launches. All
-answers have to be the original's, bit for bit. Needs nvcc and a GPU.
+Seven small kernels, with shared loops, barriers or repeated work as in most code, are compiled
+unchanged and with each choice of these families, launched with as many threads as the work takes,
+and timed: medians of ten launches. All answers have to be the original's, bit for bit. Needs nvcc
+and a GPU.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ _LAUNCH = """\
 
 
 def program(kernel: Kernel) -> str:
-    """A program that times a kernel and all that is made of it."""
+    """Return a program that times a kernel and all of its variants."""
     texts, launches = [], []
     (w, h, m), (bx, by) = kernel.size, kernel.block
     for name, text, items in variants(kernel):
@@ -185,7 +185,7 @@ def program(kernel: Kernel) -> str:
 
 
 def variants(kernel: Kernel) -> Iterator[tuple[str, str, tuple[int, int]]]:
-    """The original and each choice: a name, the text, and the items of a thread along x and y."""
+    """Yield the original and each choice: name, text, and items per thread along x and y."""
     code = read_code(Source("k.cu", f"{_HEAD}{kernel.body}}}\n"))
     yield "original", code.text, (1, 1)
     for family in (Jam(), Merge(), Coarsen()):

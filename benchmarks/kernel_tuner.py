@@ -1,12 +1,12 @@
-"""Configurations a second beside Kernel Tuner: same kernel, same space, same inputs, same device.
+"""Compare configurations per second with Kernel Tuner: same kernel, space, inputs and device.
 
-Draws configurations of a target at random. gi-cuda evaluates them as a search does, all of them as
-one batch: preprocess, compile, verify, time beside the reference, verify again. Then Kernel Tuner,
-with its PyCUDA and with its NVRTC back end, each in a process of its own, evaluates a random
-sample of the same space: compile, verify against the same answers, benchmark (7 runs, its
-default). What counts is the time from configurations to results: for gi-cuda wall time, for Kernel
-Tuner the sum of what it says that its results took, so that building its search space is left out.
-Kernel Tuner is not one of the project's dependencies: ``pip install kernel-tuner cuda-python``.
+Draws configurations of a target at random. gi-cuda evaluates them as a search does, in one batch:
+preprocess, compile, verify, time beside the reference, verify again. Then Kernel Tuner, with its
+PyCUDA and with its NVRTC back end, each in a process of its own, evaluates a random sample of the
+same space: compile, verify against the same answers, benchmark (7 runs, its default). The result
+is the time from configurations to results: wall time for gi-cuda; for Kernel Tuner the sum of the
+times that it reports for its results, so that building its search space is left out. Kernel Tuner
+is not one of the project's dependencies: ``pip install kernel-tuner cuda-python``.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ from gi_cuda.subject import Subject, load_subject
 TARGET = Path(__file__).parent.parent / "targets" / "bwt_exact"
 THEIR_BACKENDS = {"PyCUDA": "PYCUDA", "NVRTC": "NVCUDA"}
 PARTS = ("compile_time", "verification_time", "benchmark_time", "strategy_time", "framework_time")
-"""What Kernel Tuner says that its time went into, for each result, in milliseconds."""
+"""Times in milliseconds that Kernel Tuner reports for each result."""
 
 STEPS = 30
-"""Values changed, one after the other, on the way to a random configuration."""
+"""Number of values changed to get from the default to a random configuration."""
 
 FIXED_TYPES = (
     "typedef unsigned int uint32_t; typedef int int32_t; typedef unsigned char uint8_t;"
     " typedef unsigned long long uint64_t;"
 )
-"""NVRTC has no system headers."""
+"""Definitions of integer types, for NVRTC, which has no system headers."""
 
 
 def drawn(subject: Subject, number: int, seed: int) -> list[Configuration]:
-    """Different random configurations that the constraints allow."""
+    """Return distinct random configurations that satisfy the constraints."""
     rng = random.Random(seed)
     found: dict[Configuration, None] = {}
     configuration = subject.space.default
@@ -69,7 +69,7 @@ def drawn(subject: Subject, number: int, seed: int) -> list[Configuration]:
 
 
 def ours(tools: Tools, configurations: Sequence[Configuration]) -> tuple[float, dict[str, int]]:
-    """Seconds that evaluating them all took, and how many came out how."""
+    """Evaluate configurations; return the seconds, and the number of each outcome."""
     subject = tools.subject
     baseline = establish(
         subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
@@ -89,7 +89,7 @@ def ours(tools: Tools, configurations: Sequence[Configuration]) -> tuple[float, 
 
 
 def theirs(job: Mapping[str, Any]) -> dict[str, Any]:
-    """What Kernel Tuner makes of them. Called in a process of its own."""
+    """Evaluate configurations by Kernel Tuner; called in a process of its own."""
     import kernel_tuner
     import numpy as np
 
@@ -152,7 +152,7 @@ def _source(subject: Subject, language: str) -> str:
 
 
 def _in_python(constraint: str) -> str:
-    """A constraint in C as Kernel Tuner takes it."""
+    """Translate a constraint from C to Python, for Kernel Tuner."""
     python = constraint.replace("&&", " and ").replace("||", " or ")
     return re.sub(r"!(?!=)", " not ", python)
 
@@ -164,7 +164,7 @@ def _grid(subject: Subject, values: Mapping[str, Any], case: CaseData) -> tuple[
 
 
 def run_theirs(job: Mapping[str, Any]) -> dict[str, Any]:
-    """The same in a process of its own; ``error`` where that fails."""
+    """Run :func:`theirs` in a process of its own; the result has a key ``error`` if that fails."""
     done = subprocess.run(
         [sys.executable, "-m", __spec__.name, "--child"],
         input=pickle.dumps(job),

@@ -1,8 +1,8 @@
-"""What is lost when something is killed at any moment: nothing that was finished.
+"""Kill searches at random moments, and check that no finished work is lost.
 
 Starts searches on a small target on the host, kills one of their processes at a random time, and
-looks at what is left: processes, temporary folders, the run, and the run that was to be replaced.
-Prints a line for each kill that broke a promise, and how many there were of each kind.
+checks what remains: processes, temporary folders, the run, and the run that was to be replaced.
+Prints a line for each kill that broke a promise, and the number of kills of each kind.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TARGET = ROOT / "tests" / "targets" / "scale"
 MARK = "GI_CUDA_KILLS"
 RUN = "r"
 PATIENCE = 90.0
-"""Seconds in which all has to be over after a kill."""
+"""Seconds after a kill in which all processes have to end."""
 
 MAIN = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM}
 MAIN |= {"SIGHUP": signal.SIGHUP, "Ctrl-C": signal.SIGINT}
@@ -44,12 +44,12 @@ GoOn = Callable[[Path], subprocess.CompletedProcess[str]]
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """Something is killed.
+    """One kill of a process.
 
     Attributes:
-        phase: what the command is at: the baseline of a new run, that of one which is to take the
-            place of another (``force``), the search, or validating.
-        victim: a signal for the command itself, or which of its processes gets SIGKILL.
+        phase: phase of the command: the baseline of a new run, the baseline of a run that is to
+            replace another (``force``), the search, or validation.
+        victim: a signal for the command itself, or the kind of its processes that gets SIGKILL.
         delay: seconds after the phase began.
     """
 
@@ -59,7 +59,7 @@ class Kill:
 
 
 def drawn(number: int, seed: int) -> Iterator[Kill]:
-    """Kills of every kind in every phase, at random times."""
+    """Yield kills of every kind in every phase, at random times."""
     rng = random.Random(seed)
     for one in range(number):
         phase = PHASES[one % len(PHASES)]
@@ -69,13 +69,13 @@ def drawn(number: int, seed: int) -> Iterator[Kill]:
 
 @dataclass(slots=True)
 class Bench:
-    """A folder with a finished run that is copied, and one place where all happens.
+    """A working folder, with a finished run that is copied for each kill.
 
     Attributes:
-        folder: all of it.
-        finished: a run that is done.
-        go_on: resumes a run of which something was killed.
-        late: kills that did not happen, since the command had ended before.
+        folder: the working folder.
+        finished: the finished run.
+        go_on: resumes an interrupted run.
+        late: number of kills that did not happen because the command had ended.
     """
 
     folder: Path
@@ -85,7 +85,7 @@ class Bench:
 
     @classmethod
     def make(cls, folder: Path, go_on: GoOn) -> Bench:
-        """Make the run that is copied."""
+        """Make the finished run."""
         (folder / "tmp").mkdir()
         words = ["evolve", TARGET, "--run", "finished", "--population", 4, "--generations", 3]
         done = subprocess.run(_line(words), cwd=folder, capture_output=True, text=True, check=False)
@@ -94,7 +94,7 @@ class Bench:
         return cls(folder, folder / "finished", go_on)
 
     def broken(self, kill: Kill) -> list[str]:
-        """Have something killed; the promises that were broken."""
+        """Do a kill; return the promises that were broken."""
         place = self.folder / "place"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
@@ -129,7 +129,7 @@ def _line(words: list[object]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Started:
-    """A command at work, known by a mark in its environment."""
+    """A running command, whose processes have a mark in their environment."""
 
     process: subprocess.Popen[str]
     mark: str
@@ -156,7 +156,7 @@ class _Started:
         return cls(process, mark, streams)
 
     def kill(self, kill: Kill, run: Path) -> bool:
-        """Kill what is to be killed; whether it was still there."""
+        """Kill the victim; return False if it had ended."""
         began = self._began(kill.phase, run)
         while self.process.poll() is None and not began():
             time.sleep(0.01)
@@ -170,7 +170,7 @@ class _Started:
         return hit
 
     def end(self) -> tuple[int | None, str]:
-        """Exit status (None: it does not end) and standard error."""
+        """Wait; return exit status (None if it does not end) and standard error."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(PATIENCE)
         return self.process.returncode, self.streams[1].read_text()
@@ -192,7 +192,7 @@ class _Started:
             os.killpg(self.process.pid, number)
 
     def _hit(self, kill: Kill) -> bool:
-        """Kill the victim, if it is there now."""
+        """Kill the victim, if it exists now."""
         if kill.victim == "SIGKILL":
             self.process.kill()
             return True
@@ -207,7 +207,7 @@ class _Started:
         return False
 
     def family(self) -> list[int]:
-        """All living processes that have the mark."""
+        """Return all living processes that have the mark."""
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):
@@ -217,7 +217,7 @@ class _Started:
 
 
 def _kind(pid: int) -> str:
-    """What a process is to the command."""
+    """Return the kind of a process of the command: ``worker``, ``compiler``, ...; "" if unknown."""
     line = _program(pid)
     if b"fork_server" in line:
         # Workers are forked from a fork server, and that is forked as well.
@@ -237,7 +237,7 @@ def _parent(pid: int) -> int:
 
 
 def rows(run: Path) -> Rows:
-    """Every finished measurement of a run; none where there is no run."""
+    """Return every finished measurement of a run; none if there is no run."""
     if not (run / "run.db").exists():
         return {}
     with contextlib.closing(sqlite3.connect(run / "run.db")) as db:
@@ -272,7 +272,7 @@ def _leaves_nothing(started: _Started, place: Path, temporary: Path) -> Iterator
 
 
 def _keeps(kill: Kill, run: Path, before: Rows, go_on: GoOn) -> Iterator[str]:
-    """What was finished is there, as it was, and the run can be gone on with."""
+    """Yield broken promises: finished work is changed or lost, the run cannot be resumed."""
     if not run.exists():
         if kill.phase != "baseline":
             yield "the run is gone"

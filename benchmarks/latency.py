@@ -1,10 +1,9 @@
-"""How long an asynchronous search waits for what it evaluates, from the run's database.
+"""Measure the latency of an asynchronous search's evaluations, from the run's database.
 
     python -m benchmarks.latency RUN [--generations 0 1 2 4 8 16]
 
-Printed is, by generation and by what became of its individuals, how many cohorts were bred between
-one and its record: the median, and that of the slowest tenth. What is learned of an individual is
-in no cohort before.
+Prints, by generation and outcome, how many cohorts were bred between an individual and its record:
+the median, and that of the slowest tenth. Earlier cohorts cannot learn from the individual.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from gi_cuda.runs.stored import open_store, stored_plan
 
 
 def waits(run: Path) -> dict[tuple[int, Outcome], list[int]]:
-    """Cohorts that were bred between an individual and its record, by generation and outcome."""
+    """Return the number of cohorts bred between each individual and its record."""
     found: dict[tuple[int, Outcome], list[int]] = defaultdict(list)
     with open_store(run) as store:
         size = stored_plan(store).settings.cohort

@@ -1,8 +1,8 @@
-"""What minimizing loses: winners against what is left of them, measured anew.
+"""Measure the loss by minimizing: winners against their minimized versions.
 
-``python -m benchmarks.minimize RUN`` minimizes the best individuals of a run that has a device, and
-measures each, without what went because it is wrong, and what is left of it beside each other in
-fresh processes, in builds of their own. What is left must not lose more than the noise floor.
+``python -m benchmarks.minimize RUN`` minimizes the best individuals of a run that has a device. It
+measures each winner, without changes that turned out wrong, beside its minimized version, in fresh
+processes and separate builds. The loss must not exceed the noise floor.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from gi_cuda.spec import CaseRole
 
 
 def minimized(run: Run, changes: Changed) -> tuple[Minimization, Genotype]:
-    """What became of a winner, and the winner without what went because it is wrong.
+    """Return the minimization of a winner, and the winner without the changes that are wrong.
 
     Raises:
-        WrongWinner: it is wrong as a maintainer would get it.
+        WrongWinner: the winner is wrong in the form that a maintainer would get.
     """
     train = run.measurer(CaseRole.TRAIN)
     held_out = run.measurer(CaseRole.HELD_OUT, builds=1, pairs=1)
@@ -40,7 +40,7 @@ def minimized(run: Run, changes: Changed) -> tuple[Minimization, Genotype]:
 
 
 def loss(run: Run, winner: Genotype, left: Genotype, builds: int) -> SpeedUp | None:
-    """How many times as fast as what is left the winner is; None where what is left is wrong."""
+    """Return the speed-up of a winner over its minimized version; None if the latter is wrong."""
     measurer = run.measurer(CaseRole.TRAIN, builds=builds).beside(winner)
     fresh = replace(measurer.replicates, fresh=True)
     (reading,) = GenotypeMeasurer(fresh)([left])

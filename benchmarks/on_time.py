@@ -2,12 +2,11 @@
 
     python -m benchmarks.on_time [--runs 100] [--seed 1] [--json FILE]
 
-Each run draws one of the shipped targets, seconds from 5 to 30, and how many processes compute
-beside it: none, or as many as there are processors, from a moment on and for a while. It prints a
-line for each: the target, the seconds that were given and taken, and what came of it: a winner, a
-provisional one, nothing that is faster, or no answer. A run is late if it takes more than 1.2 times
-as long and 10 s. With ``--json`` the same command goes on where it was stopped. The exit status is
-1 if one was late or had no answer.
+Each run draws one of the shipped targets, 5 to 30 seconds, and a load: no other processes, or one
+for each processor, during a part of the run. It prints a line for each: the target, the seconds
+given and taken, and the answer: a winner, a provisional one, nothing faster, or no answer. A run
+is late if it takes more than 1.2 times as long and 10 s. With ``--json`` the same command continues
+an interrupted benchmark. The exit status is 1 if a run was late or had no answer.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ ANSWERS = {
     "winner: individual": "winner",
     "no individual is faster": "nothing faster",
 }
-"""Answers, by words that the search prints; the first that are found decide."""
+"""Answers, by words that the search prints; the first match counts."""
 
 NONE = "no answer"
 
@@ -49,7 +48,7 @@ def allowed(seconds: float) -> float:
 
 @contextmanager
 def load(begin: float, seconds: float, processes: int) -> Iterator[None]:
-    """Compute beside what is done inside, from a moment on and for so many seconds."""
+    """Use processors while the block runs, from a given second on and for some seconds."""
     opened = ExitStack()
     timers = [
         threading.Timer(begin, lambda: opened.enter_context(busy(processes))),
@@ -67,7 +66,7 @@ def load(begin: float, seconds: float, processes: int) -> Iterator[None]:
 
 
 def run(number: int, seed: int) -> dict[str, object]:
-    """Return what came of one search."""
+    """Run one search and return its result."""
     chance = random.Random(f"{seed}/{number}")
     target = chance.choice(sorted(one.name for one in TARGETS.iterdir() if one.is_dir()))
     seconds = round(chance.uniform(SHORTEST, LONGEST), 1)

@@ -1,10 +1,10 @@
-"""What comes of each way in which a search makes individuals, from a run's database.
+"""Compare the operators by which a search makes individuals, from a run's database.
 
     python -m benchmarks.origins RUN [--parts 3]
 
-Printed is, by part of the search, by origin and by number of changes: how many individuals there
-were, which shares of them were right and faster, how many were the best so far when their records
-came, and by how much of the reference's time they were better than the best before them.
+Prints, by part of the search, by origin and by number of changes: the number of individuals, the
+shares that were right and faster, the number of new bests, and their total gain over the best
+before them, as a share of the reference's time.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.runs.stored import open_store, stored_subject
 
 SIZES = (0, 2, 5, 13, 25)
-"""Numbers of changes from which on another line counts them."""
+"""Lower bounds of the classes of numbers of changes."""
 
 Row: TypeAlias = tuple[int, str, int]
-"""Part of the search, origin, and the fewest changes of a size."""
+"""Part of the search, origin, and lower bound of the number of changes."""
 
 
 @dataclass(slots=True)
 class Yield:
-    """What came of some individuals.
+    """Statistics of some individuals.
 
     Attributes:
-        number, right, faster, best: how many there were, and how many of them.
-        gain: by which those that were the best so far were better, in the reference's time.
+        number, right, faster, best: numbers of all, right, faster and new best individuals.
+        gain: total gain of the new bests, as a share of the reference's time.
     """
 
     number: int = 0
@@ -43,7 +43,7 @@ class Yield:
     gain: float = 0.0
 
     def enter(self, evaluation: Evaluation, gain: float) -> None:
-        """One more."""
+        """Add an individual."""
         self.number += 1
         self.right += evaluation.right
         self.faster += evaluation.outcome is Outcome.FASTER
@@ -52,7 +52,7 @@ class Yield:
 
 
 def yields(run: Path, parts: int) -> dict[Row, Yield]:
-    """What came of a run's individuals."""
+    """Return the statistics of a run's individuals."""
     found: dict[Row, Yield] = defaultdict(Yield)
     best = 1.0
     with open_store(run) as store:

@@ -71,7 +71,7 @@ def main(runs: int) -> None:
 
 
 def judged(subject, rewrite: Path, folder: Path) -> str:
-    """The verdict on a rewrite's speed in a session of its own."""
+    """Return the verdict on a rewrite's speed in a session of its own."""
     one = Rewrites(subject, folder / "rewrites").read(rewrite).candidate
     with open_tools(subject, folder / "session", workers=1, jobs=cores()) as tools:
         place = tools.scratch("baseline")

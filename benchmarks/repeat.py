@@ -1,8 +1,8 @@
-"""How well a winner's speed-up repeats: measured again and again, each time in a fresh process.
+"""Measure a winner's speed-up repeatedly, each time in a fresh process.
 
 ``python -m benchmarks.repeat RUN`` takes the best individual of a run that has a device, builds it
-and the reference anew, and measures the pair in ten fresh processes, on the cases that gave fitness
-and on those held out.
+and the reference anew, and measures the pair in ten fresh processes, on the train cases and on the
+held-out ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gi_cuda.runs.run import Run, open_run
 
 
 def speed_ups(run: Run, cases: tuple[str, ...], times: int, pairs: int) -> list[float]:
-    """The speed-up of the best individual as fresh processes find it, one after the other."""
+    """Return the speed-ups of the best individual in fresh processes, one after the other."""
     subject, tools = run.subject, run.tools
     mine = candidate(subject, finalists(run)[0][1])
     built = build_batch(tools.compiler, [mine.variant(1)], tools.scratch("winner"))[1]

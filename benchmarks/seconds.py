@@ -1,9 +1,9 @@
-"""Searches that have the same seconds: how far each was when, and what held.
+"""Compare searches that have the same seconds: their progress, and their winners.
 
 A search is ``TARGET:PRESET:SEED:SECONDS``. As many run at a time as there are ``--devices``, each
-on one of them with processors of its own; what is to be compared should have run so. What each came
-to is printed as it ends, and is in the file ``--out`` names. ``--draw`` makes a table and a figure
-of such files, and runs nothing.
+on one of them with processors of its own; compare only searches that ran under equal conditions.
+The result of each is printed when it ends, and written to the file ``--out``. ``--draw`` makes a
+table and a figure of result files, and runs nothing.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from gi_cuda.runs.stored import open_store
 from gi_cuda.store import Store
 
 _VALIDATES = "validating"
-"""How the line begins after which nothing is searched any more."""
+"""Begin of the line that a search prints when it ends and validation begins."""
 
 _EARLY = 60.0
-"""Seconds after which it is asked which share of the gain was there."""
+"""Seconds after which the early share of the gain is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class Wanted:
 
     @property
     def name(self) -> str:
-        """Of its run's folder."""
+        """Return the name of its run's folder."""
         return f"{self.target.name}-{self.preset}-{self.seed}-{self.seconds:g}"
 
     @classmethod
     def of(cls, words: str) -> Wanted:
-        """As the command line has it."""
+        """Parse a search from the command line."""
         target, preset, seed, seconds = words.rsplit(":", 3)
         return cls(Path(target), preset, int(seed), float(seconds))
 
@@ -66,10 +66,10 @@ class Ran:
     """A search that was run.
 
     Attributes:
-        individuals, faster: how many there were, and how many of them were certainly faster.
-        reached: seconds of search, and what the best surely had on the train cases then.
-        winner: on the held-out cases; None where none held, and why is in ``refusal``.
-        after: seconds from the end of the search to that of the command.
+        individuals, faster: number of individuals, and of those that were certainly faster.
+        reached: pairs of seconds of search, and the best certain speed-up on the train cases then.
+        winner: on the held-out cases; None if none was confirmed, for the reason in ``refusal``.
+        after: seconds from the end of the search to the end of the command.
     """
 
     target: str
@@ -86,7 +86,7 @@ class Ran:
 
     @property
     def words(self) -> str:
-        """It in a line."""
+        """Return a line that describes it."""
         held = f"none: {self.refusal}"
         if self.winner is not None:
             low, high = self.winner.low, self.winner.high
@@ -100,18 +100,18 @@ class Ran:
         )
 
     def at(self, seconds: float) -> float:
-        """What the best had on the train cases so late."""
+        """Return the best speed-up on the train cases after some seconds."""
         return max((value for when, value in self.reached if when <= seconds), default=1.0)
 
     @property
     def early(self) -> float:
-        """The share of the gain that was there after a minute."""
+        """Return the share of the gain that was reached after a minute."""
         gain = self.reached[-1][1] - 1 if self.reached else 0.0
         return (self.at(_EARLY) - 1) / gain if gain else 1.0
 
 
 def searched(wanted: Wanted, device: int, cores: Sequence[int], folder: Path) -> Ran:
-    """Run a search on a device with some processors; what came of it."""
+    """Run a search on a device with some processors; return its result."""
     words = f"{wanted.target} --backend cuda --edits full --preset {wanted.preset} --no-cache"
     numbers = f"--time {wanted.seconds:g} --seed {wanted.seed} --run {folder}"
     command = [sys.executable, "-m", "gi_cuda", "evolve", *f"{words} {numbers}".split()]
@@ -153,8 +153,12 @@ def _came_to(wanted: Wanted, store: Store, after: float) -> Ran:
 
 
 def run_all(some: Sequence[Wanted], devices: int, cores: int, out: Path, runs: Path) -> None:
-    """Run searches, as many at a time as there are devices; a file has those that ended, and their
-    runs are in a folder."""
+    """Run searches, as many at a time as there are devices.
+
+    Args:
+        out: file to which results are written.
+        runs: folder of the runs.
+    """
     places: SimpleQueue[int] = SimpleQueue()
     mine = sorted(os.sched_getaffinity(0))
     for device in range(devices):
@@ -179,7 +183,7 @@ def run_all(some: Sequence[Wanted], devices: int, cores: int, out: Path, runs: P
 
 
 def read(files: Sequence[Path]) -> list[Ran]:
-    """The searches in some files, by target and preset."""
+    """Return the searches in some files, by target and preset."""
     found = []
     for file in files:
         for record in json.loads(file.read_text()):
@@ -192,7 +196,7 @@ def read(files: Sequence[Path]) -> list[Ran]:
 
 
 def table(some: Sequence[Ran]) -> Iterator[str]:
-    """A line of a table for each target and preset: held out, and on the train cases, by seed."""
+    """Yield a line of a table for each target and preset: speed-ups held out and on train cases."""
     yield "| target | preset | held out, by seed | median | train | individuals |"
     yield "|---|---|---|---|---|---|"
     for (target, preset), group in groupby(some, key=lambda one: (one.target, one.preset)):
@@ -205,8 +209,7 @@ def table(some: Sequence[Ran]) -> Iterator[str]:
 
 
 def draw(some: Sequence[Ran], path: Path) -> None:
-    """Draw what the best of each search had on the train cases, a panel a target, a colour a
-    preset."""
+    """Draw the progress of searches on the train cases: a panel per target, a colour per preset."""
     targets = list(dict.fromkeys(one.target for one in some))
     presets = list(dict.fromkeys(one.preset for one in some))
     figure, panels = plt.subplots(1, len(targets), figsize=(5 * len(targets), 3.6), squeeze=False)

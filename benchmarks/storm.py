@@ -1,7 +1,8 @@
-"""How long it takes to see through variants every one of which would hang in a barrier.
+"""Measure the time to detect variants every one of which would hang in a barrier.
 
-Plants such a fault into a kernel, another one for each variant, has them rehearse, and prints the
-seconds that took and how many workers died.
+Plants this fault into a kernel, at another place for each variant, rehearses all of them, and
+prints
+the seconds taken and the number of workers that died.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def main() -> None:
 
 
 def storm(run: Run, number: int) -> None:
-    """Plant, run, print."""
+    """Plant the faults, run the variants, print the result."""
     source, standard = run.subject.reference, run.subject.standard
     assert source.count(LAST) == 1
     texts = {

@@ -1,14 +1,14 @@
-"""How many individuals a second, and where the time goes: ``make bench``.
+"""Measure individuals per second, and the share of each phase: ``make bench``.
 
 Runs a short search on the demo's target, in a scratch folder, and prints the rate over all
 generations, the share of every phase, and the share of individuals that compiled. On a GPU, whole
-generations as the paper has them: ``--backend cuda --population 1000``.
+generations as in the paper: ``--backend cuda --population 1000``.
 
-Compiled code is kept as users keep it, in a cache that is empty at the start; ``--no-cache`` keeps
-none.
+Compiled code is cached as for users, in a cache that is empty at the start; ``--no-cache`` disables
+it.
 
-Where the machine is a virtual one, others on its host may take processor time away from it. How
-much they did is printed too: with more than a few per cent, the rate is not that of so many cores.
+On a virtual machine, other machines on its host may take processor time away. The stolen share is
+printed, too: with more than a few per cent, the rate is lower than that of the given cores.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from gi_cuda.search import PRESETS
 ROOT = Path(__file__).parent.parent
 
 LARGE = 2**30
-"""Bytes that a cache may take, which no search here comes to."""
+"""Size limit of the cache in bytes, too large to be reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Ticks:
 
     @classmethod
     def now(cls) -> _Ticks | None:
-        """As it is at present; None where the kernel does not say."""
+        """Return the present values; None if the kernel does not tell them."""
         try:
             words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
             user, nice, system, idle, waiting, hard, soft, stolen = map(int, words[1:9])
@@ -67,7 +67,7 @@ class _Ticks:
 
 
 def _taken(before: _Ticks | None, after: _Ticks | None) -> str:
-    """The share of processor time that the machine's host gave to others."""
+    """Return the share of processor time that the machine's host gave to other machines."""
     if before is None or after is None:
         return ""
     share = (after.stolen - before.stolen) / max(1, after.total - before.total)
@@ -75,19 +75,20 @@ def _taken(before: _Ticks | None, after: _Ticks | None) -> str:
 
 
 def _computed() -> float:
-    """Processor seconds of this process and of all that ended of those it started."""
+    """Return processor seconds of this process and of all its children that ended."""
     mine, theirs = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime
 
 
 def _finished(run: Run) -> list[Generation]:
-    """The generations that were evaluated whole."""
+    """Return the generations that were evaluated completely."""
     return [one for one in run.store.generations() if one.finished]
 
 
 def _alone(run: Run) -> str:
-    """What the last generation takes where nothing else is done: compiling it as it was compiled,
-    and the launches of what was right."""
+    """Measure the steps of the last generation separately: compiling, and launches of right
+    variants.
+    """
     last = _finished(run)[-1]
     found, evaluator = run.store.evaluations(last.number), run.evaluator()
     bred = run.store.individuals(last.number)
@@ -95,7 +96,7 @@ def _alone(run: Run) -> str:
     reference, equipment = evaluator.unmodified(), evaluator.equipment
     if isinstance(equipment.compiler, CachedCompiler):
         equipment = replace(equipment, compiler=equipment.compiler.inner)
-    # What failed its rehearsal has no machine code of its own.
+    # A variant that failed its rehearsal was not built by itself, so it has no code key.
     failed = any(one.built and one.code_key is None for one in found.values())
     sampling = evaluator.bounds.sampling
     how = rehearsal_of(run.subject, equipment, reference, sampling) if failed else None

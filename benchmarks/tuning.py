@@ -82,7 +82,7 @@ class Landscape:
 
     @cached_property
     def sorted(self) -> NDArray[np.float64]:
-        """The costs in ascending order; infinity for points that fail."""
+        """Return the costs in ascending order; infinity for points that fail."""
         costs = [np.inf if cost is None else cost for cost in self.recorded.costs.values()]
         return np.sort(np.array(costs))
 
@@ -106,7 +106,7 @@ class Landscape:
 def simulate_theirs(
     python: str, file: Path, strategies: Sequence[str], seeds: int, budget: int
 ) -> dict[str, list[list[float | None]]]:
-    """Return the costs that strategies of Kernel Tuner meet: by strategy, for each seed."""
+    """Return the costs that strategies of Kernel Tuner find: by strategy, for each seed."""
     job = {"file": str(file), "strategies": strategies, "seeds": seeds, "budget": budget}
     script = Path(__file__).with_name("tuning_theirs.py")
     # -P: benchmarks/kernel_tuner.py would hide the package of that name.
@@ -140,7 +140,7 @@ class Summary:
     def of_runs(
         cls, space: Landscape, runs: Sequence[Sequence[float | None]], budget: int
     ) -> Summary:
-        """Summarise the costs that each seed met. A run that ended early keeps its best."""
+        """Summarise the costs that each seed found. A run that ended early keeps its best."""
         optimum = space.sorted[0]
         curves = np.empty((len(runs), budget))
         for at, run in enumerate(runs):
@@ -190,7 +190,7 @@ def table(space: Landscape, rows: dict[str, Summary], budget: int) -> Table:
 def _costs(
     space: Landscape, kind: SearcherKind, seed: int, budget: int, batch: int
 ) -> list[float | None]:
-    """Return the costs that one search meets, in order, until it meets the optimum."""
+    """Return the costs that one search finds, in order, until it finds the optimum."""
     return simulate(space.recorded, kind, seed, budget, batch, space.recorded.optimum).costs
 
 

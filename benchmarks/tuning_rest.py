@@ -39,7 +39,9 @@ def claims(runs: Sequence[Simulated], budget: int) -> list[tuple[float, float]]:
 
 
 def is_true(said: float, true: float) -> bool:
-    """Tell whether a statement holds: one below 1 says that nothing is faster."""
+    """Tell whether a bound on the remaining gain holds; a bound below 1 says that nothing is
+    faster.
+    """
     return true <= max(said, 1.0) * (1.0 + 1e-9)
 
 

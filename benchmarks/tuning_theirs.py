@@ -30,7 +30,7 @@ def simulate(strategy, seed, budget, parameters, keys, cache):
         return tuple(one[name] for name in parameters) in keys
 
     class Watched(dict):
-        """The cache, which notes the order in which its entries are first read."""
+        """A cache that records the order in which its entries are first read."""
 
         def __getitem__(self, key):
             order.setdefault(key)
@@ -60,7 +60,7 @@ def simulate(strategy, seed, budget, parameters, keys, cache):
 
 
 class Built(Exception):
-    """The search space is built; the search is not to begin."""
+    """Exception that stops Kernel Tuner after it has built the search space."""
 
 
 def forked(function, *arguments):

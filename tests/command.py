@@ -1,9 +1,9 @@
-"""``gi-cuda`` as a user starts it: a process of its own with words, a folder and an environment.
+"""Run ``gi-cuda`` as a user does: in a process of its own, with arguments, folder and environment.
 
-It is forked from a process that has the libraries loaded, which saves a second each time;
-``gi_cuda.cli`` itself is loaded anew. And it validates in few processes and proposes cases of
-little data for a GPU, unless :data:`THOROUGH` is set. ``test_run_killed.py`` starts the command
-without any of that too.
+The process is forked from one that has the libraries loaded, which saves a second each time;
+``gi_cuda.cli`` itself is loaded anew. Unless :data:`THOROUGH` is set, the command validates in few
+processes and proposes small cases for a GPU. ``test_run_killed.py`` starts the command without any
+of this.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _CONTEXT.set_forkserver_preload(
 
 
 def ensure_running() -> None:
-    """Start the process that commands are forked from, if it is not there yet."""
+    """Start the process that commands are forked from, if it does not run yet."""
     forkserver.ensure_running()
 
 
@@ -126,7 +126,7 @@ Done = subprocess.CompletedProcess[str]
 
 @dataclass(frozen=True, slots=True)
 class AtWork:
-    """A command that was started."""
+    """A running command."""
 
     line: Sequence[str]
     process: BaseProcess
@@ -134,11 +134,15 @@ class AtWork:
     complained: Path
 
     def ended(self, patience: float | None = None) -> bool:
-        """Whether it has ended by itself, or does within so many seconds."""
+        """Tell whether it has ended, waiting for some seconds at most.
+
+        Args:
+            patience: seconds to wait; None for no limit.
+        """
         return bool(wait([self.process.sentinel], patience))
 
     def end(self) -> Done:
-        """Wait for its end; what it said, and its exit status: minus a signal's number."""
+        """Wait for its end; return its output and exit status (negative for a signal)."""
         self.ended()
         with _STATUS:
             self.process.join()
@@ -147,14 +151,14 @@ class AtWork:
         return Done(self.line, self.process.exitcode, *texts)
 
     def kill(self) -> Done:
-        """SIGKILL; what it had said."""
+        """Send SIGKILL; return its output so far."""
         self.process.kill()
         return self.end()
 
 
 @contextmanager
 def begin(*words: object, cwd: Path | None = None, **environment: str) -> Iterator[AtWork]:
-    """Start the command; it is killed where it outlives the context."""
+    """Start the command; kill it at the end of the context if it still runs."""
     line = ["gi-cuda", *map(str, words)]
     everything = {**os.environ, "COLUMNS": "200", **environment}
     with lent(environment.keys() - {THOROUGH}) as workers, tempfile.TemporaryDirectory() as folder:
@@ -173,7 +177,7 @@ def begin(*words: object, cwd: Path | None = None, **environment: str) -> Iterat
 
 
 def quietly(attempt: Callable[[], Done]) -> Done:
-    """What came of an attempt; made again where the machine was too busy to measure on."""
+    """Run an attempt, again if the machine was too busy to measure; return its result."""
     for _ in range(ATTEMPTS):
         done = attempt()
         if done.returncode != 2 or not any(said in done.stderr for said in NOISY):
@@ -182,7 +186,7 @@ def quietly(attempt: Callable[[], Done]) -> Done:
 
 
 def gi_cuda(*words: object, cwd: Path | None = None, **environment: str) -> Done:
-    """Run the command to its end, quietly."""
+    """Run the command to its end, again if the machine was too busy to measure."""
 
     def once() -> Done:
         with begin(*words, cwd=cwd, **environment) as started:
@@ -192,7 +196,7 @@ def gi_cuda(*words: object, cwd: Path | None = None, **environment: str) -> Done
 
 
 def in_few_processes(change: Callable[[Any, str, object], None]) -> None:
-    """Have validations and comparisons take few processes.
+    """Make validations and comparisons use few processes.
 
     Args:
         change: sets an attribute of a module.
@@ -202,7 +206,7 @@ def in_few_processes(change: Callable[[Any, str, object], None]) -> None:
 
 
 def with_little_data(change: Callable[[Any, str, object], None]) -> None:
-    """Have ``init`` make cases for a GPU that take a processor no time.
+    """Make ``init`` propose small cases for a GPU.
 
     Args:
         change: sets an attribute of a module.

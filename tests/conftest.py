@@ -1,4 +1,4 @@
-"""What tests of several rooms share."""
+"""Fixtures and hooks for all tests."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ settings.load_profile("any machine")
 
 
 def pytest_collection_finish() -> None:
-    """What is there before the tests stays to their end: nobody looks for garbage in it."""
+    """Exclude all objects that exist before the tests from garbage collection, to save time."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def scale() -> Subject:
-    """The small target for tests."""
+    """Return the small target ``scale``."""
     return load_subject(TARGETS / "scale", "host")
 
 
 @pytest.fixture(scope="module")
 def scale_tools(scale: Subject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
-    """Compiler and workers for it."""
+    """Yield compiler and workers for ``scale``."""
     folder = tmp_path_factory.mktemp("scale")
     with open_tools(scale, folder, workers=2, jobs=2) as tools:
         yield tools
@@ -63,12 +63,14 @@ def scale_tools(scale: Subject, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture
 def noting(tmp_path: Path) -> Path:
-    """A target that writes down which cases are made."""
+    """Return a copy of ``scale`` that records which cases are made."""
     return copy_that_notes(tmp_path)
 
 
 @pytest.fixture
 def few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Validations and comparisons in few processes, for tests that do not ask how narrow their
-    intervals are: what is not right comes out as well, and what gains is certified sooner."""
+    """Make validations and comparisons use few processes, for tests that need no narrow intervals.
+
+    Wrong variants are still detected, and gains are certified sooner.
+    """
     in_few_processes(monkeypatch.setattr)

@@ -1,9 +1,10 @@
-"""What the workers of a command are forked from, where a test starts that command.
+"""A fork server for the workers of commands that tests start, forked from the tests' process.
 
-Each command starts such a process, which loads numpy and what workers run; that is a quarter of a
-second of processor time, many hundred times. Here it is forked from the tests' own one, which has
-all that loaded. It is real otherwise: it serves the command alone, and ends with it. Commands with
-variables of their own, those of ``test_run_killed.py`` and ``test_preloaded.py`` start theirs.
+Each command starts a fork server, which loads numpy and the workers' modules. That takes a quarter
+of a second of processor time, and tests start hundreds of commands. The tests' process has all of
+this loaded already. The forked server is real otherwise: it serves one command, and ends with it.
+Commands with environment variables of their own, and those of ``test_run_killed.py`` and
+``test_preloaded.py``, start their own.
 """
 
 from __future__ import annotations
@@ -31,12 +32,11 @@ _NUMBER = 8
 
 @contextmanager
 def lent(variables: Set[str]) -> Iterator[socket.socket | None]:
-    """The line to a process that waits to be what a command's workers are forked from.
+    """Yield a connection to a process that waits to become a command's fork server.
 
     Args:
-        variables: of its environment alone. There is no process for one that has anything
-            else than what is about its own output: a process reads some variables as it starts,
-            and by others a test finds it.
+        variables: environment variables of the command alone. None is yielded if they affect more
+            than its output: a process reads some at its start, and a test finds it by others.
     """
     if not variables <= _ABOUT_OUTPUT or not hasattr(os, "pidfd_open"):
         yield None
@@ -52,7 +52,7 @@ def lent(variables: Set[str]) -> Iterator[socket.socket | None]:
 
 
 def serve(line: int, above: int) -> None:
-    """Wait until a command starts what its workers are forked from, and be that from then on."""
+    """Wait until a command asks for a fork server, and be that server from then on."""
     passed: list[int] = []
     with socket.socket(fileno=line) as command, suppress(ConnectionError):  # it was killed
         command.sendall(os.getpid().to_bytes(_NUMBER))
@@ -67,7 +67,7 @@ def serve(line: int, above: int) -> None:
 
 
 def borrow(line: socket.socket) -> None:
-    """Have this process take what is lent to it as the first one that it starts."""
+    """Make this process use the lent process as the first one that it starts."""
     start = preloaded.Process
 
     def taken(
@@ -83,7 +83,7 @@ def borrow(line: socket.socket) -> None:
 
 
 class _Lent:
-    """The process that was lent, for the command."""
+    """The lent process, as the command sees it."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid

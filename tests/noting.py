@@ -1,4 +1,4 @@
-"""A target that writes down which cases are made."""
+"""A target that records which cases are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SCALE = Path(__file__).parent / "targets" / "scale"
 
 
 def copy_that_notes(folder: Path) -> Path:
-    """A copy of the target ``scale`` below a folder."""
+    """Copy the target ``scale`` below a folder, and make it record its cases."""
     made = folder / "scale"
     shutil.copytree(SCALE, made, ignore=shutil.ignore_patterns("__pycache__"))
     data, note = made / "data.py", str(_note(made))
@@ -19,7 +19,7 @@ def copy_that_notes(folder: Path) -> Path:
 
 
 def seeds_made(target: Path) -> list[str]:
-    """The seeds of its cases that were made so far."""
+    """Return the seeds of the cases that were made so far."""
     return _note(target).read_text().split()
 
 

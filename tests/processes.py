@@ -1,4 +1,4 @@
-"""The processes that a command starts, found by a mark in their environment."""
+"""Find the processes that a command starts, by a mark in their environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MARK = "GI_CUDA_TEST"
 
 
 def family(mark: str) -> list[int]:
-    """All living processes that have the mark."""
+    """Return all living processes that have the mark."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -23,7 +23,7 @@ def family(mark: str) -> list[int]:
 
 
 def outlive(mark: str) -> None:
-    """Wait until all that a command started are gone; they have to go by themselves."""
+    """Wait until all processes of a command have ended by themselves."""
     deadline = time.monotonic() + 60
     while alive := family(mark):
         with contextlib.suppress(ProcessLookupError):
@@ -34,7 +34,7 @@ def outlive(mark: str) -> None:
 
 
 def _line(pid: int) -> bytes:
-    """A process's number and command line."""
+    """Return a process's number and command line."""
     with contextlib.suppress(OSError):
         return b"%d %s" % (pid, Path(f"/proc/{pid}/cmdline").read_bytes())
     return b"%d" % pid

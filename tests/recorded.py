@@ -1,4 +1,4 @@
-"""Capture folders as the injected library writes them, made with numpy instead of a GPU."""
+"""Write capture folders like the injected library, with numpy instead of a GPU."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ Bytes = NDArray[Any]
 
 @dataclass(frozen=True)
 class Made:
-    """A launch to be written down.
+    """A launch to be written.
 
     Attributes:
-        parameters: the bytes of each; of pointers eight that do not matter.
-        pointers: parameter, byte in it, memory, bytes from its beginning.
-        memories: what each held before and after; the same array where nothing changed it.
-        symbols: by a memory's number the variable that it is.
-        textures: by a memory's number the object that it is read through.
-        again: by a memory's number what it held each time after the launch was made again, if not
-            the same.
+        parameters: the bytes of each; for pointers, eight arbitrary bytes.
+        pointers: parameter, offset in it, number of the memory, offset in the memory.
+        memories: contents before and after; the same array if they did not change.
+        symbols: the variable of a memory, by its number.
+        textures: the object through which a memory is read, by its number.
+        again: contents of a memory after each repeated launch, by its number, if they differ.
     """
 
     kernel: str
@@ -49,7 +48,7 @@ class Made:
 
 
 def write(folder: Path, launches: Sequence[Made], plan: Plan | None = None) -> Path:
-    """A process's folder with launches, and with all that those got that a plan asks for."""
+    """Write a process's folder with launches, and with the contents that a plan asks for."""
     process = folder / "process-1"
     process.mkdir(parents=True)
     names = list(dict.fromkeys(one.kernel for one in launches))
@@ -78,7 +77,7 @@ def write(folder: Path, launches: Sequence[Made], plan: Plan | None = None) -> P
 
 
 def _again(process: Path, number: int, index: int, one: Made, time: int) -> str:
-    """The file of what a memory held after the launch was made again."""
+    """Write the contents of a memory after a repeated launch; return the file's name."""
     name = f"{number}-{index}.again-{time}"
     again = one.again[time] if time < len(one.again) else {}
     again.get(index, one.memories[index][1]).tofile(process / name)
@@ -128,10 +127,10 @@ def _write_taken(process: Path, number: int, ordinal: int, one: Made, again: int
 
 @dataclass(frozen=True, slots=True)
 class Recorded(Application):
-    """An application of which it is known what each of its runs launches.
+    """An application with known launches in each of its runs.
 
     Attributes:
-        plans: what it was asked for, run by run.
+        plans: the plans that it was given, by run.
     """
 
     runs: tuple[tuple[Made, ...], ...] = ()
@@ -139,7 +138,7 @@ class Recorded(Application):
     plans: list[Plan] = field(default_factory=list)
 
     def run(self, plan: Plan, folder: Path, *, quiet: bool) -> tuple[list[Recording], int]:
-        """As a GPU would see it; the last of the runs again and again."""
+        """Write the recording of a run; after the last run, repeat it."""
         runs = self.runs[min(len(self.plans), len(self.runs) - 1)]
         self.plans.append(plan)
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A kind of edit that touches two rules; none of the shipped ones does."""
+"""A kind of edit that changes two rules; no shipped kind does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gi_cuda.grammar import Operation
 
 @dataclass(frozen=True, slots=True)
 class Swap(Edit):
-    """Each of two rules has the other one's text."""
+    """Exchange of the texts of two rules."""
 
     donor: str
 
@@ -20,7 +20,7 @@ class Swap(Edit):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """One for each of the two."""
+        """Return a step for each of the two rules."""
         return (
             Step(self.place, self.operation, self.donor),
             Step(self.donor, self.operation, self.place),

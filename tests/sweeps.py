@@ -1,4 +1,4 @@
-"""Sweeps: tests that try one thing on many inputs, of which one stands for all in ``make test``."""
+"""Sweeps: tests of many inputs, of which ``make test`` runs a few."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 def kernel_tuner() -> Json:
-    """The description in Kernel Tuner's dialect, which BAT shares."""
+    """Return the description in Kernel Tuner's dialect, which BAT shares."""
     return {
         "ConfigurationSpace": {
             "TuningParameters": [
@@ -78,7 +78,7 @@ def kernel_tuner() -> Json:
 
 
 def ktt() -> Json:
-    """The description in KTT's dialect."""
+    """Return the description in KTT's dialect."""
     description = kernel_tuner()
     spec = description["KernelSpecification"]
     del spec["ProblemSize"], spec["GridDivX"]

@@ -1,4 +1,4 @@
-"""Processes that are held at their exit: they are as dead to SIGKILL as one stuck in a driver."""
+"""Hold processes at their exit, so that SIGKILL does not end them, as if stuck in a driver."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ _ALL = 0x40000000
 
 
 class Tracer:
-    """What this thread traces. It lets go of it at the end of the context, where what was killed
-    ends."""
+    """Tracer of processes by ptrace, for this thread.
+
+    At the end of the context it lets go of the processes; those that were killed then end.
+    """
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -41,10 +43,11 @@ class Tracer:
                     self._ask(_DETACH, pid)
 
     def trace(self, pid: int) -> bool:
-        """Have a process held at its exit; False: it may not be traced, or it is ending already.
+        """Hold a process at its exit; return False if it may not be traced or is ending already.
 
-        That one can be traced says nothing: so it can where it has come too far to be held. One
-        that stops when it is told to has not.
+        An attached process may have gone too far in its exit to be held. A process that stops when
+        it is
+        told to has not.
         """
         if not self._ask(_SEIZE, pid, _HELD_AT_EXIT):
             return False
@@ -61,7 +64,7 @@ class Tracer:
         return True
 
     def held(self) -> list[int]:
-        """The processes that have not ended yet."""
+        """Return the processes that have not ended yet."""
         return [pid for pid in self._traced if not self._has_ended(pid)]
 
     def _has_ended(self, pid: int) -> bool:
@@ -76,6 +79,6 @@ class Tracer:
 
 
 def may_trace() -> bool:
-    """Whether this system lets a process trace those that it started."""
+    """Tell whether this system lets a process trace its children."""
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as one, Tracer() as tracer:
         return tracer.trace(one.pid)

@@ -1,8 +1,8 @@
-"""Run the experiment, or what is left of it, then measure all winners and write the page.
+"""Run the experiment, or the remaining part, then measure all winners and write the page.
 
-``python -m benchmarks.levels runs/levels`` may be stopped at any time and called again: searches
-that are done stay as they are, and one that was stopped is resumed. ``--page FILE`` only writes the
-page of what is there.
+``python -m benchmarks.levels runs/levels`` may be stopped at any time and called again: finished
+searches are kept, and an interrupted one is resumed. ``--page FILE`` only writes the page of the
+finished searches.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def search(cell: Cell, how: Sequence[str]) -> None:
-    """Begin a search, with such options, or go on with it."""
+    """Begin a search with some options, or resume it."""
     words = ["resume", str(cell.folder)]
     if not (cell.folder / DATABASE).is_file():
         target = str(ROOT / "targets" / cell.target)
@@ -70,7 +70,7 @@ def compare(folder: Path, target: str, mine: Sequence[Cell]) -> None:
 
 
 def gi_cuda(*words: str) -> str:
-    """Run a command; the seconds that it took, and what it said that matters."""
+    """Run a command; return its seconds, and the important lines of its output."""
     begun = time.monotonic()
     command = [sys.executable, "-m", "gi_cuda", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The experiment's page: what was run and what was not, and what came out."""
+"""Write the experiment's page: which searches ran, and their results."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ FIGURES = "figures"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search's database says.
+    """Results of a search, from its database.
 
     Attributes:
-        cell: which one.
+        cell: the search.
         population, generations: as planned.
-        evaluations: made.
-        seconds: of wall time, without baseline and validation.
-        outcomes: how many evaluations ended how.
-        milestones: how far it was after each generation; the last one has the best speed-up that
-            was sure on the train cases.
-        winner: its winner, validated on the held-out cases; None where nothing held.
-        device, versions: what it ran on.
+        evaluations: number made.
+        seconds: wall time, without baseline and validation.
+        outcomes: number of evaluations by outcome.
+        milestones: progress after each generation; the last one has the best speed-up that is
+            certain on the train cases.
+        winner: its winner, validated on the held-out cases; None if none was confirmed.
+        device, versions: the device and the versions of software.
     """
 
     cell: Cell
@@ -50,12 +50,12 @@ class Found:
 
     @property
     def best(self) -> float:
-        """The best speed-up that was sure on the train cases; 1 is the reference's."""
+        """Return the best speed-up that is certain on the train cases; the reference's is 1."""
         return self.milestones[-1].speed_up or 1.0
 
 
 def read(cell: Cell) -> Found:
-    """Read a search that is done."""
+    """Read a finished search."""
     with Store(cell.folder / DATABASE) as store:
         evaluations = store.evaluations().values()
         outcomes = dict.fromkeys(Outcome, 0)
@@ -78,11 +78,11 @@ def read(cell: Cell) -> Found:
 
 
 def page(planned: Sequence[Cell], folder: Path) -> str:
-    """The page, in Markdown.
+    """Return the page, in Markdown.
 
     Args:
-        planned: all searches; those that are not done are named as such.
-        folder: the experiment's.
+        planned: all searches; those that are not finished are named.
+        folder: the experiment's folder.
     """
     done = [read(cell) for cell in planned if cell.done]
     targets = list(dict.fromkeys(cell.target for cell in planned))
@@ -118,7 +118,7 @@ def page(planned: Sequence[Cell], folder: Path) -> str:
 
 
 def draw(planned: Sequence[Cell], folder: Path) -> None:
-    """Draw how fast the searches of each target found what they found, for the page."""
+    """Draw the progress of the searches of each target, for the page."""
     done = [read(cell) for cell in planned if cell.done]
     for target in dict.fromkeys(one.cell.target for one in done):
         searches = [
@@ -147,7 +147,7 @@ def _command(folder: Path, target: str, mine: Sequence[Found]) -> Iterator[str]:
 
 
 def _searches(mine: Sequence[Found]) -> Iterator[str]:
-    """One row a kind: medians over its seeds."""
+    """Yield a row for each kind: medians over its seeds."""
     yield "Medians over seeds; *best* is what its interval makes sure, on the train cases."
     yield ""
     head = ["search", "seeds", "evaluated", "a second", "right", "faster", "crashed, hung", "best"]
@@ -179,7 +179,7 @@ def _share(one: Found, *outcomes: Outcome) -> float:
 
 
 def _winners(mine: Sequence[Found]) -> Iterator[str]:
-    """One row a search: its winner as it was validated when the search ended."""
+    """Yield a row for each search: its winner as validated at the end of the search."""
     yield "The winner of each search, on the held-out cases, as `evolve` validated it at its end:"
     yield ""
     yield from _head(["search", "seed", "held-out, 95 % interval", "winner"])
@@ -195,7 +195,7 @@ def _winners(mine: Sequence[Found]) -> Iterator[str]:
 
 
 def _side_by_side(file: Path, mine: Sequence[Found]) -> Iterator[str]:
-    """One row a winner, as ``gi-cuda compare`` measured it beside the others."""
+    """Yield a row for each winner, as ``gi-cuda compare`` measured it beside the others."""
     yield "Winners side by side, in one session of `gi-cuda compare`, with 95 % intervals:"
     yield ""
     yield from _head(["search", "seed", "verdict", "train", "held-out", "changes", "registers"])

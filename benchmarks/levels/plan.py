@@ -1,4 +1,4 @@
-"""Which searches the experiment is made of, and how far each of them is."""
+"""Plan of the experiment: its searches, and the state of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Kind:
     """A kind of search.
 
     Attributes:
-        words: what tells ``gi-cuda evolve`` to do it.
+        words: options of ``gi-cuda evolve``.
         start: the kind whose winner of the same seed it starts from; "": from the reference.
     """
 
@@ -42,9 +42,9 @@ class Cell:
 
     Attributes:
         target: the target's name.
-        kind: of :data:`KINDS`.
+        kind: a key of :data:`KINDS`.
         seed: its seed.
-        folder: where its run is, or will be.
+        folder: the folder of its run.
     """
 
     target: str
@@ -54,7 +54,7 @@ class Cell:
 
     @property
     def words(self) -> list[str]:
-        """What tells ``gi-cuda evolve`` to do it."""
+        """Return the options of ``gi-cuda evolve`` for this search."""
         kind = KINDS[self.kind]
         start = self.folder.with_name(_name(kind.start, self.seed))
         more = ["--from", str(start)] if kind.start else []
@@ -62,7 +62,7 @@ class Cell:
 
     @property
     def done(self) -> bool:
-        """Whether it has come to its end, the validation of its best individuals."""
+        """Tell whether it is finished, including the validation of its best individuals."""
         if not (self.folder / DATABASE).is_file():
             return False
         with Store(self.folder / DATABASE) as store:
@@ -70,7 +70,7 @@ class Cell:
 
     @property
     def won(self) -> bool:
-        """Whether it found something that holds on the held-out cases."""
+        """Tell whether it found a winner that is confirmed on the held-out cases."""
         if not self.done:
             return False
         with Store(self.folder / DATABASE) as store:
@@ -78,8 +78,9 @@ class Cell:
 
 
 def cells(folder: Path, targets: Sequence[str], kinds: Sequence[str], seeds: int) -> Iterator[Cell]:
-    """All searches; one seed of all kinds and targets before the next, so that whenever time is up
-    all have had about as many."""
+    """Yield all searches, ordered by seed, so that after an early end all kinds have similar
+    numbers.
+    """
     for seed in range(1, seeds + 1):
         for target in targets:
             for kind in kinds:

@@ -23,10 +23,10 @@ LIMIT = 900
 """Seconds for one command."""
 
 ACCEPTED = frozenset({"faster", "slower", "same", "inconclusive", "uncertain"})
-"""What is said of a rewrite whose answers are right, as far as is known."""
+"""Statuses of rewrites that the referee considers right."""
 
 ABORTED = "aborted"
-"""Status where the command said nothing that can be read."""
+"""Status if the output of the command cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Answer:
     """The referee's verdict on a rewrite.
 
     Attributes:
-        status: as ``gi-cuda judge --json`` has it, or "aborted"; "unverified" also if it is not
-            known how the rewrite is launched.
-        reason: the first one, or what the command printed last.
-        seconds: of the command; of several rewrites judged in one command, a share of it.
+        status: as in ``gi-cuda judge --json``, or "aborted"; also "unverified" if it is unknown how
+            the rewrite is launched.
+        reason: the first reason, or the last line that the command printed.
+        seconds: time of the command; its share, if one command judged several rewrites.
     """
 
     status: str
@@ -106,7 +106,7 @@ def _text(reason: Mapping[str, object]) -> str:
 def _compared(
     kernel: Kernel, rewrites: Sequence[Rewrite], folder: Path, backend: str
 ) -> Iterator[tuple[Rewrite, Answer]]:
-    """Compare all rewrites in one session; where one of them aborts it, half of them, and so on."""
+    """Compare all rewrites in one session; if one aborts it, compare halves, and so on."""
     patches = []
     for rewrite in rewrites:
         name = f"{kernel.name}/{kernel.source.name}"

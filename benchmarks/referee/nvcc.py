@@ -21,7 +21,7 @@ OPTIONS = ("-arch=sm_90", "-std=c++17", "-w", "-c", "-o", "/dev/null")
 
 
 def together(texts: Sequence[str]) -> str:
-    """Return one source that holds several, each in a namespace; includes come first, once.
+    """Return one source that holds several, each in a namespace, after all includes.
 
     Example: ``#define N 1`` and ``int a = N;`` become ``namespace source_0 {``, both lines, ``}``
     and ``#undef N``.
@@ -38,7 +38,7 @@ def together(texts: Sequence[str]) -> str:
 
 
 def complaints(text: str) -> str:
-    """Compile a source with nvcc; return what it says if it fails, "" otherwise."""
+    """Compile a source with nvcc; return its error messages, "" if it succeeds."""
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source.cu"
         source.write_text(text)
@@ -49,7 +49,7 @@ def complaints(text: str) -> str:
 
 
 def faults(kernel: Kernel) -> list[str]:
-    """Return a line for each rewrite that compiles and should not, or the other way round."""
+    """Return a line for each rewrite that compiles although it should not, or fails to compile."""
     compiling = [one for one in kernel.rewrites if one.compiles]
     found = []
     if complaints(together([kernel.text, *(one.text for one in compiling)])):

@@ -52,10 +52,10 @@ class Rewrite:
     """A rewritten source file.
 
     Attributes:
-        right: whether it means the same as the original for all inputs of its domain.
+        right: True if it means the same as the original for all inputs of its domain.
         why: the reason, one sentence.
         text: the whole file.
-        compiles: whether nvcc accepts it.
+        compiles: True if nvcc accepts it.
         unseen: why running it need not show that it is wrong; "" if it does.
     """
 

@@ -1,4 +1,4 @@
-"""The figures of the false-verdict benchmark, as text."""
+"""Tables of the false-verdict benchmark."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from benchmarks.referee.asking import ACCEPTED
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The referee's verdict on a rewrite of known truth.
+    """The referee's verdict on a rewrite whose truth is known.
 
     Attributes:
         right: the truth.
-        status: what the referee says.
-        seconds: that the verdict took.
+        status: the verdict.
+        seconds: time for the verdict.
     """
 
     kernel: str
@@ -29,17 +29,17 @@ class Verdict:
 
     @property
     def is_false_accept(self) -> bool:
-        """A wrong rewrite of which the referee says how fast it is."""
+        """Tell whether a wrong rewrite is accepted, with a verdict on its speed."""
         return not self.right and self.status in ACCEPTED
 
     @property
     def is_unverified(self) -> bool:
-        """A right rewrite that the referee can say nothing of."""
+        """Tell whether a right rewrite gets no verdict."""
         return self.right and self.status == "unverified"
 
     @property
     def is_false_reject(self) -> bool:
-        """A right rewrite that the referee refuses, or cannot judge at all."""
+        """Tell whether a right rewrite is refused, or cannot be judged at all."""
         return self.right and self.status not in (*ACCEPTED, "unverified")
 
 
@@ -47,7 +47,7 @@ _COLUMNS = ("wrong", "false accepts", "right", "false rejects", "unverified", "s
 
 
 def table(verdicts: Sequence[Verdict]) -> str:
-    """Return figures by kernel and by kind, then each verdict that is not as it should be.
+    """Return figures by kernel and by kind, then each verdict that is wrong.
 
     Seconds are the median of a row and the longest.
     """

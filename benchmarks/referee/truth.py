@@ -1,9 +1,10 @@
-"""Check that each rewrite of the corpus is what it is said to be, without gi-cuda.
+"""Check that the labels of the corpus are true, without gi-cuda.
 
 ``python -m benchmarks.referee.truth [--kernel K] [--only NAME] [--jobs N]`` compiles each file with
 the small emulation in ``emulator/`` and runs it as its own host code launches it, on several sizes
 and kinds of data, with the threads of a block in different orders. A right rewrite must give the
-original's answers everywhere, a wrong one must not, unless ``unseen`` says why that cannot be seen.
+original's answers in all runs. A wrong one must not, unless ``unseen`` says why runs cannot show
+it.
 
 ``[truth]`` in ``rewrites.toml`` has a ``function`` of the host code, its ``arguments``, such as
 ``"x: float32[rows * cols]"`` or ``"y: float32[rows] = out"`` or a name out of ``sizes``, and the
@@ -38,13 +39,13 @@ COMPILE = (
     *("g++", "-std=c++17", "-O1", "-w", "-fPIC", "-U_FORTIFY_SOURCE"),
     *("-ftrivial-auto-var-init=pattern", "-Dmain=user_main"),
 )
-"""What nothing sets holds a pattern, not by chance what would be right."""
+"""Compile commands; uninitialized locals get a pattern, which is not right by chance."""
 
 MARGIN = 64
 """Elements before and behind each buffer that nothing may change."""
 
 LARGE = 40_000
-"""Elements of all buffers from which on only some kinds of data are tried."""
+"""Elements of all buffers from which on fewer kinds of data are tried."""
 
 LIMIT = 120
 """Seconds for all runs of a rewrite."""
@@ -69,7 +70,7 @@ def launches_called(text: str) -> str:
 
 
 def _parted(text: str) -> list[str]:
-    """Return what commas outside of brackets part."""
+    """Split a text at commas outside of brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "([{") - (letter in ")]}")
@@ -81,7 +82,7 @@ def _parted(text: str) -> list[str]:
 
 
 def precompile(folder: Path) -> None:
-    """Put the emulation's headers into a folder, compiled, for what is built there."""
+    """Put the emulation's headers into a folder, precompiled."""
     shutil.copytree(EMULATOR, folder, dirs_exist_ok=True)
     header = folder / "cuda_runtime.h"
     subprocess.run([*COMPILE, "-x", "c++-header", header, "-o", f"{header}.gch"], check=True)
@@ -115,7 +116,7 @@ class Input:
 
 
 def inputs(truth: Mapping[str, Any]) -> Iterator[Input]:
-    """Yield all launches of a kernel; those of large sizes with fewer kinds of data."""
+    """Yield all launches of a kernel; large sizes have fewer kinds of data."""
     kinds = ["unit", "negative", "normal", "thousands", "tiny", "repeated", "large"]
     kinds += ["special"] * truth.get("special", False)
     kinds += ["cancel", "huge"] * truth.get("cancel", False)
@@ -138,8 +139,8 @@ def made(kind: str, dtype: str, size: int, what: str, given: Input) -> npt.NDArr
     """Return the data of a buffer.
 
     Args:
-        kind: of data, see :func:`inputs`.
-        what: of ``NAME: TYPE[SIZE] = WHAT``; "" for any data.
+        kind: kind of data, see :func:`inputs`.
+        what: the part after ``=`` in ``NAME: TYPE[SIZE] = WHAT``; "" for any data.
     """
     rng = np.random.default_rng([given.seed, size])
     if what == "out":
@@ -195,7 +196,7 @@ def _floats(kind: str, size: int, rng: np.random.Generator) -> npt.NDArray[np.fl
 
 
 def answers(library: ctypes.CDLL, truth: Mapping[str, Any], given: Input) -> list[Any] | str:
-    """Run a function once; return its buffers, or what it did that is wrong in itself."""
+    """Run a function once; return its buffers, or a message on a fault such as an overrun."""
     buffers, values = [], []
     for argument in truth["arguments"]:
         if (found := ARGUMENT.fullmatch(argument)) is None:
@@ -259,7 +260,7 @@ def compared(original: Path, rewritten: Path, truth: Mapping[str, Any]) -> str:
 
 
 def check(kernel: Kernel, rewrite: Rewrite, folder: Path) -> str:
-    """Return what is not as the corpus says of a rewrite; "" if all is."""
+    """Return a message if a rewrite is not as the corpus says; "" if it is."""
     path = folder / f"{rewrite.name}.so"
     if not rewrite.compiles:
         return ""
@@ -285,7 +286,7 @@ def check(kernel: Kernel, rewrite: Rewrite, folder: Path) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Check the corpus; return 1 if something is not as it is said to be."""
+    """Check the corpus; return 1 if a rewrite is not as the corpus says."""
     if words[:1] == ["--run"]:
         print(compared(Path(words[1]), Path(words[2]), json.loads(words[3])))
         return 0

@@ -1,1 +1,1 @@
-"""Searches compared without a device, on improvements that were planted in a real space."""
+"""Compare searches without a device, on improvements planted in a real search space."""

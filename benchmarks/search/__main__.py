@@ -1,12 +1,12 @@
 """Compare searches on planted improvements: ``python -m benchmarks.search``.
 
 Every search runs on every landscape with the same seeds and at most as many evaluations, through
-the real loop and a real run database; nothing is compiled or measured. Printed is after how many
-evaluations what is planted was found, beside the first search: Vargha and Delaney's A12 (0.5: no
-difference; 1: always sooner) and the p of Mann and Whitney's test. ``--ablation`` compares
-``adaptive`` with itself, each part switched off; ``--figure`` draws how much was found when.
-``--edits`` says what they may change, and ``--pairs`` runs each once more with moves and swaps.
-``--table`` takes what real runs measured in place of what is planted (see
+the real loop and a real run database; nothing is compiled or measured. Prints the number of
+evaluations until the improvement was found, and a comparison with the first search: Vargha and
+Delaney's A12 (0.5: no difference; 1: always sooner) and the p of Mann and Whitney's test.
+``--ablation`` compares ``adaptive`` with itself, each part switched off; ``--figure`` draws the
+progress. ``--edits`` sets what searches may change, and ``--pairs`` runs each once more with moves
+and swaps. ``--table`` replaces planted improvements by measurements of real runs (see
 :mod:`benchmarks.search.recorded`).
 
 It needs scipy: ``pip install gi-cuda[bench]``.
@@ -38,7 +38,7 @@ BESIDE = "barracuda"
 
 
 def contestants(names: Sequence[str], ablation: bool, pairs: float = 0.0) -> dict[str, Preset]:
-    """The searches by what they are called; with ``pairs`` each once more, with moves and swaps."""
+    """Return the searches by name; with ``pairs`` each once more, with moves and swaps."""
     if not ablation:
         searches = {name: PRESETS[name] for name in names}
         more = {f"{name}, pairs": _pairing(PRESETS[name], pairs) for name in names if pairs}
@@ -54,7 +54,7 @@ def contestants(names: Sequence[str], ablation: bool, pairs: float = 0.0) -> dic
 
 
 def _pairing(preset: Preset, pairs: float) -> Preset:
-    """A search of which so many mutations of code are moves and swaps."""
+    """Return a search with a share of moves and swaps in its mutations of code."""
     found = replace(preset, rates=replace(preset.rates, pairs=pairs))
     if preset.name == "adaptive":
         strategy = partial(Adaptive, shares=replace(SHARES, pairs=pairs))
@@ -70,7 +70,7 @@ def run(
     edits: str,
     disturbed: float,
 ) -> dict[tuple[str, str], list[Race]]:
-    """All races, by search and landscape."""
+    """Return all races, by search and landscape."""
     keys = [(name, landscape) for landscape in landscapes for name in searches]
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         waiting = {
@@ -86,7 +86,7 @@ def run(
 def table(
     races: Mapping[tuple[str, str], Sequence[Race]], searches: Sequence[str], first: str
 ) -> Table:
-    """What each search needed, beside the first one."""
+    """Return a table of the evaluations that each search needed, compared with the first one."""
     found = Table("landscape", "search", "found", "median", f"of {first}'s", "A12", "p", "share")
     landscapes = dict.fromkeys(landscape for _, landscape in races)
     for landscape in landscapes:

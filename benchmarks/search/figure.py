@@ -1,4 +1,4 @@
-"""Curves: how much of what was planted a search had found after so many evaluations."""
+"""Draw curves: the share of the planted improvement that a search had found, by evaluations."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ POINTS = 200
 
 
 def draw(races: Mapping[tuple[str, str], Sequence[Race]], budget: int, path: Path) -> None:
-    """Draw the mean of each search's runs, a panel a landscape: where all is found at once, that is
-    the share of the runs that found it."""
+    """Draw the mean of each search's runs, with a panel for each landscape.
+
+    For an improvement that is found at once, this is the share of the runs that found it.
+    """
     landscapes = list(dict.fromkeys(landscape for _, landscape in races))
     searches = list(dict.fromkeys(name for name, _ in races))
     figure, panels = plt.subplots(

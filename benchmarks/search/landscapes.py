@@ -1,8 +1,9 @@
-"""Landscapes: what each variant of the benchmark's target is said to take, and what is planted.
+"""Landscapes: a synthetic time for each variant of the benchmark's target, with planted
+improvements.
 
-The space is that of a real source, and most of what is drawn from it is as in reality: four in ten
-edits break the program, more of them at some rules than at others; most others change nothing, some
-slow it down, and now and then two harmless ones break it together. Only what is planted gains.
+The space is that of a real source, and most of its edits behave as in reality. Four in ten edits
+break the program, more of them at some rules than at others. Most others change nothing, some slow
+it down, and now and then two harmless ones break it together. Only planted improvements gain.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ from gi_cuda.grammar.rule_types import type_of
 from gi_cuda.subject import Subject
 
 SLOWER, CLASH = 0.2, 0.003
-"""Share of the right edits that slow down, and of the pairs of right edits that break together."""
+"""Shares of right edits that slow down, and of pairs of right edits that break together."""
 
 IDLE, VITAL = 0.15, 0.85
-"""How many edits of a rule break the program: between these, by rule."""
+"""Smallest and largest share of a rule's edits that break the program."""
 
 SETTING_BREAKS = 0.2
 
 FOUND = 0.9
-"""So much of what was planted, as the logarithm of the speed-up, counts as having found it."""
+"""Share of the planted gain (as a logarithm) from which on the improvement counts as found."""
 
 
 class Effect(NamedTuple):
-    """What a genotype does at one place, by which variants are told apart.
+    """The effect of a genotype at one place; variants with equal effects are the same.
 
     Attributes:
         place: a rule, or the name of a parameter.
         how: ``body``, ``before`` or ``value``.
-        text: what is put there.
+        text: the new text.
     """
 
     place: str
@@ -51,13 +52,13 @@ class Effect(NamedTuple):
 
 
 class Plant(NamedTuple):
-    """An improvement: so much faster where a variant has all of these effects.
+    """A planted improvement: variants with all of its effects are faster.
 
     Attributes:
         effects: all of them are needed.
-        ratio: of the time with them over that without; below 1 is faster.
-        spoils: effects that break the program beside these.
-        needy: those of the effects that break the program without all the others.
+        ratio: time with the effects over time without; below 1 is faster.
+        spoils: effects that break the program together with these.
+        needy: the effects that break the program without all the others.
     """
 
     effects: frozenset[Effect]
@@ -68,11 +69,11 @@ class Plant(NamedTuple):
 
 @dataclass(frozen=True)
 class Landscape:
-    """What variants of a subject take.
+    """True times of the variants of a subject.
 
     Attributes:
-        subject: whose space it is.
-        seed: decides all but what is planted.
+        subject: gives the space.
+        seed: decides all but the planted improvements.
         plants: the improvements.
     """
 
@@ -81,7 +82,7 @@ class Landscape:
     plants: tuple[Plant, ...] = ()
 
     def ratio(self, effects: frozenset[Effect]) -> float | None:
-        """The true ratio of a variant's time to the reference's; None where it is wrong."""
+        """Return the true ratio of a variant's time to the reference's; None if it is wrong."""
         rest, ratio = set(effects), 1.0
         for plant in self.plants:
             rest -= plant.effects
@@ -102,7 +103,7 @@ class Landscape:
         return ratio
 
     def alone(self, effect: Effect) -> float | None:
-        """What an effect that is not planted does to the time; None where it breaks the program."""
+        """Return the time factor of an effect that is not planted; None if it breaks programs."""
         breaks = SETTING_BREAKS
         if effect.how != "value":
             breaks = self.breaking(effect.place)
@@ -113,7 +114,7 @@ class Landscape:
         return 1.0
 
     def breaking(self, rule: str) -> float:
-        """The share of a rule's edits that break the program."""
+        """Return the share of a rule's edits that break the program."""
         return IDLE + (VITAL - IDLE) * self._chance("rule", rule) ** 1.5
 
     def _chance(self, *words: str) -> float:
@@ -121,20 +122,24 @@ class Landscape:
         return xxh3_64_intdigest(text.encode("utf-8", "surrogateescape")) / 2**64
 
     def share(self, ratio: float) -> float:
-        """How much of the best that can be had a ratio is, as logarithms: 1 is all of it, 0 where
-        nothing is planted."""
+        """Return the share of the best possible gain that a ratio is, in logarithms.
+
+        It is 0 if nothing is planted.
+        """
         return max(0.0, math.log(ratio) / self.most) if self.plants else 0.0
 
     @cached_property
     def most(self) -> float:
-        """The logarithm of the best ratio; of plants that spoil each other the best one counts."""
+        """Return the logarithm of the best ratio; of plants that spoil each other the best one
+        counts.
+        """
         apart = [plant for plant in self.plants if plant.spoils]
         kept = [math.log(plant.ratio) for plant in self.plants if plant not in apart]
         return sum(kept) + min((math.log(plant.ratio) for plant in apart), default=0.0)
 
 
 def effects_of(subject: Subject, genotype: Genotype) -> frozenset[Effect]:
-    """What a genotype does, without edits that others make void."""
+    """Return the effects of a genotype, without edits that other edits make ineffective."""
     grammar = subject.grammar
     expansions = subject.expansions(genotype)
     gone = {place for place, made in expansions.items() if made.body is not None}
@@ -152,15 +157,15 @@ def effects_of(subject: Subject, genotype: Genotype) -> frozenset[Effect]:
     return frozenset(found)
 
 
-# -- what is planted -------------------------------------------------------------------------------
+# -- planted improvements --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Garden:
-    """Draws improvements: edits as mutation draws them, more of them where fewer edits break, and
-    none that a search is not offered.
+    """Draws improvements as mutation draws edits, from those that a search is offered.
 
-    No two are at one rule or within each other.
+    Rules whose edits break less are preferred. No two improvements are at one rule or within each
+    other.
     """
 
     subject: Subject
@@ -171,13 +176,13 @@ class Garden:
         return random.Random(f"planted/{self.seed}")
 
     def edits(self, count: int, kinds: Sequence[type[Edit]] = EDIT_KINDS) -> list[Effect]:
-        """Effects of so many edits."""
+        """Return the effects of some edits."""
         view = self.subject.grammar.under(self.subject.original.configuration.macros)
         drawing = self._draw(kinds, view.mutable)
         return [next(drawing) for _ in range(count)]
 
     def numbers(self, count: int) -> list[Effect]:
-        """Effects of so many numbers that change by a step."""
+        """Return the effects of some numbers that change by a step."""
         grammar = self.subject.grammar
         view = grammar.under(self.subject.original.configuration.macros)
         places = [one for one in view.mutable if grammar.rule(one).type is RuleType.NUMBER]
@@ -187,10 +192,11 @@ class Garden:
     def exchange(
         self, first: type[Edit], place: RuleType = RuleType.STATEMENT
     ) -> frozenset[Effect]:
-        """The effects of a move, which begins with an insert, or of a swap, with a replace.
+        """Return the effects of a move (if `first` is an insert) or of a swap (if it is a
+        replacement).
 
         Args:
-            place: the type of the rule that this is made at.
+            place: the type of the rule at which the edit is made.
         """
         subject = self.subject
         while True:
@@ -229,7 +235,7 @@ class Garden:
                 yield next(iter(effects))
 
     def settings(self, count: int) -> list[Effect]:
-        """Effects of so many parameters that have another value."""
+        """Return the effects of some parameters that have another value."""
         space, rng = self.subject.space, self._rng
         found = []
         for at in rng.sample(space.free, count):
@@ -240,68 +246,72 @@ class Garden:
 
 
 def pair(garden: Garden) -> list[Plant]:
-    """Two edits that gain together, and nothing alone."""
+    """Plant two edits that gain together, and nothing alone."""
     return [Plant(frozenset(garden.edits(2)), 0.8)]
 
 
 def three(garden: Garden) -> list[Plant]:
-    """Three edits that gain in any order."""
+    """Plant three edits that gain in any order."""
     return [Plant(frozenset([one]), 0.93) for one in garden.edits(3)]
 
 
 def needle(garden: Garden) -> list[Plant]:
-    """One edit of all, to which nothing leads."""
+    """Plant one edit, without intermediate steps to it."""
     return [Plant(frozenset(garden.edits(1, EDIT_KINDS[1:])), 0.8)]
 
 
 def many(garden: Garden) -> list[Plant]:
-    """Ten edits and two values that gain a little each."""
+    """Plant ten edits and two parameter values that gain a little each."""
     effects = [*garden.edits(10), *garden.settings(2)]
     return [Plant(frozenset([one]), 0.97 - 0.004 * at) for at, one in enumerate(effects)]
 
 
 def deletions(garden: Garden) -> list[Plant]:
-    """Four deletions that gain only together."""
+    """Plant four deletions that gain only together."""
     return [Plant(frozenset(garden.edits(4, [Delete])), 0.8)]
 
 
 def trap(garden: Garden) -> list[Plant]:
-    """An edit that gains, and two that gain more together and are wrong beside it."""
+    """Plant an edit that gains, and two that gain more together but are wrong together with it."""
     one, *others = garden.edits(3)
     better = frozenset(others)
     return [Plant(frozenset([one]), 0.9, better), Plant(better, 0.75, frozenset([one]))]
 
 
 def guarded(garden: Garden) -> list[Plant]:
-    """Two deletions: one gains a little, and the other much, which breaks the program without it,
-    as where two conditions guard a store and its load."""
+    """Plant two deletions; the second gains much, but breaks the program without the first.
+
+    The first gains a little. An example are two conditions that guard a store and its load.
+    """
     first, second = garden.edits(2, [Delete])
     both = frozenset([first, second])
     return [Plant(frozenset([first]), 0.95), Plant(both, 0.85, needy=frozenset([second]))]
 
 
 def moved(garden: Garden) -> list[Plant]:
-    """A statement that gains elsewhere; there and here, or nowhere, it breaks the program."""
+    """Plant the move of a statement; a copy, or the deletion alone, breaks the program."""
     return [_both(garden.exchange(Insert))]
 
 
 def swapped(garden: Garden) -> list[Plant]:
-    """Two statements that gain in each other's place; one of them twice breaks the program."""
+    """Plant the swap of two statements; one of them twice breaks the program."""
     return [_both(garden.exchange(Replace))]
 
 
 def hoisted(garden: Garden) -> list[Plant]:
-    """A statement that gains before a loop; there and here, or nowhere, it breaks the program."""
+    """Plant the move of a statement before a loop; a copy, or the deletion alone, breaks the
+    program.
+    """
     return [_both(garden.exchange(Insert, RuleType.LOOP))]
 
 
 def _both(effects: frozenset[Effect]) -> Plant:
-    """Effects each of which breaks the program without the other."""
+    """Return a plant of effects each of which breaks the program without the other."""
     return Plant(effects, 0.8, needy=effects)
 
 
 def step(garden: Garden) -> list[Plant]:
-    """A number that gains as one more or less, as its double or its half."""
+    """Plant a number that gains as one more or less, as its double or its half."""
     return [Plant(frozenset(garden.numbers(1)), 0.8)]
 
 
@@ -309,18 +319,17 @@ PLANTED: Mapping[str, Callable[[Garden], list[Plant]]] = {
     one.__name__: one
     for one in (pair, three, needle, many, deletions, trap, guarded, moved, swapped, hoisted, step)
 }
-"""What can be planted, by name."""
+"""Kinds of planted improvements, by name."""
 
 GROUNDS: Mapping[str, str] = {"step": "numbers", "hoisted": "loops"}
-"""In which set of rule types something is planted, if not in the paper's."""
+"""The set of rule types for a kind of improvement, if not the paper's."""
 
 
 def planted(subject: Subject, name: str, seed: int, ground: Subject | None = None) -> Landscape:
-    """A landscape with one of :data:`PLANTED`; each seed plants elsewhere.
+    """Return a landscape with one of :data:`PLANTED`; each seed plants at another place.
 
     Args:
-        subject: what is searched.
-        ground: in whose space it is planted, with other rule types of the same source; None: the
-            subject's.
+        subject: the subject that is searched.
+        ground: the same source with the rule types among which to plant; None for the subject.
     """
     return Landscape(subject, seed, tuple(PLANTED[name](Garden(ground or subject, seed))))

@@ -1,4 +1,4 @@
-"""Searches on landscapes: each through the real loop and a real run database, in memory."""
+"""Run searches on landscapes, each through the real loop and a real run database, in memory."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TARGET = Path(__file__).parent / "target"
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """What one search found.
+    """Result of one search.
 
     Attributes:
-        found: after how many evaluations it had found what was planted; None: it had not.
-        share: how much of it, as the logarithm of the speed-up, it found in the end.
-        curve: after how many evaluations which share was reached first.
+        found: number of evaluations until it found the planted improvement; None if it did not.
+        share: share of the gain (as a logarithm of the speed-up) found in the end.
+        curve: number of evaluations at which each share was first reached.
     """
 
     found: int | None
@@ -36,12 +36,12 @@ class Race:
 
 @cache
 def subject(edits: str = "paper") -> Subject:
-    """What the landscapes are over, with a set of rule types."""
+    """Return the subject of the landscapes, with a set of rule types."""
     return open_subject(TARGET, "host", edits=edits)
 
 
 def ground(name: str) -> Subject:
-    """The space in which something is planted: the same whatever rule types are searched."""
+    """Return the subject with the rule types among which an improvement is planted."""
     return subject(GROUNDS.get(name, "paper"))
 
 
@@ -51,7 +51,7 @@ def _read(folder: str) -> Recorded:
 
 
 def table(folder: str, seed: int) -> Recorded:
-    """What a run measured; each seed draws anew what was not measured."""
+    """Return a run's measurements as a landscape; the seed decides values not measured."""
     return replace(_read(folder), seed=seed)
 
 
@@ -63,12 +63,12 @@ def race(
     edits: str = "paper",
     disturbed: float = 0.0,
 ) -> Race:
-    """Search a landscape until what is planted is found, or a number of evaluations is spent.
+    """Search a landscape until the improvement is found, or a number of evaluations is spent.
 
     Args:
-        name: of the landscape, or the folder of a run whose measurements are one.
-        seed: of the search, and of where it is planted.
-        edits: the set of rule types that is searched; of a run, its own.
+        name: name of the landscape, or folder of a run whose measurements are one.
+        seed: seed of the search, and of the place of the improvement.
+        edits: the set of rule types that is searched; for a run, its own.
         disturbed: share of timed runs that something slows down.
     """
     landscape: Truth = (

@@ -1,14 +1,14 @@
-"""Tables of what real runs measured: ``python -m benchmarks.search.recorded RUN``.
+"""Tables of measurements of real runs: ``python -m benchmarks.search.recorded RUN``.
 
-A run's folder is a table. With ``--output FOLDER`` a small copy of it is made, without what no
-search asks for. Without, the run's search is repeated on what was recorded of it, in seconds and
+A run's folder is a table. With ``--output FOLDER`` a small copy of it is made, with only what
+searches need. Without, the run's search is repeated with the recorded results, in seconds and
 without a device: the same seed and the same fitness must give the same individuals.
 
-Searches that go elsewhere are compared on what was recorded by ``python -m benchmarks.search
---table FOLDER``. What the run measured is looked up there. A variant that it did not measure is
-taken to do what its parts did: as large ones as were measured, the rest edit by edit; and an edit
-that was never measured does what another one did that was, at the same rule if there is one. So
-such a table tells how searches fare in a space like the real one, and not what they would find.
+``python -m benchmarks.search --table FOLDER`` compares other searches on the recorded results.
+Measured variants are looked up. The effect of other variants is composed of the effects of their
+parts: the largest sets of edits that were measured, then single edits. An edit that was never
+measured takes the effect of a measured one, at the same rule if there is one. The table therefore
+shows how searches fare in a space like the real one, not what they would find in it.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from gi_cuda.subject import Subject
 Effects: TypeAlias = frozenset[Effect]
 
 NEVER = math.inf
-"""When what was not evaluated came."""
+"""Time of arrival of a genotype that was not evaluated."""
 
 
-# -- the same search once more ---------------------------------------------------------------------
+# -- repeating the recorded search -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class Known:
     """A genotype that the recorded run made.
 
     Attributes:
-        key: of its phenotype.
-        ident: its number there; None where it was dropped as a duplicate of another one.
+        key: key of its phenotype.
+        ident: its number in the run; None if it was dropped as a duplicate.
     """
 
     key: bytes | None
@@ -69,11 +69,11 @@ class Known:
 
 
 class Replay:
-    """Evaluates what a run evaluated, in the order in which it was known there.
+    """An evaluator that returns a run's results, in the order in which they arrived.
 
     Args:
         recorded: the run's database.
-        subject: of it.
+        subject: the run's subject.
     """
 
     def __init__(self, recorded: Store, subject: Subject) -> None:
@@ -81,8 +81,7 @@ class Replay:
         self._evaluations = recorded.evaluations()
         individuals, tabu = recorded.individuals(), recorded.tabu()
         self._known = {one.genotype_key: Known(one.phenotype_key, one.ident) for one in individuals}
-        # What was dropped has the phenotype of another one; of which does not matter. The only one
-        # that no individual has is the reference's.
+        # Dropped duplicates get any phenotype that has no individual: only the reference's is left.
         others = tabu.phenotypes - {one.phenotype_key for one in individuals}
         duplicate = Known(min(others, default=None), None)
         self._known |= dict.fromkeys(tabu.genotypes - self._known.keys(), duplicate)
@@ -94,11 +93,11 @@ class Replay:
 
     @property
     def over(self) -> bool:
-        """Whether all that was evaluated is evaluated again."""
+        """Tell whether all recorded results have been returned."""
         return not self._left
 
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Known]:
-        """Look up what became of genotypes.
+        """Look up genotypes in the run.
 
         Raises:
             LookupError: the recorded run did not make one of them.
@@ -117,7 +116,7 @@ class Replay:
         stop: Callable[[], bool],
         more: Callable[[], Mapping[int, Known]],
     ) -> Generator[tuple[int, Evaluation], None, None]:
-        """Look evaluations up, those first that came first."""
+        """Yield recorded evaluations in their order of arrival."""
         left = dict(batch)
         while left and not stop():
             ident = min(left, key=lambda one: (self._came.get(left[one].ident or 0, NEVER), one))
@@ -130,7 +129,7 @@ class Replay:
 
 
 def replayed(folder: Path) -> tuple[list[Individual], list[Individual]]:
-    """The individuals of a run, and those of its search on what was recorded."""
+    """Return the individuals of a run, and those of its search on the recorded results."""
     with open_store(folder) as recorded, Store(Path(":memory:"), create=True) as store:
         subject, plan = stored_subject(recorded, folder), stored_plan(recorded)
         start = stored_start(recorded)
@@ -157,12 +156,12 @@ def replayed(folder: Path) -> tuple[list[Individual], list[Individual]]:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What variants take by what a run measured.
+    """Times of variants, according to the measurements of a run.
 
     Attributes:
-        subject: whose space it is.
-        seed: decides what is drawn for what was not measured.
-        measured: the ratio of each set of effects; None: it was wrong.
+        subject: gives the space.
+        seed: decides what is drawn for variants that were not measured.
+        measured: the ratio of each set of effects; None if it was wrong.
     """
 
     subject: Subject
@@ -170,7 +169,7 @@ class Recorded:
     measured: Mapping[Effects, float | None]
 
     def ratio(self, effects: Effects) -> float | None:
-        """The ratio of a variant's time to the reference's; None where it is wrong."""
+        """Return the ratio of a variant's time to the reference's; None if it is wrong."""
         rest, ratio = set(effects), 1.0
         for part in sorted(self._parts(effects), key=lambda one: (-len(one), sorted(one))):
             if part <= rest:
@@ -187,11 +186,11 @@ class Recorded:
         return ratio
 
     def share(self, ratio: float) -> float:
-        """How much of the best that was measured a ratio is, as logarithms."""
+        """Return the share of the best measured gain that a ratio is, in logarithms."""
         return max(0.0, math.log(ratio) / self._most)
 
     def _parts(self, effects: Effects) -> set[Effects]:
-        """The sets that were measured and are part of others."""
+        """Return the measured sets that are subsets of `effects`."""
         having = self._having
         found = {one for effect in effects for one in having.get(effect, ())}
         return {one for one in found if one <= effects}
@@ -206,7 +205,7 @@ class Recorded:
 
     @cached_property
     def _alone(self) -> Mapping[str, list[float | None]]:
-        """What single effects did, by place; all of them under no place."""
+        """Return the ratios of single effects by place; the key "" has all of them."""
         alone: dict[str, list[float | None]] = defaultdict(list)
         for one in sorted(self.measured, key=sorted):
             if len(one) == 1:
@@ -228,7 +227,7 @@ class Recorded:
 
 
 def recorded(folder: Path, seed: int) -> Recorded:
-    """The table that a run's folder is."""
+    """Return the table of a run's folder."""
     with open_store(folder) as store:
         subject, evaluations = stored_subject(store, folder), store.evaluations()
         measured = {
@@ -240,7 +239,9 @@ def recorded(folder: Path, seed: int) -> Recorded:
 
 
 def _true(evaluation: Evaluation) -> float | None:
-    """What is taken for an individual's true ratio: where no difference is certain, none."""
+    """Return an individual's assumed true ratio: 1 if no difference is certain, None if it is
+    wrong.
+    """
     if not evaluation.right or evaluation.ratio is None:
         return None
     if evaluation.verdict in (Verdict.FASTER, Verdict.SLOWER):
@@ -248,11 +249,11 @@ def _true(evaluation: Evaluation) -> float | None:
     return 1.0
 
 
-# -- the command -----------------------------------------------------------------------------------
+# -- command line ----------------------------------------------------------------------------------
 
 
 def copy(folder: Path, output: Path) -> None:
-    """A run's database without what no search asks for: samples and messages."""
+    """Copy a run's database without data that searches do not need: samples and messages."""
     output.mkdir(parents=True)
     with closing(sqlite3.connect(folder / DATABASE)) as db:
         db.execute("VACUUM INTO ?", (str(output / DATABASE),))

@@ -1,4 +1,4 @@
-"""What several runs of two searches say of which is the better one."""
+"""Statistical comparison of two searches by several runs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from benchmarks.search.races import Race
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A search beside another one, by the evaluations that each needed.
+    """Comparison of two searches, by the evaluations that each needed.
 
     Attributes:
-        median, other: the medians; infinite where fewer than half of the runs found it.
-        found: how many runs found it.
-        a12: how often a run of the first needs fewer than one of the other, ties as half: the
+        median, other: the medians; infinite if fewer than half of the runs found the improvement.
+        found: number of runs that found it.
+        a12: probability that a run of the first needs fewer than one of the other, ties as half:
+            the
             measure of Vargha and Delaney (2000). 0.5 is no difference.
-        p: of the Mann-Whitney test that there is none, on both sides.
+        p: p value of the two-sided Mann-Whitney test.
     """
 
     median: float
@@ -32,12 +33,12 @@ class Comparison:
 
 
 def needed(races: Sequence[Race]) -> list[float]:
-    """The evaluations that each run needed; infinite where it found nothing."""
+    """Return the evaluations that each run needed; infinite if it found nothing."""
     return [float("inf") if one.found is None else float(one.found) for one in races]
 
 
 def compare(races: Sequence[Race], others: Sequence[Race]) -> Comparison:
-    """The first search beside the other one."""
+    """Compare the first search with the other one."""
     mine, theirs = needed(races), needed(others)
     return Comparison(
         median(mine),
@@ -49,7 +50,7 @@ def compare(races: Sequence[Race], others: Sequence[Race]) -> Comparison:
 
 
 def a12(mine: Sequence[float], theirs: Sequence[float]) -> float:
-    """How often the first is smaller, ties as half."""
+    """Return the probability that a value of the first is smaller, ties as half."""
     pairs = list(product(mine, theirs))
     return sum((one < other) + (one == other) / 2 for one, other in pairs) / len(pairs)
 

@@ -1,4 +1,4 @@
-"""An evaluator that measures nothing: it looks up what a landscape says, as if it had measured."""
+"""An evaluator that measures nothing: it simulates the measurement of a landscape's true times."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ WIDTH = 1.96 * NOISE
 """Half of its 95 % interval."""
 
 SLOWED = 1.2
-"""What a run takes that is disturbed, as a multiple of what it takes else."""
+"""Factor by which a disturbed run is slower."""
 
 
 class Truth(Protocol):
-    """What variants truly take."""
+    """Interface of landscapes: the true times of variants."""
 
     @property
     def subject(self) -> Subject:
-        """Whose they are."""
+        """Return the subject."""
 
     def ratio(self, effects: frozenset[Effect]) -> float | None:
-        """The ratio of a variant's time to the reference's; None where it is wrong."""
+        """Return the ratio of a variant's time to the reference's; None if it is wrong."""
 
     def share(self, ratio: float) -> float:
-        """How much of the best that can be had a ratio is, as logarithms."""
+        """Return the share of the best possible gain that a ratio is, in logarithms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A genotype made ready: what it does, and the key of that."""
+    """The effects of a genotype, and a key of them."""
 
     effects: frozenset[Effect]
     key: bytes
@@ -55,11 +55,11 @@ class TableEvaluator:
     """Evaluates genotypes by a landscape; the same genotype measures the same each time.
 
     Attributes:
-        landscape: what they truly take.
-        seed: of the noise.
-        disturbed: share of timed runs that something slows down. If there are any, variants are
-            timed in pairs, as many as the rules of sampling ask for.
-        curve: after how many evaluations which share of the optimum was truly reached first.
+        landscape: the true times.
+        seed: seed of the noise.
+        disturbed: share of timed runs that something slows down. If it is not 0, variants are timed
+            in pairs, as many as the rules of sampling ask for.
+        curve: number of evaluations at which each share of the optimum was first reached.
         spent: evaluations so far.
     """
 
@@ -70,7 +70,7 @@ class TableEvaluator:
     spent: int = 0
 
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Row]:
-        """Find out what genotypes do; two that do the same have one key."""
+        """Find the effects of genotypes; genotypes with equal effects have one key."""
         found = {}
         for ident, genotype in batch.items():
             effects = effects_of(self.landscape.subject, genotype)
@@ -84,7 +84,7 @@ class TableEvaluator:
         stop: Callable[[], bool],
         more: Callable[[], Mapping[int, Row]] = dict,
     ) -> Generator[tuple[int, Evaluation], None, None]:
-        """Look individuals up in the order in which they come."""
+        """Yield the evaluations of individuals in their order."""
         left = deque(batch.items())
         while left and not stop():
             ident, row = left.popleft()
@@ -93,7 +93,7 @@ class TableEvaluator:
                 left.extend(more().items())
 
     def look_up(self, row: Row) -> Evaluation:
-        """What measuring gives."""
+        """Return the simulated measurement of a genotype."""
         self.spent += 1
         rng = random.Random(self.seed ^ int.from_bytes(row.key, "little"))
         ratio = self.landscape.ratio(row.effects)
@@ -107,7 +107,7 @@ class TableEvaluator:
         return _timed(ratio * (1 + rng.gauss(0, NOISE)))
 
     def reached(self, share: float) -> int | None:
-        """After how many evaluations so much of the optimum was reached; None: it was not."""
+        """Return the evaluations until a share of the optimum was reached; None if it was not."""
         return next((spent for spent, gained in self.curve if gained >= share), None)
 
 
@@ -121,7 +121,7 @@ def _failure(rng: random.Random) -> Evaluation:
 
 
 def _paired(ratio: float, disturbed: float, rng: random.Random) -> Evaluation:
-    """What is measured of a variant in pairs of which some runs are disturbed."""
+    """Simulate the measurement of a variant in pairs, some runs of which are disturbed."""
     sampling, samples = Sampling(), list[Sample]()
 
     def run(seconds: float) -> float:

@@ -1,4 +1,4 @@
-"""From a source file to a target folder, to be completed by someone who knows the kernel."""
+"""Write a target folder for a CUDA source file; the user then completes it."""
 
 from gi_cuda.init.build.compilation import Compilation, from_database, from_options, joined
 from gi_cuda.init.choosing import Choice, Untried, first_that_passes, or_another, rank_kernels

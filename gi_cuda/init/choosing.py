@@ -1,4 +1,4 @@
-"""A target for the kernel of a source that is most worth one, where none is named."""
+"""Choose the kernel of a source to make a target for, if the user names none."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from gi_cuda.spec.kernel_names import listed
 
 
 class Attempted(Protocol):
-    """What became of a target that was tried."""
+    """The result of trying a target."""
 
     @property
     def proposal(self) -> Proposal:
-        """The target, which may have been changed meanwhile."""
+        """Return the target; the trial may have changed it."""
 
     @property
     def failure(self) -> str:
-        """What is wrong with it; "" where nothing is."""
+        """Return the reason why the target fails; "" if it passes."""
 
 
 _Attempted = TypeVar("_Attempted", bound=Attempted)
@@ -35,7 +35,7 @@ _Attempted = TypeVar("_Attempted", bound=Attempted)
 
 @dataclass(frozen=True, slots=True)
 class Untried:
-    """A target that nobody tries."""
+    """A target that is taken without being tried."""
 
     proposal: Proposal
     failure: str = ""
@@ -43,12 +43,12 @@ class Untried:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A target that was proposed for one of several kernels.
+    """A target, and the kernels of the source that it was chosen among.
 
     Attributes:
-        taken: the kernel that it is for.
-        passed: better ones that cannot become targets, each with what is in the way.
-        others: those behind it, the next best first.
+        taken: the kernel that the target is for.
+        passed: higher-ranked kernels that were passed over, each with the reason.
+        others: lower-ranked kernels that were not looked at, the highest-ranked first.
     """
 
     proposal: Proposal
@@ -57,7 +57,10 @@ class Choice:
     others: tuple[Ranked, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """What was chosen, why, and how to choose otherwise; nothing where there is no choice."""
+        """Yield messages on the chosen kernel, the reason, and the alternatives.
+
+        Yields nothing if the source has only one kernel.
+        """
         for one, error in self.passed:
             yield f"passed over {one.kernel} ({one.why}): {error.what}"
         if self.passed or self.others:
@@ -70,10 +73,10 @@ class Choice:
 def rank_kernels(
     path: Path, compilation: Compilation, hosts: Sequence[Path] = ()
 ) -> tuple[Ranked, ...]:
-    """All kernels of a source with its headers, the one most worth a target first.
+    """Return all kernels of a source and its headers, the one most worth a target first.
 
     Args:
-        hosts: files that launch them, if they are not to be searched for.
+        hosts: files that launch the kernels; found by a search if empty.
 
     Raises:
         UserError: a file cannot be read.
@@ -90,16 +93,18 @@ def first_that_passes(
     attempt: Callable[[Proposal], _Attempted],
     go_on: Callable[[], bool] = lambda: True,
 ) -> tuple[Choice, _Attempted]:
-    """The first kernel whose target passes; where none does, the first that can become a target.
+    """Return the first kernel whose target passes its trial.
+
+    If none passes, return the first kernel that a target can be made for.
 
     Args:
         every: all kernels, the one most worth a target first.
-        propose: makes a target for a kernel; for None, for the only one there is.
-        attempt: says what becomes of a target.
-        go_on: asked before a further kernel is looked at.
+        propose: makes a target for a kernel name; None stands for the only kernel of the source.
+        attempt: tries a target.
+        go_on: called before each further kernel; no more kernels are tried once it returns False.
 
     Raises:
-        UserError: no kernel can become a target; the message is the first one's.
+        UserError: no kernel can become a target; the message is that of the first kernel.
     """
     if len(every) < 2:
         attempted = attempt(propose(every[0].kernel if every else None))
@@ -126,11 +131,11 @@ def first_that_passes(
 
 
 def _none_can(passed: Sequence[tuple[Ranked, UserError]], untried: Sequence[Ranked]) -> UserError:
-    """Why no kernel that was looked at can become a target.
+    """Return the error for a source none of whose kernels can become a target.
 
     Args:
-        passed: these, each with what is in the way.
-        untried: those for which there was no time.
+        passed: the kernels that were looked at, each with its error.
+        untried: the kernels that were not looked at because time was up.
     """
     reason = passed[0][1]
     others = listed([one.kernel for one, _ in passed[1:]])
@@ -144,9 +149,11 @@ def _none_can(passed: Sequence[tuple[Ranked, UserError]], untried: Sequence[Rank
 
 
 def or_another(error: UserError, wanted: str, every: Sequence[Ranked]) -> UserError:
-    """Why a kernel that was named cannot become a target, and which one may.
+    """Add to the error of a kernel that the user named a hint at the next best kernel.
 
     Args:
+        error: why the named kernel cannot become a target.
+        wanted: the named kernel.
         every: all kernels, the one most worth a target first.
     """
     others = [one.kernel for one in every if one.kernel != wanted]
@@ -157,6 +164,6 @@ def or_another(error: UserError, wanted: str, every: Sequence[Ranked]) -> UserEr
 
 
 def _or_take(kernel: str, hint: str | None) -> str:
-    """A hint, and beside it that another kernel may do."""
+    """Return a hint, extended by the option that takes another kernel."""
     said = f"{hint}; or" if hint else "perhaps"
     return f"{said} take another kernel: --kernel {shlex.quote(kernel)}"

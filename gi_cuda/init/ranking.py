@@ -1,4 +1,4 @@
-"""Which of a source's kernels is most worth a target: what the host code launches, and its work."""
+"""Rank the kernels of a source: by the launches in host code and the work of one thread."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _WORK = frozenset(
     {"binary_expression", "assignment_expression", "update_expression", "subscript_expression"}
 )
 _ROUNDS = 8
-"""For how many rounds a loop counts."""
+"""Assumed number of iterations of a loop."""
 
 _DEPTH = 3
-"""Loops within each other that count."""
+"""Largest depth of nested loops that is counted."""
 
 _SCALAR = re.compile(
     r"(?:(?:unsigned|signed|int|long|short|char|float|double|bool)\s*)+"
     r"|size_t|u?int\d+_t|u(?:int|char|short|long)|clock_t"
 )
-"""Types of one number."""
+"""Types of scalar arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A kernel among those of its source.
+    """A kernel and its rank's reason.
 
     Attributes:
-        kernel: its name, as ``--kernel`` takes it.
-        why: what speaks for it, for people.
+        kernel: its name, in the form that ``--kernel`` takes.
+        why: the reason for its rank, in words.
     """
 
     kernel: str
@@ -47,7 +47,7 @@ class Ranked:
 
 @dataclass(slots=True)
 class _Launches:
-    """How often host code launches each kernel; one in a loop counts for several."""
+    """Counts of the launches of each kernel in host code; a launch in a loop weighs more."""
 
     places: Counter[str] = field(default_factory=Counter)
     named: set[str] = field(default_factory=set)
@@ -61,7 +61,7 @@ class _Launches:
             self.looped.add(name)
 
     def said(self, name: str) -> str:
-        """In words."""
+        """Describe the launches of a kernel in words."""
         count = self.places[name]
         if not count:
             return "only named by host code" if name in self.named else "no launch of it was found"
@@ -70,14 +70,16 @@ class _Launches:
 
 
 def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]:
-    """All kernels of a source, the one most worth a target first.
+    """Return all kernels of a source, the one most worth a target first.
+
+    Kernels that host code launches come before other kernels. Kernels of headers and kernels
+    without
+    array arguments come last. Within each group the order is by number of launches times work of
+    one
+    thread; ties keep the order of the source.
 
     Args:
-        hosts: files that may launch them; by default the source.
-
-    Those that host code launches come before others; those of headers and those that get no data
-    come last. Otherwise the order is that of launches times work of one thread, and among equals
-    that of the source.
+        hosts: files that may launch the kernels; by default the source itself.
     """
     every = kernels_of(code)
     names = frozenset(k.definition.name for k in every)
@@ -112,7 +114,7 @@ def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]
 
 
 def _count(found: _Launches, host: HostCode, names: frozenset[str]) -> None:
-    """Count the launches in functions that are no kernels."""
+    """Count the launches in functions that are not kernels."""
     code = host.code
     kernels = [d.node for d in code.definitions if d.kernel]
     for definition in code.definitions:
@@ -125,7 +127,7 @@ def _count(found: _Launches, host: HostCode, names: frozenset[str]) -> None:
         if enclosing_function(node) in kernels:
             continue
         loops, switch = _around(node)
-        # Of the branches of a switch one is taken.
+        # Only one branch of a switch runs: count its launches once for each kernel.
         if switch is None or (name, switch) not in switched:
             found.add(name, loops)
         if switch is not None:
@@ -133,7 +135,7 @@ def _count(found: _Launches, host: HostCode, names: frozenset[str]) -> None:
 
 
 def _around(node: Node) -> tuple[int, Node | None]:
-    """The number of loops, and the outermost switch, around a node."""
+    """Return the number of loops around a node, and the outermost switch around it."""
     loops, switch, parent = 0, None, node.parent
     while parent is not None and parent.type != "function_definition":
         loops += parent.type in _LOOPS
@@ -144,7 +146,7 @@ def _around(node: Node) -> tuple[int, Node | None]:
 
 
 class _Work:
-    """Estimates what one thread does: operations, more in loops, with the functions it calls."""
+    """Estimate of the operations of one thread, called functions included; loops weigh more."""
 
     def __init__(self, code: CudaFile) -> None:
         self._code = code
@@ -152,7 +154,7 @@ class _Work:
         self._known: dict[str, int] = {}
 
     def of(self, node: Node) -> int:
-        """Operations of a function."""
+        """Return the weighted number of operations of a function."""
         total = 0
         stack = [(node, 0)]
         while stack:
@@ -172,12 +174,12 @@ class _Work:
         if name not in self._functions:
             return 0
         if name not in self._known:
-            # One that calls itself counts once.
+            # A recursive call counts as no operations.
             self._known[name] = 0
             self._known[name] = self.of(self._functions[name])
         return self._known[name]
 
 
 def _has_data(kernel: KernelSource) -> bool:
-    """Tell whether a kernel gets arrays."""
+    """Tell whether a kernel takes arrays or structs."""
     return any(a.pointers or not _SCALAR.fullmatch(a.type) for a in kernel.arguments)

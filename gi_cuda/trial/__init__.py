@@ -1,4 +1,4 @@
-"""Trying proposed targets: the reference runs, and what goes wrong is mended."""
+"""Try proposed targets: run the reference, and fix what goes wrong."""
 
 from gi_cuda.trial.attempts import Attempts, no_compiler
 from gi_cuda.trial.choosing import ProposalTrials

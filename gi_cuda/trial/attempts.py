@@ -1,4 +1,4 @@
-"""Where proposals are tried: the reference runs on the host back end as a check would run it."""
+"""Try proposals: run the reference on the host back end as a check would."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from gi_cuda.trial.troubles import (
 _BACKEND = "host"
 
 TELLING = 0.1
-"""Share of what numbers are that an oracle which tells anything allows at most."""
+"""Largest tolerance, relative to the size of the results, with which an oracle detects changes."""
 
 _A_BYTE = 1e-9
-"""Seconds that go by for each byte of buffers with every launch: they are restored and compared."""
+"""Seconds per byte of buffers and launch: buffers are restored and compared."""
 
 
 def no_compiler() -> str:
-    """Why nothing can be tried here; "" where it can."""
+    """Return the reason why nothing can be tried on this machine; "" if it can."""
     try:
         open_backend(_BACKEND)
     except UserError as error:
@@ -58,12 +58,12 @@ def no_compiler() -> str:
 
 @dataclass(slots=True)
 class Attempts:
-    """Tries proposals for one kernel of a source; what is compiled is compiled once.
+    """Trials of proposals for one kernel of a source; binaries are reused.
 
     Attributes:
-        folder: a scratch one.
-        jobs: compiler processes at a time.
-        cache: of compiled code, if there is one.
+        folder: a scratch folder.
+        jobs: number of concurrent compiler processes.
+        cache: cache of compiled code, if there is one.
     """
 
     folder: Path
@@ -74,10 +74,10 @@ class Attempts:
     _counted: dict[frozenset[str], Counted | None] = field(default_factory=dict)
 
     def attempt(self, proposal: Proposal, patience: float) -> troubles.Trouble | None:
-        """What goes wrong with a proposal first; None where nothing does.
+        """Return the first trouble with a proposal; None if there is none.
 
         Args:
-            patience: seconds a case may take.
+            patience: seconds that a case may take.
         """
         if what := impossible(proposal):
             return Impossible(what)
@@ -95,9 +95,9 @@ class Attempts:
             return troubles.Refused(error)
 
     def large(self, proposal: Proposal) -> troubles.Trouble | None:
-        """What goes wrong with the cases for a GPU of a proposal that passes.
+        """Return the trouble with the GPU cases of a proposal that passes; None if there is none.
 
-        They run on the host, once and without a check.
+        The cases run on the host, once and without a check.
         """
         on_host = [
             replace(e, train=e.device, held_out=held_out)
@@ -124,10 +124,10 @@ class Attempts:
         return trouble
 
     def reach(self, proposal: Proposal) -> Reach | None:
-        """What the cases of a proposal reach of its source; None where that cannot be told.
+        """Return the coverage of a proposal's cases; None if it cannot be measured.
 
         Args:
-            proposal: one with the parameters of another that was attempted before.
+            proposal: one with the parameters of a proposal that was attempted before.
         """
         if impossible(proposal) or (active := _active(proposal)) not in self._ready:
             return None
@@ -142,13 +142,13 @@ class Attempts:
         except MachineError:
             raise
         except UserError:
-            return None  # of data that cannot be made there is nothing to tell
+            return None  # the data cannot be made
 
     def values(self, proposal: Proposal) -> list[TriedValue]:
-        """What becomes of each value of each active parameter by itself.
+        """Return the result of each value of each active parameter, with the others at defaults.
 
         Args:
-            proposal: one that passes, with the parameters of another that was attempted before.
+            proposal: one that passes, with the parameters of a proposal that was attempted before.
         """
         folder = self._written(proposal)
         subject = replace(self._ready[_active(proposal)][0], target=load_target(folder))
@@ -166,7 +166,7 @@ class Attempts:
 
     def _attempt(self, proposal: Proposal, patience: float) -> troubles.Trouble | None:
         folder = self._written(proposal)
-        # Mends are of all but the source and its parameters, which take the time.
+        # Fixes rarely change the source or its parameters: reuse their binaries.
         active = _active(proposal)
         if active in self._ready:
             subject = replace(self._ready[active][0], target=load_target(folder))
@@ -199,14 +199,14 @@ def _active(proposal: Proposal) -> frozenset[str]:
 
 
 def _tiny(proposal: Proposal, magnitudes: Mapping[str, float]) -> dict[str, float]:
-    """How large buffers' numbers are where what the oracle allows is not much less."""
+    """Return magnitudes of buffers whose tolerance is not much less than their numbers."""
     real = smooth(proposal.buffers)
     known = [(one, magnitudes[one.name]) for one in real if one.name in magnitudes]
     return {one.name: size for one, size in known if one.allowance > TELLING * size}
 
 
 def _idle(tools: Tools) -> frozenset[str]:
-    """Parameters that change nothing."""
+    """Return the parameters that have no effect."""
     target = tools.subject.target
     effects = read_effects(tools.subject.source, tools.compiler)
     return frozenset(

@@ -1,7 +1,7 @@
-"""Cases with several blocks, where a proposal has one.
+"""Enlarge cases that have a single block.
 
-With one block, all that a kernel does with the number of its block comes to nothing, and so does
-whatever a variant makes of it.
+With one block, code that uses the block index has no effect, so no case would detect variants
+that break it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ PATIENCE = 0.05
 
 _DOUBLINGS = 12
 _LEAST, _LEAST_IF_SLOW = 16, 4
-"""No size gets smaller so that others may be larger, if it was not before: kernels go through rows
-in steps of 8 or 16 items."""
+"""Smallest sizes to which others are reduced: kernels process rows in steps of 8 or 16 items."""
 
 _ON_DEVICE = 32
-"""Times as large as on the host what decides how many blocks there are is on a GPU, at least."""
+"""Smallest ratio of GPU and host sizes, for sizes that determine the number of blocks."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOTE = "so that there are several blocks"
@@ -42,8 +41,10 @@ def with_several_blocks(outcome: Outcome, attempt: Attempt) -> Outcome:
 
 
 def several_blocks(proposal: Proposal) -> Proposal | None:
-    """A proposal with sizes for which there are several blocks; None where there are already, or
-    where no sizes say how many there are."""
+    """Return a proposal with sizes for several blocks.
+
+    None if there are several already, or if the number of blocks does not depend on sizes.
+    """
     if _fewest(proposal) > 1:
         return None
     deciding = set(_WORD.findall(" ".join(proposal.launching.grid)))
@@ -56,7 +57,7 @@ def several_blocks(proposal: Proposal) -> Proposal | None:
 
 
 def _fewest(proposal: Proposal) -> int:
-    """How many blocks the case has that has fewest."""
+    """Return the number of blocks in the case with fewest blocks."""
     try:
         return min(math.prod(plan(proposal, case).grid) for case in on_host(proposal))
     except ExpressionError:
@@ -64,7 +65,7 @@ def _fewest(proposal: Proposal) -> int:
 
 
 def _enlarged(proposal: Proposal, names: Collection[str], times: int) -> Proposal:
-    """With some sizes so many times as large, and the others so many times less in all."""
+    """Multiply some sizes by `times`, and shrink the others by as much in all."""
 
     def changed(one: Extent) -> Extent:
         if one.name not in names or one.most:
@@ -80,7 +81,7 @@ def _enlarged(proposal: Proposal, names: Collection[str], times: int) -> Proposa
 
 
 def _lessened(proposal: Proposal, names: Collection[str], least: int) -> Proposal | None:
-    """With half of the largest other size; None where that would be too small."""
+    """Halve the largest other size; None if it would be too small."""
     others = [one for one in proposal.extents if one.name not in names and not one.blocks]
     largest = max(others, key=lambda one: one.train, default=None)
     if largest is None or min(largest.train, largest.held_out) // 2 < least:

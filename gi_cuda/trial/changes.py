@@ -1,4 +1,4 @@
-"""Small changes of a proposal that mends are made of."""
+"""Small changes of a proposal, of which fixes are made."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gi_cuda.init.proposing.members import ProposedScalar
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """A proposal that may do better.
+    """A changed proposal that may pass.
 
     Attributes:
-        said: what was changed, for people.
+        said: description of the change, for users.
     """
 
     proposal: Proposal
@@ -24,18 +24,19 @@ class Mend:
 
 
 def with_buffer(proposal: Proposal, buffer: ProposedBuffer) -> Proposal:
-    """With another buffer in place of that of the same name."""
+    """Replace the buffer of the same name."""
     buffers = tuple(buffer if one.name == buffer.name else one for one in proposal.buffers)
     return replace(proposal, buffers=buffers)
 
 
 def resized(proposal: Proposal, change: Callable[[Extent, int], int], note: str) -> Proposal:
-    """With other sizes of data in the cases for the host, and why behind those that differ.
+    """Change sizes in the cases for the host, and add a note to those that differ.
 
-    What train and held-out case had different stays so.
+    Sizes that differed between train and held-out case still do.
 
     Args:
-        change: from an extent and its size in a case to the new one.
+        change: returns the new size for an extent and its size in a case.
+        note: the reason for the change.
     """
 
     def changed(one: Extent) -> Extent:
@@ -45,19 +46,19 @@ def resized(proposal: Proposal, change: Callable[[Extent, int], int], note: str)
         if (train, held_out) == (one.train, one.held_out):
             return one
         if train == held_out and one.train != one.held_out:
-            held_out *= 2  # what was a multiple still is
+            held_out *= 2  # keeps multiples
         return replace(one, train=train, held_out=held_out, note=note)
 
     return replace(proposal, extents=tuple(map(changed, proposal.extents)))
 
 
 def multiplied(proposal: Proposal, factor: int, note: str) -> Proposal:
-    """With so many times as much data in the cases for the host, and why."""
+    """Multiply all sizes in the cases for the host by a factor."""
     return resized(proposal, lambda _, size: factor * size, note)
 
 
 def whole(scalar: ProposedScalar, proposal: Proposal) -> bool:
-    """Whether a scalar is a whole number that every case gives alike."""
+    """Tell whether a scalar is an integer that is equal in all cases."""
     return (
         scalar.computed is None
         and scalar.name not in proposal.counts
@@ -69,7 +70,7 @@ def whole(scalar: ProposedScalar, proposal: Proposal) -> bool:
 def with_scalars(
     proposal: Proposal, change: Callable[[ProposedScalar], int], note: str
 ) -> Proposal:
-    """With other values for whole numbers that are alike in all cases, and why."""
+    """Change integers that are equal in all cases, and add a note."""
 
     def changed(one: ProposedScalar) -> ProposedScalar:
         if not whole(one, proposal) or (value := change(one)) == one.value:

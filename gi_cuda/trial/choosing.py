@@ -1,4 +1,4 @@
-"""A target that passes, for the best kernel of a source for which there is one."""
+"""Try the kernels of a source in order until a target passes."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from gi_cuda.trial.values import with_right_values
 from gi_cuda.trial.varying import with_varied_scalars
 
 BUDGET = 45.0
-"""Seconds in which trials are begun, of all kernels together."""
+"""Seconds in which trials may begin, for all kernels together."""
 
 EACH = 15.0
-"""The same of one kernel among others, once it is compiled."""
+"""Seconds in which trials may begin for one kernel among others, once it is compiled."""
 
 REACH = 10.0
-"""The same of data with which more of a kernel is reached."""
+"""Seconds in which trials may begin that increase coverage of the kernel."""
 
 TIGHT = 8.0
-"""The same of buffers that are no larger than the kernel goes."""
+"""Seconds in which trials may begin that reduce buffers."""
 
 LARGE = 8.0
-"""The same of the sizes for a GPU."""
+"""Seconds in which trials may begin of sizes for a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalTrials:
-    """Tries proposals, one kernel after the other.
+    """Trials of proposals, one kernel after the other.
 
     Attributes:
-        folder: a scratch one.
-        jobs: compiler processes at a time.
-        cache: of compiled code, if there is one.
-        tell: is told what is done next.
+        folder: a scratch folder.
+        jobs: number of concurrent compiler processes.
+        cache: cache of compiled code, if there is one.
+        tell: called with a message on each step.
     """
 
     folder: Path
@@ -54,10 +54,10 @@ class ProposalTrials:
     tell: Callable[[str], None]
 
     def of(self, proposal: Proposal, seconds: float = BUDGET) -> Outcome:
-        """What becomes of one proposal.
+        """Try one proposal, fix it, and improve it if it passes.
 
         Args:
-            seconds: in which it is mended, once it is compiled.
+            seconds: time for fixes, once the proposal is compiled.
         """
         self.tell(f"trying {proposal.kernel} on the host back end")
         name = f"{len(list(self.folder.iterdir()))}"
@@ -78,15 +78,17 @@ class ProposalTrials:
     def best(
         self, every: Sequence[Ranked], propose: Callable[[str | None], Proposal]
     ) -> tuple[Choice, Outcome]:
-        """The first kernel that passes its trial; the first that can become a target, where none
-        passes.
+        """Return the first kernel that passes its trial.
+
+        If none passes, return the first kernel that a target can be made for.
 
         Args:
             every: all kernels, the best one first.
-            propose: makes a target for a kernel; for None, for the only one there is.
+            propose: makes a target for a kernel name; None stands for the only kernel of the
+                source.
 
         Raises:
-            UserError: no kernel can become a target; the message is the first one's.
+            UserError: no kernel can become a target; the message is that of the first kernel.
         """
         until = time.monotonic() + BUDGET
         attempt = partial(self.of, seconds=EACH if len(every) > 1 else BUDGET)

@@ -1,4 +1,4 @@
-"""Mends of what buffers hold and are for."""
+"""Fixes of the contents and roles of buffers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from gi_cuda.trial.troubles import Died, Roles
 _ZEROS = Fill(0, 1)
 _GIVEN = ("input", "inout")
 _WHOLE = 128
-"""Of which whole sizes are multiples."""
+"""Sizes that fill blocks are multiples of this."""
 
 
 def in_their_roles(proposal: Proposal, trouble: Roles) -> Iterator[Mend]:
-    """What is written is judged; what is not, or with NaN alone, holds what the case gives."""
+    """Turn the roles of buffers to ``inout``: inputs that are written, and outputs that are not.
+
+    An output that the kernel did not write, or only with NaN, holds zeros before each launch.
+    """
     found = proposal
     for buffer in proposal.buffers:
         if buffer.name in trouble.written and buffer.texture is None:
@@ -34,7 +37,7 @@ def in_their_roles(proposal: Proposal, trouble: Roles) -> Iterator[Mend]:
 
 
 def measured(proposal: Proposal, sizes: Mapping[str, float]) -> Proposal:
-    """It is known how large the numbers are that the kernel writes."""
+    """Set the magnitudes of the numbers that the kernel writes."""
     for buffer in proposal.buffers:
         if buffer.name in sizes:
             proposal = with_buffer(proposal, replace(buffer, magnitude=sizes[buffer.name]))
@@ -46,7 +49,7 @@ def _as(buffer: ProposedBuffer, role: str, note: str) -> ProposedBuffer:
 
 
 def nearer(proposal: Proposal) -> Iterator[Mend]:
-    """With indices that may be smaller."""
+    """Yield proposals with smaller indices."""
     others = [_small(proposal), _few_bytes(proposal), _narrow(proposal)]
     if (other := other_block(proposal)) is not None:
         others.insert(1, other)
@@ -54,7 +57,7 @@ def nearer(proposal: Proposal) -> Iterator[Mend]:
 
 
 def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
-    """Other contents and sizes, those first that are most likely to be it."""
+    """Yield proposals with other contents and sizes, the most likely fix first."""
     if UNDEFINED in trouble.message:
         return
     if (other := other_block(proposal)) is not None:
@@ -77,7 +80,7 @@ def _filled(
         if buffer.fill is not None and (buffer.fill.rising or _is_within(buffer.fill, fill)):
             continue
         if fill.high > 2 ** (8 * buffer.element.bytes // buffer.element.parts - 1):
-            continue  # its type has no such numbers
+            continue  # out of the type's range
         if which(buffer) and buffer.fill != fill and not buffer.element.fields:
             notes = replace(buffer.notes, data=note)
             proposal = with_buffer(proposal, replace(buffer, fill=fill, notes=notes))
@@ -85,7 +88,7 @@ def _filled(
 
 
 def _is_within(own: Fill, fill: Fill) -> bool:
-    """Whether numbers are as small already."""
+    """Tell whether numbers are in a smaller range already."""
     return own.low == fill.low and own.high < fill.high
 
 
@@ -112,7 +115,7 @@ def _signed_results(buffer: ProposedBuffer) -> bool:
 
 
 def _given(proposal: Proposal) -> Mend:
-    """Outputs may be read before they are written."""
+    """Make outputs ``inout``: they may be read before they are written."""
     found = proposal
     for buffer in proposal.buffers:
         if buffer.role == "output":
@@ -122,7 +125,7 @@ def _given(proposal: Proposal) -> Mend:
 
 
 def _few_bytes(proposal: Proposal) -> Mend:
-    """A table may have an entry for each letter, or for each percent."""
+    """Limit random bytes: they may index a table with an entry for each letter or percentage."""
     note = f"below {MOST}, as they may be indices"
     return Mend(_filled(proposal, _bytes, Fill(0, MOST), note), f"bytes below {MOST}")
 
@@ -146,7 +149,7 @@ def _small(proposal: Proposal) -> Mend:
 
 
 def telling(proposal: Proposal) -> Iterator[Mend]:
-    """Data that may show in the outputs."""
+    """Yield proposals with data that is more likely to change the outputs."""
     real = "wide, as nothing showed in the outputs before"
     found = _filled(proposal, _real_numbers, Fill(-100, 100), real)
     found = _filled(found, _whole_numbers, Fill(1, 1000), real)
@@ -166,7 +169,7 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
 
 
 def varied(proposal: Proposal) -> Iterator[Mend]:
-    """Data and scalars for which answers may differ from item to item."""
+    """Yield proposals with data and scalars for which results may differ between items."""
     note = "on both sides of zero, as all answers were one value before"
     found = _filled(proposal, _real_numbers, Fill(-1, 1), note)
     if found != proposal:

@@ -1,4 +1,4 @@
-"""What a proposal comes to in a case on the host: numbers for its expressions."""
+"""Evaluate a proposal's expressions in a case: launch configuration, sizes of buffers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gi_cuda.init.proposing.geometry import Launching
 from gi_cuda.spec.expression import ExpressionError, parse
 
 CASES = (TRAIN, HELD_OUT)
-"""The first cases of a proposal on the host."""
+"""Names of the first train and held-out cases on the host."""
 
 LARGE_CASES = (LARGE, LARGE_HELD_OUT)
-"""Those that it has on a GPU."""
+"""Names of the first train and held-out cases on a GPU."""
 
 JUDGED = ("output", "inout")
-"""Roles of buffers that the oracle looks at."""
+"""Roles of buffers that the oracle compares."""
 
 MOST_BYTES = 1 << 30
-"""Of all buffers in a case on the host."""
+"""Largest size of all buffers together in a case on the host."""
 
 _HANDY = 1 << 26
 """Bytes that buffers may grow to."""
@@ -38,10 +38,10 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a case comes to.
+    """Launch configuration and buffer sizes in a case.
 
     Attributes:
-        items: of each buffer, by name.
+        items: number of items of each buffer, by name.
     """
 
     grid: tuple[int, ...]
@@ -51,14 +51,14 @@ class Plan:
 
 
 def names(proposal: Proposal, case: str) -> dict[str, int]:
-    """The values of all names that expressions of a proposal may use.
+    """Return the values of all names that expressions of a proposal may use.
 
     Raises:
-        ExpressionError: one that is computed has no value.
+        ExpressionError: a computed scalar has no value.
     """
     known = {one.name: one.default for one in proposal.parameters if one.active}
     known |= _sizes(proposal, case)
-    # What is computed comes behind what it is computed from.
+    # Computed scalars come after the scalars that they are computed from.
     for scalar in sorted(proposal.scalars, key=lambda one: one.computed is not None):
         if scalar.computed is not None:
             known[scalar.name] = parse(scalar.computed).evaluate(known)
@@ -74,19 +74,19 @@ def _sizes(proposal: Proposal, case: str) -> dict[str, int]:
 
 
 def on_host(proposal: Proposal) -> tuple[str, ...]:
-    """The names of all cases on the host."""
+    """Return the names of all cases on the host."""
     every = cases(proposal.extents, proposal.second)
     return tuple(one.name for one in every if not one.device)
 
 
 def on_device(proposal: Proposal) -> tuple[str, ...]:
-    """The names of all cases on a GPU."""
+    """Return the names of all cases on a GPU."""
     every = cases(proposal.extents, proposal.second)
     return tuple(one.name for one in every if one.device)
 
 
 def plan(proposal: Proposal, case: str) -> Plan:
-    """What a case comes to, with the first launch.
+    """Evaluate a case with the first launch.
 
     Raises:
         ExpressionError: an expression has no value.
@@ -105,10 +105,10 @@ def _plan(proposal: Proposal, case: str, launching: Launching) -> Plan:
 
 
 def impossible(proposal: Proposal, chosen: Sequence[str] = ()) -> str:
-    """Why a proposal cannot be launched as it is, for people; "" where it can.
+    """Return the reason why a proposal cannot be launched, for users; "" if it can.
 
     Args:
-        chosen: names of cases; all of those for the host if none is said.
+        chosen: names of cases; by default all cases on the host.
     """
     for case in chosen or on_host(proposal):
         for step in proposal.steps:
@@ -137,12 +137,12 @@ def _impossible(proposal: Proposal, found: Plan) -> str:
 
 
 def bytes_of(proposal: Proposal, found: Plan) -> int:
-    """What all buffers take."""
+    """Return the bytes of all buffers."""
     return sum(found.items[buffer.name] * buffer.element.bytes for buffer in proposal.buffers)
 
 
 def is_handy(proposal: Proposal) -> bool:
-    """Whether a proposal can be launched with buffers that are made in no time."""
+    """Tell whether a proposal can be launched, with buffers small enough to be made quickly."""
     if impossible(proposal):
         return False
     return all(bytes_of(proposal, plan(proposal, one)) <= _HANDY for one in on_host(proposal))
@@ -153,8 +153,7 @@ def _within(values: tuple[int, ...], limits: tuple[int, ...]) -> bool:
 
 
 def threads(proposal: Proposal) -> str | None:
-    """How many threads a launch has, as a plain expression of what the cases give; None where it
-    takes more than that."""
+    """Return the number of threads of a launch as an expression of sizes; None if there is none."""
     launching = proposal.launching
     given = {extent.name for extent in proposal.extents}
     known = names(proposal, TRAIN)
@@ -168,7 +167,7 @@ def threads(proposal: Proposal) -> str | None:
 
     factors = []
     for text in (*launching.grid, *launching.block):
-        for _ in range(2):  # what is computed may itself take a parameter
+        for _ in range(2):  # expressions of scalars may contain parameters
             text = _WORD.sub(said, text)
         factors.append(text)
     shown = " * ".join(bracketed(one) for one in factors if one != "1") or "1"

@@ -1,4 +1,4 @@
-"""Sizes of which all cases have enough: expressions that fit what a trial has seen."""
+"""Find size expressions that give buffers the items which a trial found to be needed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _CLOSE = 4
-"""A size is thought to be meant if it is at most so many times what is needed."""
+"""Largest ratio of a plausible size to the need."""
 
 _FACTORS = 16
 
 _FEW = 256
-"""Items that are thought to be added to a size, rather than that it is multiplied."""
+"""Largest missing number of items that is added to a size instead of multiplying it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """How many items a case needs.
+    """Number of items that a case needs.
 
     Attributes:
-        least: so many at least.
-        most: so many are enough, for all that is known.
+        least: lower bound.
+        most: number that is enough, as far as known.
     """
 
     least: int
@@ -37,13 +37,13 @@ def enough(
     needs: Mapping[str, Need],
     known: Mapping[str, Mapping[str, int]],
 ) -> str:
-    """The plainest expression that gives all cases what they need.
+    """Return the simplest expression that satisfies the needs of all cases.
 
     Args:
-        first: what was too little for some of them.
-        threads: how many threads there are.
-        needs: by case.
-        known: by case, the values of the names that may be used.
+        first: the expression that was too small for some cases.
+        threads: expression for the number of threads; None if unknown.
+        needs: need of each case.
+        known: for each case, the values of the names that may be used.
     """
 
     def fits(text: str) -> bool:
@@ -88,7 +88,7 @@ def _candidates(
 
 
 def _multiple(first: str, needs: Mapping[str, Need], known: Mapping[str, Mapping[str, int]]) -> str:
-    """A multiple of what it was; a number, if it was one."""
+    """Return a multiple of an expression; for a plain number, the largest need."""
     if first.isdigit():
         return str(max(need.least for need in needs.values()))
     ratios = [-(-need.most // parse(first).evaluate(known[case])) for case, need in needs.items()]

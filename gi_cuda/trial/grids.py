@@ -1,8 +1,7 @@
-"""Grids of which no size of data says how many blocks there are: fewer of them on the host, where
-buffers that are made for as many have less room.
+"""Reduce grids of fixed size on the host, and buffers that have an item for each thread or block.
 
-``k<<<8192, 128>>>(a)`` with 1048576 items in ``a`` has an item for each thread. With 64 blocks and
-all these items, most of what there is would never be touched, and yet be made and compared.
+``k<<<8192, 128>>>(a)`` with 1048576 items in ``a`` has an item for each thread. With 64 blocks
+and all these items, most of the data would never be used, but still be made and compared.
 """
 
 from __future__ import annotations
@@ -20,24 +19,26 @@ from gi_cuda.trial.facts import JUDGED, names, plan
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _BLOCK_NAMES = ("blocks", "blocks_y", "blocks_z", *(f"gi_blocks_{n}" for n in range(3)))
-"""For how many blocks there are along a dimension; one is free."""
+"""Names for the number of blocks along a dimension; the first that is free is taken."""
 
 _LARGE = 4096
-"""Items of an input that is hardly a table, which threads share."""
+"""Size of an input from which on it is probably no table, but has an item for each thread."""
 
 _LEAST = 2
-"""Blocks along a dimension, at least."""
+"""Smallest number of blocks along a dimension."""
 
 _SHARE = 0.75
-"""Of the blocks of a train case, what a held-out one has where no size says how much there is."""
+"""Blocks of a held-out case, relative to the train case, if the proposal has no sizes."""
 
 _NOTE = "fewer than the {} of the source, so that a launch takes milliseconds"
 _FOLLOWS = "{} in the source, and as many less as there are fewer blocks"
 
 
 def fewer_blocks(proposal: Proposal, factor: float) -> Proposal:
-    """With a grid of which some dimensions are always the same cut down on the host, a little more
-    in held-out cases where nothing else differs. On a GPU it stays what it is."""
+    """Reduce the fixed dimensions of a grid on the host by a factor; on a GPU they stay.
+
+    Held-out cases have still fewer blocks if they differ in nothing else.
+    """
     share = 1.0 if any(not one.blocks for one in proposal.extents) else _SHARE
     left = int(factor)
     for axis, text in enumerate(proposal.launching.grid):
@@ -54,8 +55,7 @@ def fewer_blocks(proposal: Proposal, factor: float) -> Proposal:
 
 
 def following(proposal: Proposal) -> Proposal:
-    """With buffers that have as many items as there are threads, or blocks, by how many of these
-    there are, where the source has only numbers. There is as much of all as before."""
+    """Express fixed sizes of buffers by the number of blocks or threads; values stay the same."""
     grid = [_blocks(proposal, text) for text in proposal.launching.grid]
     settled = any(one.blocks for one in proposal.extents) or proposal.further
     if settled or None in grid or math.prod(one.train for one in grid if one) < 2:
@@ -75,11 +75,11 @@ def following(proposal: Proposal) -> Proposal:
 
 
 def _following(named: Proposal, buffer: ProposedBuffer, own: frozenset[str]) -> ProposedBuffer:
-    """A buffer by how many blocks there are; as it is, where it has nothing to do with them.
+    """Express the size of a buffer by the number of blocks, or return it unchanged.
 
     Args:
-        named: what has names for these numbers.
-        own: sizes that nothing but buffers follows.
+        named: the proposal, with names for numbers of blocks.
+        own: sizes that only buffers depend on.
     """
     size = buffer.ahead(named.counts)
     if buffer.symbol or buffer.texture or not set(_WORD.findall(size)) <= own:
@@ -93,9 +93,9 @@ def _following(named: Proposal, buffer: ProposedBuffer, own: frozenset[str]) -> 
 
 
 def _by_blocks(named: Proposal, items: int) -> str | None:
-    """So many items for each block; None where that is no whole number.
+    """Return an expression of blocks for a number of items; None if it is not a multiple.
 
-    Of one for each thread, the last block may have more than there are.
+    With an item for each thread, the last block may be only partly used.
     """
     launch, given = plan(named, TRAIN), {one.name for one in named.extents}
     if given & set(_WORD.findall(" ".join(named.launching.block))):
@@ -109,7 +109,7 @@ def _by_blocks(named: Proposal, items: int) -> str | None:
 
 
 def _own(proposal: Proposal) -> frozenset[str]:
-    """Sizes that are the same in all cases on the host, and that nothing but buffers follows."""
+    """Return sizes that are equal in all cases on the host, and that only buffers depend on."""
     launching = proposal.launching
     texts = [*launching.grid, *launching.block, launching.shared]
     texts += [one.computed for one in proposal.scalars if one.computed is not None]
@@ -122,7 +122,7 @@ def _own(proposal: Proposal) -> frozenset[str]:
 
 
 def _blocks(proposal: Proposal, text: str) -> Extent | None:
-    """How many blocks there are along a dimension that no size has a say in."""
+    """Return the number of blocks along a dimension that does not depend on sizes."""
     words = set(_WORD.findall(text))
     own = next((e for e in proposal.extents if e.blocks and e.name in words), None)
     if own is not None:
@@ -137,7 +137,7 @@ def _blocks(proposal: Proposal, text: str) -> Extent | None:
 
 
 def _with_blocks(proposal: Proposal, axis: int, blocks: Extent) -> Proposal:
-    """With so many blocks along a dimension, by their name."""
+    """Set the number of blocks along a dimension, by name."""
     grid = list(proposal.launching.grid)
     if blocks.name not in _WORD.findall(grid[axis]):
         grid[axis] = blocks.name
@@ -147,7 +147,7 @@ def _with_blocks(proposal: Proposal, axis: int, blocks: Extent) -> Proposal:
 
 
 def _sized(proposal: Proposal) -> set[str]:
-    """Names of all that follows how much data there is."""
+    """Return the names whose values depend on sizes."""
     sized = {extent.name for extent in proposal.extents}
     for _ in proposal.scalars:
         sized |= {
@@ -159,7 +159,7 @@ def _sized(proposal: Proposal) -> set[str]:
 
 
 def _fixed(text: str, known: dict[str, int], extents: set[str]) -> int | None:
-    """What a dimension comes to that no size has a say in."""
+    """Return the value of a dimension that does not depend on sizes; None otherwise."""
     try:
         expression = parse(text)
         return None if expression.names & extents else expression.evaluate(known)

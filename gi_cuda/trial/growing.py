@@ -1,4 +1,4 @@
-"""Mends of buffers that a kernel goes beyond."""
+"""Fixes of buffers that are too small: a kernel accesses memory outside of them."""
 
 from __future__ import annotations
 
@@ -23,25 +23,32 @@ _NONE = Beyond(0, 0, 0)
 
 _READ_BESIDE = 2**32 - POISON
 _MARGINS = 2**15
-"""As an index, poison leads to so many items in front of a begin, and what margins hold to up to so
-many more."""
+"""As an index, poison leads to _READ_BESIDE items before a buffer, and the contents of margins lead
+up to _MARGINS items further."""
 
 
 def is_poison(items: int) -> bool:
-    """Whether so many items in front of a buffer is one whose index was read past another one's
-    end, or near such a one: margins hold poison less a number of the buffer's own."""
+    """Tell whether an offset before a buffer results from an index that was read out of bounds.
+
+    Memory around buffers is filled with poison, or with poison less the number of the buffer. Used
+    as
+    an index, it leads to about this offset.
+
+    Args:
+        items: number of items before the buffer's begin.
+    """
     return _READ_BESIDE - _PAGE <= items <= _READ_BESIDE + _MARGINS + _PAGE
 
 
 class _Beside(NamedTuple):
-    """How far beside what there is there were accesses: bytes, at least and at most."""
+    """Distance of out-of-bounds accesses from the buffer, in bytes: a lower and an upper bound."""
 
     least: int
     most: int
 
 
 def larger(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
-    """All buffers that are too small made large enough, as far as was seen."""
+    """Yield a proposal with all buffers enlarged to where the kernel was seen to access them."""
     grown, said = proposal, []
     past = any(one.most for case in trouble.seen.values() for one in case.values())
     for buffer in proposal.buffers:
@@ -63,8 +70,10 @@ def larger(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
 
 
 def _but_by_poison(beyond: Beyond, buffer: ProposedBuffer) -> Beyond:
-    """What was seen of a buffer without what lies in front where an index points that is none: once
-    that is read from where there are some, nothing may."""
+    """Drop accesses before a buffer that result from an index which was read out of bounds.
+
+    Once the index is read from a large enough buffer, they may disappear.
+    """
     poison = is_poison(beyond.before // buffer.element.bytes)
     return replace(beyond, before=0) if poison else beyond
 
@@ -76,7 +85,7 @@ def _grown(
         return buffer
     size = buffer.element.bytes
     if buffer.whole and any(beyond.most for beyond in seen.values()):
-        # Few blocks go through all that the source has.
+        # A few blocks process all items of the source: restore the original size.
         notes = replace(buffer.notes, size="")
         buffer = replace(buffer, elements=buffer.whole, whole="", notes=notes)
     elif any(beyond.most for beyond in seen.values()):
@@ -89,7 +98,7 @@ def _grown(
         notes = replace(buffer.notes, size=note)
         buffer = replace(buffer, elements=fitting, grown=grown if note else "", notes=notes)
     if any(beyond.before for beyond in seen.values()):
-        # Of the page furthest away, only the first access is known.
+        # Within the page furthest away, only the first access is known.
         before = {c: _Beside(one.before, one.before + _PAGE) for c, one in seen.items()}
         begin = _fitting(proposal, "0", buffer.begin or "0", size, before)
         buffer = replace(buffer, begin=begin)
@@ -99,12 +108,13 @@ def _grown(
 def _fitting(
     proposal: Proposal, first: str, now: str, size: int, beside: Mapping[str, _Beside]
 ) -> str:
-    """What is enough for accesses so many bytes beside what there is.
+    """Return a size that covers accesses beyond the present one.
 
     Args:
-        first: how many items were thought to be enough.
-        now: how many there are.
-        size: of an item.
+        first: the original size, an expression of items.
+        now: the present size.
+        size: bytes of an item.
+        beside: distances of the accesses, by case.
     """
     extents = {extent.name for extent in proposal.extents}
     known = {
@@ -117,8 +127,8 @@ def _fitting(
         if least:
             seen, twice = have - (-least // size), have - (-most // size)
             if now != first:
-                # The second time, to go by what was seen would be to go step by step; unless it
-                # is what it was before it was made smaller.
+                # The buffer was enlarged before: take the upper bound to avoid many small steps,
+                # or the size that it had before it was reduced, if that is in between.
                 before = int(first) if first.isdigit() else 0
                 seen = before if seen <= before <= twice else twice
             needs[case] = Need(seen, twice)
@@ -128,7 +138,7 @@ def _fitting(
 
 
 def _with_shared(proposal: Proposal, seen: Mapping[str, Beyond]) -> Proposal:
-    """With more dynamic shared memory for each thread."""
+    """Give each thread more dynamic shared memory."""
     launching = proposal.launching
     doubted = any("hared memory" in note for note in launching.notes)
     bytes_each = 0

@@ -1,8 +1,8 @@
-"""Sizes of the cases for a GPU, which are tried on the host as well: with memory around all
-buffers, and as long as a processor does in seconds what a GPU does in milliseconds.
+"""Adjust the sizes of the GPU cases, by trying them on the host.
 
-What is right with little data need not be with more: a buffer that was large enough for all threads
-is not for all items, and a size that was grown to the square of a number may take all memory.
+They are tried with memory around all buffers, and should take a processor seconds, a GPU
+milliseconds. A buffer that was large enough for all threads may be too small for more items, and
+a size that was fitted as the square of a number may exceed memory.
 """
 
 from __future__ import annotations
@@ -27,33 +27,36 @@ MOST_TRIES = 6
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 _MOST_BYTES = 1 << 28
-"""Of all buffers in a case."""
+"""Largest size of all buffers in a case."""
 
 _MOST_JUDGED = 1 << 26
-"""Of what is judged in a case: where answers differ in bits, an oracle on the host looks at all of
-it, which took more than half of a search with twice as much."""
+"""Largest size of all outputs in a case.
+
+If results are not equal in bits, an oracle on the host compares all of them, which took more than
+half of a search with twice as much.
+"""
 
 _MOST_LONGER = 64
 
 _MORE = 4
-"""Times as large a size is on a GPU, where it would be less than on the host."""
+"""Ratio of GPU and host sizes, for a size that would otherwise be smaller on a GPU."""
 
 _HALF, _LESS, _OVER = 2, 8, 32
-"""Factors by which data get less: until they fit, where nothing says how large they may be, and
-where what takes long was ended."""
+"""Factors to reduce data by: until it fits, after an unknown failure, after a timeout."""
 
 TryLarge = Callable[[Proposal], Trouble | None]
-"""What goes wrong with a proposal's cases for a GPU."""
+"""Function that returns the trouble with a proposal's GPU cases, or None."""
 
 
 def with_large_cases(outcome: Outcome, attempt: Attempt, large: TryLarge, until: float) -> Outcome:
-    """What passes on the host, with cases for a GPU that ran as well.
+    """Return an outcome that passes with GPU cases that run as well.
 
-    Where they do not, sizes get smaller, at last what they are on the host, or buffers that are too
-    small for them grow. Where they take next to no time, sizes get larger, as long as that runs.
+    If they do not run, sizes are reduced (down to those on the host) or buffers enlarged. If they
+    are
+    too short, sizes are increased while they run.
 
     Args:
-        until: on the monotonic clock, when no further sizes are tried.
+        until: time on the monotonic clock after which no further sizes are tried.
     """
     proposal = _fitting(_no_less(outcome.proposal))
     brief: Proposal | None = None
@@ -76,7 +79,7 @@ def with_large_cases(outcome: Outcome, attempt: Attempt, large: TryLarge, until:
 
 
 def _no_less(proposal: Proposal) -> Proposal:
-    """With more data on a GPU than on the host of all that was made larger there since."""
+    """Raise sizes on a GPU that are not larger than the enlarged sizes on the host."""
 
     def raised(one: Extent) -> Extent:
         most = max(one.train, one.held_out)
@@ -100,7 +103,7 @@ def _mended(proposal: Proposal, trouble: Trouble, attempt: Attempt) -> Proposal:
 
 
 def _fitting(proposal: Proposal) -> Proposal:
-    """With no more data on a GPU than can be made in no time."""
+    """Halve sizes on a GPU until memory is small enough."""
     while _has_large(proposal) and _too_much(proposal):
         proposal = _smaller(proposal, _HALF)
     return proposal
@@ -117,14 +120,16 @@ def _has_large(proposal: Proposal) -> bool:
 
 
 def _smaller(proposal: Proposal, factor: int) -> Proposal:
-    """With so many times less data on a GPU, though as much as on the host."""
+    """Reduce sizes on a GPU until they need a fraction of the memory, but not below those on the
+    host.
+    """
     if impossible(proposal, LARGE_CASES):
         return _halved(proposal)
     most = _bytes(proposal) / factor
     steps = math.ceil(math.log2(factor))
     ratio = max(one.device / one.train for one in proposal.extents if one.device > one.train)
     if factor >= ratio:
-        # Between what is too much and what the host has there may be something.
+        # Do not fall back to the host's sizes at once: take half the steps to them.
         steps = max(1, math.ceil(math.log2(ratio) / 2))
     for _ in range(steps):
         if _bytes(proposal) > most:
@@ -133,21 +138,23 @@ def _smaller(proposal: Proposal, factor: int) -> Proposal:
 
 
 def _halved(proposal: Proposal) -> Proposal:
-    """With half of each size; of those that decide how many blocks there are only where nothing
-    else is left, since a GPU has little to do with few blocks."""
+    """Halve sizes on a GPU, those that determine the number of blocks only if no others are left.
+
+    A GPU has little to do with few blocks.
+    """
     growing = [one.name for one in proposal.extents if one.device > one.train]
     launched = set(_WORD.findall(" ".join(proposal.launching.grid)))
     chosen = [name for name in growing if name not in launched] or growing
 
     def size(one: Extent) -> int:
-        # What was a multiple of blocks and tiles, which are powers of two, still is.
+        # Halving keeps most multiples of blocks and tiles, which are powers of two.
         return max(one.train, one.device // 2) if one.name in chosen else one.device
 
     return _resized(proposal, size)
 
 
 def _longer(proposal: Proposal, seconds: float) -> Proposal:
-    """With more data on a GPU, so that a launch takes long enough to be timed well there."""
+    """Increase sizes on a GPU so that a launch takes long enough to be timed well."""
     factor = min(GPU_GOAL / max(seconds, 1e-6), _MOST_LONGER)
     most = min(_bytes(proposal) * factor, _MOST_BYTES)
     for _ in range(math.floor(math.log2(factor))):
@@ -170,7 +177,7 @@ def _doubled(proposal: Proposal) -> Proposal:
 
 
 def _bytes(proposal: Proposal, roles: Collection[str] = ()) -> int:
-    """Of all buffers, or of those of some roles, in the larger case for a GPU."""
+    """Return bytes of all buffers, or of those with some roles, in the larger GPU case."""
     buffers = tuple(one for one in proposal.buffers if not roles or one.role in roles)
     some = replace(proposal, buffers=buffers)
     return max(bytes_of(some, plan(proposal, one)) for one in LARGE_CASES)
@@ -181,7 +188,7 @@ def _as_on_host(proposal: Proposal) -> Proposal:
 
 
 def _resized(proposal: Proposal, size: Callable[[Extent], int]) -> Proposal:
-    """With other sizes on a GPU of what is more there than on the host, and why."""
+    """Change sizes on a GPU that are larger than on the host, and add a note."""
 
     def resized(one: Extent) -> Extent:
         if one.device <= one.train:

@@ -1,4 +1,4 @@
-"""From what goes wrong with a proposal to others that may do better."""
+"""Fixes for each kind of trouble with a proposal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gi_cuda.trial.troubles import (
 
 
 def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
-    """What to try next, the most promising first; nothing where nothing helps."""
+    """Yield changed proposals to try next, the most promising first."""
     match trouble:
         case Beside():
             yield from larger(proposal, trouble)
@@ -61,8 +61,10 @@ def _finer(proposal: Proposal, sizes: Mapping[str, float]) -> Mend:
 
 
 def without(proposal: Proposal, parameters: frozenset[str]) -> Proposal:
-    """Return a proposal with some parameters as fixed numbers, offered as comments. A launch that
-    names them says in a comment how it does."""
+    """Turn some parameters of a proposal into fixed numbers, offered as comments.
+
+    A launch that uses them gets a comment with its original expressions.
+    """
     values = {p.name: str(p.default) for p in proposal.parameters if p.name in parameters}
 
     def fixed(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the cases of a proposal reach of its source."""
+"""Measure the coverage of a kernel by the cases of a proposal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gi_cuda.grammar.interface import CountedText
 from gi_cuda.runs.tools import Tools
 
 _LIMIT = 4.0
-"""Seconds that a launch with counts may take."""
+"""Seconds that a launch with counters may take."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WHOLE = re.compile(r"(?<![\w.])-?\d{1,9}(?![\w.])")
@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"(?<![\w.])-?\d{1,9}(?![\w.])")
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A source with a count of its own for each place, compiled."""
+    """A compiled source with a counter for each place."""
 
     text: CountedText
     binary: Binary
@@ -31,15 +31,14 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What some cases reach.
+    """Coverage by some cases.
 
     Attributes:
-        places: how many statements are reached, how many outcomes conditions have, and how many
-            loops go round again.
-        statements, of: how many statements are reached, and how many there are.
-        words: names in the conditions that always come out alike, and in those of loops that never
-            go round again.
-        numbers: whole numbers that stand there.
+        places: number of reached statements, outcomes of conditions, and repeated loops.
+        statements, of: number of reached statements, and of all statements.
+        words: names in conditions that have a single outcome, and in conditions of loops that never
+            repeat.
+        numbers: integers in these conditions.
     """
 
     places: int
@@ -50,12 +49,12 @@ class Reach:
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing that they do not reach."""
+        """Tell whether everything is reached."""
         return self.statements == self.of and not self.words
 
 
 def counted_in(tools: Tools, folder: Path) -> Counted | None:
-    """Compile a source with counts; None where it has too many places, or does not compile.
+    """Compile a source with counters; None if it has too many places or does not compile.
 
     Args:
         folder: for the binary.
@@ -70,7 +69,7 @@ def counted_in(tools: Tools, folder: Path) -> Counted | None:
 
 
 def reach_of(tools: Tools, counted: Counted) -> Reach | None:
-    """What the cases on the host reach; None where a launch does not end as it should."""
+    """Return the coverage by the cases on the host; None if a launch fails."""
     subject, places = tools.subject, counted.text.places
     cases = (*tools.train(), *tools.held_out())
     source = as_candidate(subject, counted.text.text, subject.standard)
@@ -90,7 +89,7 @@ def reach_of(tools: Tools, counted: Counted) -> Reach | None:
 
 
 def _texts(tools: Tools, left: Unreached) -> Iterator[str]:
-    """The conditions that always come out alike, and those of loops that never go round again."""
+    """Yield the conditions that have a single outcome, and those of loops that never repeat."""
     text = tools.subject.grammar.source.text
     for rule in (*left.never_true, *left.never_false):
         yield text[rule.start : rule.end]

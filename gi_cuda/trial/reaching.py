@@ -1,8 +1,8 @@
-"""Data with which more of a kernel is reached.
+"""Find data that reaches more of a kernel.
 
-A target of a kernel that returns at once passes all checks, and is of no use. What passes is tried
-with other scalars, contents and sizes, one change at a time; a change stays where more statements
-run, or conditions come out both ways, and all that was right still is.
+A target whose kernel returns at once passes all checks, and is useless. Other scalars, contents
+and sizes are tried, one change at a time. A change is kept if more statements run, or more
+conditions have both outcomes, and the target still passes.
 """
 
 from __future__ import annotations
@@ -22,37 +22,36 @@ from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.search import Attempt, Outcome, Substitutes
 
 PATIENCE = 0.02
-"""Seconds a case may take so that more is reached."""
+"""Seconds that a case may take for the sake of coverage."""
 
 _NOTE = "so that more of the kernel is reached"
 _WHOLE = (128, 0, 1, 8, 3, 32)
 _REAL = (100.0, 0.0, 1.0, -1.0, 0.01)
 _MOST_NUMBERS = 6
-"""Of those that stand in conditions, so many are tried."""
+"""Largest number of constants from conditions that are tried."""
 
 _SPREAD = 64
-"""Numbers further apart than this are not drawn together."""
+"""Largest distance of numbers that one random range covers."""
 
 _MOST_IDLE = 24
 _MOST_EACH = 3
-"""So many changes in a row that bring nothing are enough: of all, or of each number and buffer, of
-which there may be many."""
+"""Give up after this many useless changes in a row: in all, or per scalar and buffer if more."""
 
 _TIMES = (4, 16)
 _MORE = 13
-"""Added to sizes, so that they are no multiples of blocks."""
+"""Added to sizes to make them no multiples of blocks."""
 
 TellReach = Callable[[Proposal], Reach | None]
-"""What the cases of a proposal reach."""
+"""Function that returns the coverage by a proposal's cases, or None."""
 
 
 def with_more_reached(
     outcome: Outcome, attempt: Attempt, reach: TellReach, until: float
 ) -> Outcome:
-    """What passes, with data by which its cases reach as much of the kernel as was found.
+    """Return an outcome that passes with data that covers as much of the kernel as was found.
 
     Args:
-        until: on the monotonic clock, when no further data are tried.
+        until: time on the monotonic clock after which no further data is tried.
     """
     proposal = outcome.proposal
     best = reach(proposal) if outcome.passes else None
@@ -80,7 +79,7 @@ def with_more_reached(
 
 
 def _variations(proposal: Proposal, reach: Reach) -> Iterator[Mend]:
-    """One change at a time, those first of what conditions name that come out alike, in turn."""
+    """Yield single changes, first those of names in conditions with a single outcome."""
     numbers = sorted(reach.numbers, key=abs)[:_MOST_NUMBERS]
     every = [(one.meaning, _with_scalar(proposal, one, numbers)) for one in proposal.scalars]
     every += [
@@ -97,7 +96,7 @@ def _variations(proposal: Proposal, reach: Reach) -> Iterator[Mend]:
 
 
 def _in_turn(several: Sequence[Iterator[Mend]]) -> Iterator[Mend]:
-    """The first ones of all, then the second ones."""
+    """Yield the first items of all iterators, then the second ones, and so on."""
     for row in zip_longest(*several):
         yield from (mend for mend in row if mend is not None)
 
@@ -115,7 +114,7 @@ def _with_scalar(
 def _values(
     proposal: Proposal, scalar: ProposedScalar, numbers: Sequence[int]
 ) -> Iterator[int | float]:
-    """Values for a scalar of which the host code says nothing."""
+    """Yield values for a scalar that host code does not determine."""
     if scalar.source or scalar.computed is not None or scalar.name in proposal.counts:
         return
     if scalar.element.floating:
@@ -133,7 +132,7 @@ def _with_contents(
     if buffer.role not in ("input", "inout") or buffer.element.fields or buffer.addresses:
         return
     if buffer.into or (buffer.fill is not None and buffer.fill.rising):
-        return  # others would be no places, or no begins and ends
+        return  # indices and offsets must stay valid
     for fill in _fills(buffer, numbers):
         if fill != buffer.fill:
             notes = replace(buffer.notes, data=_NOTE)

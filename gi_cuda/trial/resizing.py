@@ -1,4 +1,4 @@
-"""Mends of sizes: of those that take long, or too short a time."""
+"""Fixes of sizes, for cases that are too slow or too short."""
 
 from __future__ import annotations
 
@@ -16,41 +16,43 @@ from gi_cuda.trial.grids import fewer_blocks, following
 from gi_cuda.trial.troubles import Brief, Slow
 
 GOAL = 0.002
-"""Seconds a case should take on the host: it is run some hundred times by a check."""
+"""Seconds that a case should take on the host; a check runs it some hundred times."""
 
 BRIEF = 0.00005
-"""Seconds below which clocks and what else the machine does are a large part of a launch."""
+"""Seconds below which timer resolution and other noise dominate a launch."""
 
 GPU_GOAL = 0.4
-"""Seconds that a case for a GPU should take on the host, whose processor is some thousand times
-slower. A launch takes a GPU some microseconds, whatever it does."""
+"""Seconds that a GPU case should take on the host, which is about a thousand times slower.
+
+Any launch takes a GPU some microseconds.
+"""
 
 GPU_BRIEF = GPU_GOAL / 4
-"""Seconds there below which it is made to take longer."""
+"""Seconds on the host below which a GPU case is made longer."""
 
 _TIMED = 0.0002
-"""Seconds that such a launch is made to take."""
+"""Seconds that a launch below BRIEF is extended to."""
 
 _LEAST = 16
-"""No size gets smaller, if it was not before, so that blocks have something to do."""
+"""Smallest size that others are reduced to, so that blocks have something to do."""
 
 _OVER = 16
-"""The factor by which what was ended for its time is made smaller."""
+"""Factor by which sizes are reduced after a timeout."""
 
 _LARGE = 4096
-"""Items of a buffer that take no time."""
+"""Number of items of a buffer below which it is not reduced."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 _BLOCKS = {1: (("32",), ("16",), ("256",)), 2: (("16", "16"), ("8", "8"), ("32", "32"))}
-"""Of which one is tried where nothing says what a block has."""
+"""Blocks to try if the source does not tell the block size, by number of dimensions."""
 
 
 def other_block(proposal: Proposal) -> Mend | None:
-    """The next size of a block where the source does not say it; None after the last one.
+    """Return the next block size to try if the source does not tell it; None after the last one.
 
-    A kernel that takes another one for granted reads shared memory that nobody has set.
+    A kernel that assumes a larger block reads uninitialized shared memory.
     """
     launching = proposal.launching
     now = tuple(text for text in launching.block if text != "1")
@@ -76,7 +78,7 @@ def _with_block(proposal: Proposal, block: tuple[str, ...]) -> Mend:
 
 
 def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
-    """Less to do: smaller sizes, fewer blocks, fewer rounds."""
+    """Yield proposals with less work: smaller sizes, fewer blocks, fewer iterations."""
     factor = _OVER if trouble.over else max(2, math.ceil(trouble.seconds / GOAL))
     before, proposal = proposal, following(proposal)
     if (tried := fewer_blocks(_smaller(proposal, factor), factor)) != proposal:
@@ -93,7 +95,7 @@ def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
 
 
 def longer(proposal: Proposal, trouble: Brief) -> Iterator[Mend]:
-    """Larger sizes, so that a launch can be timed."""
+    """Yield proposals with larger sizes, so that a launch can be timed."""
     note = "such that a launch can be timed, and takes no more than milliseconds"
     for factor in dict.fromkeys((math.ceil(_TIMED / max(trouble.seconds, 1e-6)), 4)):
         each = max(2, round(factor ** (1 / max(1, len(proposal.counts)))))
@@ -103,13 +105,13 @@ def longer(proposal: Proposal, trouble: Brief) -> Iterator[Mend]:
 
 
 def _smaller(proposal: Proposal, factor: float) -> Proposal:
-    """With smaller sizes, also of buffers that have a fixed one."""
+    """Reduce sizes, and buffers of fixed size."""
     fixed = [b for b in proposal.buffers if b.symbol is None and _fixed_size(b) > _LARGE]
     for buffer in fixed:
         size = _fixed_size(buffer)
         first = buffer.grown or str(size)
         smaller = str(max(_LARGE, int(size // factor)))
-        # It may have grown beyond what the source says.
+        # The buffer may have been enlarged beyond the size in the source.
         less = first.isdigit() and int(first) >= size
         was = f"{first} of the source" if less else f"{size} before"
         note = f"less than the {was}, so that a launch takes milliseconds"
@@ -125,7 +127,7 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
     ]
     if not shrinking:
         return proposal
-    # What was a multiple of blocks and tiles, which are powers of two, still is.
+    # Powers of two keep most multiples of blocks and tiles.
     each = 1 << max(1, round(math.log2(factor) / len(shrinking)))
 
     def change(one: Extent, size: int) -> int:
@@ -136,11 +138,11 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
 
 
 def _fixed_size(buffer: ProposedBuffer) -> int:
-    """How many items a buffer has, where that is a plain number; else 0."""
+    """Return the size of a buffer if it is a plain number; else 0."""
     return int(buffer.elements) if buffer.elements and buffer.elements.isdigit() else 0
 
 
 def _of_block(proposal: Proposal) -> list[Extent]:
-    """The sizes of data that say how many threads a block has."""
+    """Return the sizes that determine the block size."""
     names = set(_WORD.findall(" ".join(proposal.launching.block)))
     return [one for one in proposal.extents if one.name in names]

@@ -1,4 +1,4 @@
-"""What a reference does on the host back end, and whether a check would be content with it."""
+"""Run the reference of a target on the host back end, and judge it like a check."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from gi_cuda.trial import troubles
 from gi_cuda.trial.troubles import Beside, Blind, Died, LeftOut, Roles, Slow, Undefined, Varying
 
 _PAIRS = 4
-"""Launches of a copy of the reference, and of the reference beside it."""
+"""Number of launches of a copy of the reference, and of the reference beside it."""
 
 _LIMIT = 2.0
-"""Seconds a launch may take where a proposal is tried."""
+"""Seconds that a launch may take in a trial."""
 
 _MOST_VALUES = 12
-"""Values of parameters that are tried."""
+"""Largest number of parameter values that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a check runs of a source, compiled.
+    """Binaries that a check of a source runs.
 
     Attributes:
-        counted: the reference with code that counts the iterations of its loops, if it has any.
-        broken: it with every statement deleted.
+        counted: the reference with counters of loop iterations; None if it has no loops.
+        broken: the reference with every statement deleted.
     """
 
     reference: Binary
@@ -57,10 +57,10 @@ class Built:
 
 
 def built_in(tools: Tools, folder: Path) -> Built:
-    """Compile what a check runs, all at once.
+    """Compile all binaries of a check together.
 
     Raises:
-        UserError: something of it does not compile.
+        UserError: one of them does not compile.
     """
     subject = tools.subject
     limits = {loop.ident: FEWEST_ITERATIONS for loop in subject.grammar.loops}
@@ -78,11 +78,11 @@ def built_in(tools: Tools, folder: Path) -> Built:
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What the reference did where nothing stopped it.
+    """Observations of the reference with memory around all buffers.
 
     Attributes:
-        found: by case.
-        lost: what went wrong on cases that are not among them.
+        found: observations by case.
+        lost: troubles on the other cases.
         inputs: names of the buffers that are not judged.
     """
 
@@ -92,17 +92,19 @@ class Exploration:
 
     @property
     def fatal(self) -> troubles.Trouble | None:
-        """What it did that ended it, or would have done so elsewhere."""
-        # Of one case it may be known what the other one died of.
+        """Return the trouble that ended the reference, or that would end it elsewhere; None if
+        none.
+        """
+        # Out-of-bounds accesses in one case may explain why another case died.
         if any(one.beyond for one in self.found.values()):
             return Beside({case: one.beyond for case, one in self.found.items()})
         return next(iter(self.lost), None)
 
     def troubles(self, patience: float) -> Iterator[troubles.Trouble]:
-        """What it did that it should not.
+        """Yield all troubles that were observed.
 
         Args:
-            patience: seconds a case may take.
+            patience: seconds that a case may take.
         """
         found = self.found.values()
         if self.fatal is not None:
@@ -121,20 +123,20 @@ class Exploration:
 
     @property
     def alike(self) -> bool:
-        """Whether what it wrote is one value everywhere, and the same on all cases."""
+        """Tell whether all outputs are a single value, the same in all cases."""
         values = {one.only for one in self.found.values()}
         return len(values) == 1 and "" not in values
 
     @property
     def magnitudes(self) -> dict[str, float]:
-        """How large what it wrote is, by buffer, on the case where that is least."""
+        """Return the magnitude of the results of each buffer, in the case where it is least."""
         names = dict.fromkeys(name for one in self.found.values() for name in one.magnitudes)
         every = [one.magnitudes for one in self.found.values()]
         return {name: min(one[name] for one in every if name in one) for name in names}
 
     @property
     def seconds(self) -> float:
-        """Of the case that takes least."""
+        """Return the seconds of the fastest case."""
         return min((one.seconds for one in self.found.values()), default=0.0)
 
 
@@ -151,7 +153,7 @@ def explored(tools: Tools, binary: Binary) -> Exploration:
         else:
             lost.append(_lost(case, answer))
             if isinstance(lost[-1], Slow):
-                break  # the others would take as long
+                break  # the other cases would time out, too
     inputs = frozenset(b.name for b in tools.subject.target.buffers if not b.role.judged)
     return Exploration(found, lost, inputs)
 
@@ -167,7 +169,7 @@ def _lost(case: str, answer: Lost | Refused) -> troubles.Trouble:
 
 
 def confirmed(tools: Tools, built: Built) -> troubles.Trouble | None:
-    """What a check would say, as far as it need not measure time."""
+    """Return the trouble that a check would report, timing aside; None if none."""
     subject, pool = tools.subject, tools.pool
     train, cases = tools.train(), (*tools.train(), *tools.held_out())
     whole = _program(subject, built.reference, cases)
@@ -191,18 +193,17 @@ def confirmed(tools: Tools, built: Built) -> troubles.Trouble | None:
 
 
 def crowded(tools: Tools, built: Built) -> bool:
-    """Whether the reference's answers, which were confirmed, are others where its threads run in
-    the opposite order."""
+    """Tell whether the reference's results change if its threads run in the opposite order."""
     cases = (*tools.train(), *tools.held_out())
     whole = _program(tools.subject, built.reference, cases)
     return tools.pool.one(TrySchedule(whole, _LIMIT, Schedule.REVERSED)) is False
 
 
 def tried_alone(tools: Tools, built: Built, folder: Path) -> list[TriedValue]:
-    """What becomes of each value of each parameter by itself, on the train cases.
+    """Return the result of each value of each parameter alone, on the train cases.
 
     Args:
-        built: what ran as it should on all cases.
+        built: binaries of a reference that passes on all cases.
         folder: for binaries.
     """
     subject, pool = tools.subject, tools.pool

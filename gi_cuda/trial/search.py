@@ -1,4 +1,4 @@
-"""Mending a proposal until it passes, or nothing more can be done."""
+"""Fix a proposal until it passes, or nothing more can be done."""
 
 from __future__ import annotations
 
@@ -35,46 +35,47 @@ from gi_cuda.trial.troubles import (
 )
 
 MOST_ATTEMPTS = 24
-"""Proposals that are tried before it is given up."""
+"""Largest number of proposals that are tried."""
 
 _MOST_MENDS = 6
-"""Of one trouble."""
+"""Largest number of fixes that are tried for one trouble."""
 
 
 MOST_BETTER = 6
-"""Attempts at a better one where there is one that would pass all the same."""
+"""Largest number of attempts at a better proposal once one would pass."""
 
 PATIENCE = 0.3
-"""Seconds a case may take if nothing makes it faster."""
+"""Seconds that a case may take if no fix makes it faster."""
 
 CONFIRM = "confirm"
-"""What stands in a target that passed, where something was assumed."""
+"""Mark of assumptions in a target that passed."""
 
 _STAGES = ((Died, LeftOut, Beside), (Slow,), (Roles,), (Varying, Undefined), (Blind,))
-"""What goes wrong, in the order in which it is seen; what is not among it comes before."""
+"""Troubles in the order in which trials detect them; all others come before."""
 
 Attempt = Callable[[Proposal, float], Trouble | None]
-"""What goes wrong with a proposal of which a case may take so many seconds."""
+"""Function that tries a proposal, given the seconds that a case may take; returns the trouble or
+None.
+"""
 
 
 _SYNTAX = re.compile(
     r"does not compile: (expected ('[;,)}\]]' |[\w-]+ before '[;)}\]]'|'}' at end of)"
     r"|missing terminating|stray '|unterminated )"
 )
-"""Errors that no header, macro or option mends, as g++ and clang word them."""
+"""Errors, of g++ and clang, that no header, macro or option fixes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a proposal.
+    """The result of trying and fixing a proposal.
 
     Attributes:
-        proposal: mended, if it passes; else the one that came furthest.
-        trouble: what went wrong with it; None: it passes.
-        done: the mends that helped; where it does not pass, those that were tried.
-        reached: what its cases reach; None where that is not known.
-        brief: seconds that a launch takes, where no size makes it longer that it could be timed
-            well; else 0.
+        proposal: the fixed proposal if it passes; else the one that came furthest.
+        trouble: its trouble; None if it passes.
+        done: the fixes that helped; if it does not pass, the fixes that were tried.
+        reached: coverage by its cases; None if unknown.
+        brief: seconds of a launch that is too short to be timed well, whatever the sizes; else 0.
     """
 
     proposal: Proposal
@@ -85,22 +86,24 @@ class Outcome:
 
     @property
     def passes(self) -> bool:
-        """Whether a check would be content."""
+        """Tell whether a check would pass."""
         return self.trouble is None
 
     @property
     def syntax_error(self) -> UserError | None:
-        """The error in the source itself, however it is compiled; None where there is none."""
+        """Return the error in the source itself that no compiler option fixes; None if there is
+        none.
+        """
         error = self.trouble.error if isinstance(self.trouble, Refused) else None
         return error if error is not None and _SYNTAX.search(error.what) else None
 
     @property
     def failure(self) -> str:
-        """What is wrong with it, for people; "" where it passes."""
+        """Return a message on its failure; "" if it passes."""
         return "" if self.trouble is None else f"its trial fails: {self.trouble}"
 
     def _mended(self) -> Iterator[str]:
-        """Say what was mended, with the sizes that it came to."""
+        """Yield messages on the fixes, with the resulting sizes."""
         extents = self.proposal.extents
         sizes = ", ".join(f"{one.name} = {one.train}" for one in extents if not one.blocks)
         for said in dict.fromkeys(self.done):
@@ -108,7 +111,7 @@ class Outcome:
             yield f"sizes were {how} to {sizes}" if how and sizes else f"mended: {said}"
 
     def lines(self) -> Iterator[str]:
-        """What was found out, for people."""
+        """Yield messages on the outcome for users."""
         if self.trouble is None:
             yield "; ".join(["it ran on the host back end, and passes", *self._mended()])
             if self.reached is not None and self.reached.statements < self.reached.of:
@@ -131,11 +134,12 @@ class Outcome:
 
 @dataclass(slots=True)
 class Substitutes:
-    """Tries proposals that may take the place of one that passes.
+    """Trials of proposals that may replace one that passes.
 
     Attributes:
-        passing: the one that passes.
-        patience: seconds a case may take.
+        passing: the proposal that passes.
+        attempt: tries a proposal.
+        patience: seconds that a case may take.
     """
 
     passing: Proposal
@@ -144,8 +148,10 @@ class Substitutes:
     _borne: type | None = None
 
     def trouble(self, tried: Proposal) -> Trouble | None:
-        """Return what is wrong with a proposal; None where it may take the place: nothing is, or
-        what is wrong with the one that passes as well."""
+        """Return the trouble with a proposal; None if it may replace the passing one.
+
+        A bearable trouble that the passing proposal has, too, does not count.
+        """
         found = self.attempt(tried, self.patience)
         if not isinstance(found, Bearable):
             return found
@@ -155,17 +161,17 @@ class Substitutes:
 
 
 def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
-    """Try a proposal, and what mends it, until one passes, with the first case of each role alone.
+    """Try a proposal and fixes of it until one passes, with the first case of each role only.
 
     Args:
-        seconds: for how long after the first one, which is compiled, further ones are tried.
+        seconds: time for further proposals after the first, which includes compiling.
     """
     first = replace(first, second=Second.NONE)
     waiting: list[tuple[Proposal, tuple[str, ...]]] = [(first, ())]
     seen = [first]
     tried: list[str] = []
     brief: Outcome | None = None
-    spare: Outcome | None = None  # would pass all the same
+    spare: Outcome | None = None  # passes with a bearable trouble
     shortest = True, math.inf
     furthest: _Failed | None = None
     better = MOST_BETTER
@@ -187,7 +193,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
             brief = replace(_passed(proposal, done), brief=trouble.seconds)
             shortest = trouble.alike, -1.5 * trouble.seconds
         elif brief is not None:
-            continue  # larger sizes do not do, or make no difference
+            continue  # larger sizes fail, or make no difference
         further = _further(proposal, trouble, seen)
         if not further and _bearable(trouble):
             trouble = attempt(proposal, PATIENCE)
@@ -212,7 +218,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """A proposal with which something goes wrong, and how it came about."""
+    """A proposal with its trouble, and the fixes that led to it."""
 
     proposal: Proposal
     done: tuple[str, ...]
@@ -220,7 +226,7 @@ class _Failed:
 
     @property
     def rank(self) -> tuple[int, float]:
-        """How far it came: what goes wrong later is less, as is what takes less long."""
+        """Return how far it came: troubles that are detected later rank higher, then less time."""
         stages = (n for n, kinds in enumerate(_STAGES, 1) if isinstance(self.trouble, kinds))
         seconds = self.trouble.seconds if isinstance(self.trouble, Slow) else 0.0
         return next(stages, 0), -seconds
@@ -231,7 +237,7 @@ def _passed(proposal: Proposal, done: tuple[str, ...]) -> Outcome:
 
 
 def _bearable(trouble: Trouble) -> bool:
-    """Whether it is only that a case takes longer than it should."""
+    """Tell whether the only trouble is a case that takes a little too long."""
     return isinstance(trouble, Slow) and trouble.seconds <= PATIENCE
 
 

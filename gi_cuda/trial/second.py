@@ -1,7 +1,7 @@
-"""A second case of each role, of another size where that runs as well.
+"""Add a second case of each role, of another size if that runs.
 
-What holds for a single case may be taken for granted by a variant: how much data there is, and
-that it fills all blocks. A second case has other random numbers as well.
+With a single case, variants could rely on its size, for example that data fills all blocks. A
+second case also has other random numbers.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from gi_cuda.trial.search import Attempt, Outcome, Substitutes
 from gi_cuda.trial.troubles import Brief
 
 _LESS_AND_LESS = (Second.ODD, Second.WHOLE, Second.FEWER, Second.NEARLY, Second.SAME)
-"""What is tried, from the first one that makes sense."""
+"""Kinds of second cases in the order in which they are tried."""
 
 
 def with_second_cases(outcome: Outcome, attempt: Attempt) -> Outcome:
-    """What passes, with a second case of each role that passes as well as the first ones do; where
-    nothing passes, with what is thought best."""
+    """Return an outcome with a second case of each role that passes as well as the first.
+
+    If the outcome does not pass, the second case is not tried; the most likely valid kind is taken.
+    """
     first = second_of(outcome.proposal.extents)
     if not outcome.passes:
         every = [_with(outcome.proposal, second) for second in _from(first)]
@@ -33,7 +35,7 @@ def with_second_cases(outcome: Outcome, attempt: Attempt) -> Outcome:
         if impossible(tried, on_device(tried)):
             continue
         trouble = substitutes.trouble(tried)
-        # One that is about as short as a launch can be to be timed is so at times.
+        # A launch that is about as short as the limit is sometimes reported as brief.
         brief = isinstance(trouble, Brief) and (outcome.brief > 0 or second is Second.SAME)
         if trouble is None or brief:
             return replace(outcome, proposal=tried)

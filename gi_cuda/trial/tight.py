@@ -1,8 +1,8 @@
-"""Buffers no larger than the kernel goes, where nothing says how large they are.
+"""Shrink buffers of unknown size to the part that the kernel accesses.
 
-Of several numbers that say how much data there is, such a buffer was thought to have one item for
-each combination. A matrix has one for each of two: the third leaves the others small, or fills
-memory that no launch touches.
+A proposal gives a buffer of unknown size an item for each combination of all sizes. A matrix has
+one for each combination of two. With the third size as a factor, the other sizes have to be small,
+or memory is allocated that no launch touches.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ _NOTE = "as far as the kernel goes"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 _Choices = Mapping[str, Sequence[str]]
-"""For each buffer the sizes that it may have, the smallest first."""
+"""Possible sizes of each buffer, the smallest first."""
 
 
 def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outcome:
-    """What passes, with an item for each combination of those sizes alone that a buffer needs, if
-    that passes as well.
+    """Return an outcome whose buffers have only the combinations of sizes that they need.
+
+    The outcome is returned unchanged if that does not pass.
 
     Args:
-        until: on the monotonic clock, when no further sizes are tried.
+        until: time on the monotonic clock after which no further sizes are tried.
     """
     loose = _loose(outcome.proposal) if outcome.passes else ()
     if not loose:
@@ -62,7 +63,7 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
 
 
 def _loose(proposal: Proposal) -> tuple[str, ...]:
-    """Buffers of which nothing says how large they are; none where others may hold indices."""
+    """Return the buffers of unknown size; none if other buffers may hold indices."""
     several = 2 <= len(proposal.counts) <= _MOST_COUNTS
     if not several or any(map(_may_lead, proposal.buffers)):
         return ()
@@ -70,15 +71,17 @@ def _loose(proposal: Proposal) -> tuple[str, ...]:
 
 
 def _may_lead(buffer: ProposedBuffer) -> bool:
-    """Whether how far the kernel goes may depend on what a buffer holds; counters begin at zero."""
+    """Tell whether the contents of a buffer may be indices; counters that start at zero are not."""
     whole = not buffer.element.floating and not buffer.element.truth
     given = buffer.role in ("input", "inout") and buffer.access is not Access.ATOMIC
     return given and (whole or bool(buffer.element.fields))
 
 
 def _products(proposal: Proposal) -> tuple[str, ...]:
-    """What combinations of sizes there are, those of the fewest items first; of those with as
-    many, one of sizes by which threads are launched."""
+    """Return the products of sizes, the smallest first.
+
+    Among equal products, products of sizes that determine the grid come first.
+    """
     counts, known = proposal.counts, names(proposal, on_host(proposal)[0])
     launched = set(_WORD.findall(" ".join(proposal.launching.grid)))
     some = [c for length in range(len(counts)) for c in combinations(counts, length + 1)]
@@ -89,7 +92,7 @@ def _products(proposal: Proposal) -> tuple[str, ...]:
 def _enough(
     proposal: Proposal, trouble: Beside, name: str, sizes: Sequence[str]
 ) -> tuple[str, ...]:
-    """Those sizes of a buffer that may be enough for what was seen; the largest one was."""
+    """Return the sizes of a buffer that cover the accesses seen; at least the largest size."""
     buffer = next(one for one in proposal.buffers if one.name == name)
     least = {
         case: seen[name].least / buffer.element.bytes
@@ -112,7 +115,7 @@ def _items(proposal: Proposal, case: str, product: str) -> int:
 
 
 def _sized(proposal: Proposal, name: str, size: str) -> Proposal:
-    """With a size for a buffer; that of all sizes together is what it has without one."""
+    """Set the size of a buffer; the product of all sizes is its default."""
     buffer = next(one for one in proposal.buffers if one.name == name)
     if size == " * ".join(proposal.counts):
         return proposal

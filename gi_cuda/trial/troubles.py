@@ -1,4 +1,4 @@
-"""Troubles: what goes wrong where a proposal is tried."""
+"""Troubles: kinds of failures and weaknesses of a proposal that is tried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gi_cuda.results.measurement import Survival
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """Its expressions come to what no launch can have."""
+    """The launch configuration or a size is invalid."""
 
     what: str
     remedy: ClassVar[str] = "change sizes in [[case]], or expressions in [[launch]], of target.toml"
@@ -25,10 +25,10 @@ class Impossible:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The kernel goes beyond buffers.
+    """The kernel accesses memory outside of buffers.
 
     Attributes:
-        seen: by case and buffer.
+        seen: the accesses, by case and buffer.
     """
 
     seen: Mapping[str, Mapping[str, Beyond]]
@@ -43,10 +43,11 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """A case takes long.
+    """A case takes too long.
 
     Attributes:
-        over: whether it was ended over it; else it took so long.
+        seconds: the time that it took, or after which it was stopped.
+        over: True if it was stopped.
     """
 
     case: str
@@ -55,7 +56,7 @@ class Slow:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """Return advice for the user."""
         return (
             "make the sizes in [[case]] of target.toml smaller, or the scalars in data.py; a loop"
             " of the source that is as long whatever they are needs a GPU"
@@ -72,11 +73,11 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """A launch did not end as it should.
+    """A launch failed.
 
     Attributes:
-        case: "" where it is not known.
-        signal: that ended it; None where none did.
+        case: name of the case; "" if unknown.
+        signal: the signal that ended it; None if none did.
     """
 
     case: str
@@ -86,7 +87,7 @@ class Died:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """Return advice for the user."""
         return remedy(self.message, self.survival)
 
     def __str__(self) -> str:
@@ -95,10 +96,10 @@ class Died:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Masks of warp functions leave out threads that call them.
+    """The mask of a warp function excludes a thread that calls it.
 
     Attributes:
-        message: which one, and where.
+        message: which function, and where.
     """
 
     message: str
@@ -115,8 +116,8 @@ class Roles:
     """Buffers are not used as their roles say.
 
     Attributes:
-        written: inputs that are.
-        unwritten: outputs that are not.
+        written: inputs that are written.
+        unwritten: outputs that are not written.
     """
 
     written: frozenset[str]
@@ -162,11 +163,11 @@ class Undefined:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """All is well, but a launch is so short that timing it tells little.
+    """The proposal passes, but a launch is too short to be timed well.
 
     Attributes:
-        seconds: that the train case takes.
-        alike: whether what it writes is one value everywhere as well.
+        seconds: time of the fastest case.
+        alike: True if all outputs are a single value as well.
     """
 
     seconds: float
@@ -175,22 +176,27 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """All is well, but answers depend on the order of threads: perhaps several write one place
-    since a scalar that was guessed, as the length of rows, is too small."""
+    """The proposal passes, but results depend on the order of threads.
+
+    Perhaps several threads write to the same item because a guessed scalar, such as the length of
+    rows, is too small.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """All is well, but what it writes is one value everywhere: a variant that computes something
-    else may well come to the same."""
+    """The proposal passes, but all outputs are a single value.
+
+    A variant that computes something else may well produce the same value.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """All is well, but numbers are so small that what the oracle allows is as large.
+    """The proposal passes, but results are so small that the tolerance is about as large.
 
     Attributes:
-        sizes: how large they are, by buffer.
+        sizes: magnitude of these results, by buffer.
     """
 
     sizes: Mapping[str, float]
@@ -198,11 +204,10 @@ class Tiny:
 
 @dataclass(frozen=True, slots=True)
 class Blind:
-    """Nothing shows in the outputs: a variant that does nothing is as right.
+    """The outputs do not change if the kernel does nothing, so no variant could fail.
 
     Attributes:
-        sizes: how large numbers are that are so small that what the oracle allows is as large, by
-            buffer.
+        sizes: magnitude of results that are about as small as the tolerance, by buffer.
     """
 
     sizes: Mapping[str, float] = field(default_factory=dict)
@@ -229,13 +234,13 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What cannot be mended here: the source does not compile, the target cannot be read."""
+    """The source does not compile, or the target cannot be read; no fix is known."""
 
     error: UserError
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """Return advice for the user."""
         return self.error.hint or "mend what it names"
 
     def __str__(self) -> str:
@@ -245,10 +250,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Parameters do not do what parameters must.
+    """Parameters have no effect.
 
     Attributes:
-        names: which; all there are, if that cannot be told.
+        names: these parameters; all of them if it is not known which.
     """
 
     names: frozenset[str]
@@ -272,9 +277,9 @@ Failing = (
     | Refused
     | Idle
 )
-"""With these a proposal does not pass. Their ``remedy`` says what to do about it."""
+"""Troubles with which a proposal does not pass; ``remedy`` is advice for the user."""
 
 Bearable = Brief | Crowded | Alike | Tiny
-"""With these a proposal passes, though another one may do better."""
+"""Troubles with which a proposal passes, though another one may be better."""
 
 Trouble = Failing | Bearable

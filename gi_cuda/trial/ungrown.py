@@ -1,7 +1,7 @@
-"""Buffers as large as the source has them, where that is enough after all.
+"""Restore buffers to their sizes in the source, if these are enough after all.
 
-Buffers grow to where a kernel goes. With other data or sizes, which were found later, it may stay
-within what there is, and fill it. So what passes is tried with buffers as they were.
+Buffers are enlarged to where a kernel accesses them. With other data or sizes, found later, the
+kernel may stay within the original size.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from gi_cuda.trial.search import Attempt, Outcome, Substitutes
 from gi_cuda.trial.troubles import Brief, Slow
 
 _LARGE = 5.0
-"""Seconds in which sizes for a GPU are tried."""
+"""Seconds for trials of sizes for a GPU."""
 
 
 def with_buffers_as_they_were(outcome: Outcome, attempt: Attempt, large: TryLarge) -> Outcome:
-    """Return an outcome with buffers as they were before they grew, if that passes too."""
+    """Return an outcome with buffers as they were before they were enlarged, if that passes too."""
     before = _as_before(outcome.proposal)
     if not outcome.passes or not _is_grown(outcome.proposal) or not is_handy(before):
         return outcome
@@ -36,7 +36,7 @@ def with_buffers_as_they_were(outcome: Outcome, attempt: Attempt, large: TryLarg
 
 
 def _runs_large(proposal: Proposal, large: TryLarge) -> bool:
-    """Tell whether the cases for a GPU run; the trial may have had no time for them."""
+    """Tell whether the GPU cases run; an earlier trial may have had no time for them."""
     trouble = large(proposal)
     return isinstance(trouble, Brief | None) or (isinstance(trouble, Slow) and not trouble.over)
 
@@ -50,7 +50,7 @@ def _begins_by_poison(buffer: ProposedBuffer) -> bool:
 
 
 def _as_before(proposal: Proposal) -> Proposal:
-    """With buffers as they were before they were grown."""
+    """Restore all buffers to their sizes before they were enlarged."""
 
     def ungrown(one: ProposedBuffer) -> ProposedBuffer:
         one = replace(one, begin="") if _begins_by_poison(one) else one

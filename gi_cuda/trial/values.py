@@ -1,7 +1,7 @@
-"""Values of parameters that are right by themselves.
+"""Drop parameter values with which the kernel fails.
 
-A macro may say how large a block is, and host code or other kernels take its default for granted: a
-grid stays what it is, a buffer has an item for each block. No search should be offered its others.
+A macro may be the block size, while host code or other kernels rely on its default: the grid does
+not change, or a buffer has an item for each block. A search should not try its other values.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from gi_cuda.trial.mends import without
 from gi_cuda.trial.search import Outcome
 
 _HARMLESS = (RIGHT, EXCLUDED, REFUSED)
-"""What may become of a value that is offered: what is refused costs a search nothing."""
+"""Results of a value that a search may try; a refused value costs it nothing."""
 
 _WHY = "no other value is right by itself: something does not follow it"
 
 TryValues = Callable[[Proposal], Sequence[TriedValue]]
-"""What becomes of each value of each active parameter by itself."""
+"""Function that returns the result of each value of each active parameter alone."""
 
 
 def with_right_values(outcome: Outcome, values: TryValues) -> Outcome:
-    """What passes, with those values of parameters alone that are right by themselves; a parameter
-    with none but its default is offered as a comment.
+    """Return an outcome whose parameters have only values with which the kernel works.
+
+    Each value is tried alone. A parameter that is left with its default becomes a comment.
     """
     proposal = outcome.proposal
     active = any(one.active and one.kind != "flag" for one in proposal.parameters)
@@ -36,7 +37,7 @@ def with_right_values(outcome: Outcome, values: TryValues) -> Outcome:
         return outcome
     right, lone = _tried(proposal, values)
     if lone and proposal.launching.guessed:
-        # The number of blocks may be one that the size of a block has no part in.
+        # The guessed grid may be wrong: perhaps it does not depend on the block size.
         other = replace(proposal, launching=_with_fixed_grid(proposal, lone))
         found, still = _tried(other, values) if other != proposal else (right, lone)
         if still < lone:
@@ -45,21 +46,22 @@ def with_right_values(outcome: Outcome, values: TryValues) -> Outcome:
 
 
 def _tried(proposal: Proposal, values: TryValues) -> tuple[tuple[Tunable, ...], frozenset[str]]:
-    """Return the parameters with their right values, and the names of those with the default
-    alone."""
+    """Return the parameters with their working values, and the names of those with the default
+    alone.
+    """
     wrong = {(v.parameter, v.value) for v in values(proposal) if v.outcome not in _HARMLESS}
     right = tuple(_right(one, wrong) for one in proposal.parameters)
     return right, frozenset(one.name for one in right if one.why == _WHY)
 
 
 def _with_fixed_grid(proposal: Proposal, names: frozenset[str]) -> Launching:
-    """Return a launch whose grid is that of the defaults of some parameters."""
+    """Return a launch whose grid has the defaults of some parameters."""
     grid = without(proposal, names).launching.grid
     return replace(proposal.launching, grid=grid)
 
 
 def _right(one: Tunable, wrong: Collection[tuple[str, Value]]) -> Tunable:
-    """A parameter without its wrong values; with all, and why it is none, if no other is left."""
+    """Drop a parameter's wrong values; if only the default is left, keep all and say why."""
     left = tuple(value for value in one.values if (one.name, value) not in wrong)
     if left == one.values:
         return one

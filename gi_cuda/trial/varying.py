@@ -1,8 +1,8 @@
-"""Scalars that are others in other cases.
+"""Vary scalars between cases.
 
-What is the same in all cases may be taken for a constant by a variant: ``a * x + y`` needs no
-product where ``a`` is 1 in the host code. So numbers that say neither how much data there is nor
-how the kernel is launched differ a little from case to case, if that passes as well.
+A variant may treat a value that is equal in all cases as a constant: if ``a`` is 1 in the host
+code, ``a * x + y`` needs no product. Scalars that determine neither sizes nor the launch therefore
+differ a little from case to case, if that passes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from gi_cuda.trial.search import Attempt, Outcome, Substitutes
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _COUNTING = 4
-"""From here on a whole number that host code gives as a real one may count something."""
+"""Whole floating-point values in host code from this one on may be counts."""
 
 
 def with_varied_scalars(outcome: Outcome, attempt: Attempt) -> Outcome:
-    """What passes, with scalars that vary, if that passes as well: all that may, or else the real
-    ones."""
+    """Return an outcome with scalars that vary, if that passes: all that may, else real ones."""
     if not outcome.passes:
         return outcome
     proposal = outcome.proposal
@@ -45,7 +44,7 @@ def _varied(proposal: Proposal, names: Collection[str]) -> Proposal:
 
 
 def _is_free(proposal: Proposal, one: ProposedScalar) -> bool:
-    """Whether nothing but the kernel asks what a scalar is, and it may be a little more or less."""
+    """Tell whether a scalar affects the kernel alone and may change a little."""
     if one.computed is not None or one.count > 1 or one.name in _named(proposal):
         return False
     if _is_real(one):
@@ -62,7 +61,7 @@ def _may_count(value: float) -> bool:
 
 
 def _named(proposal: Proposal) -> frozenset[str]:
-    """The names that sizes and launches use."""
+    """Return the names that sizes and launches use."""
     texts = [one.computed for one in proposal.scalars if one.computed is not None]
     for step in proposal.steps:
         texts += [*step.launching.grid, *step.launching.block, step.launching.shared]

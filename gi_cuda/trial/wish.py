@@ -1,4 +1,4 @@
-"""A target for a source: proposed, tried, and mended until one passes."""
+"""Propose, try and fix a target for a source."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from gi_cuda.trial.choosing import ProposalTrials
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A proposal, and what is said of it.
+    """A proposal with messages about it.
 
     Attributes:
-        chosen: how it was chosen.
-        tried: how its trial ended.
-        passes: whether the reference is right on its cases, as far as that was tried.
+        chosen: messages on the choice of the kernel.
+        tried: messages on the result of its trial.
+        passes: True if the reference passes on its cases, or if it was not tried.
     """
 
     proposal: Proposal
@@ -41,10 +41,10 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The source that a target is wanted of.
+    """A request for a target of a source.
 
     Attributes:
-        hosts: files that launch its kernels, if they are not to be searched for.
+        hosts: files that launch its kernels; found by a search if empty.
     """
 
     source: Path
@@ -52,11 +52,11 @@ class Wish:
     hosts: tuple[Path, ...]
 
     def propose(self, kernel: str | None) -> Proposal:
-        """A target for one kernel."""
+        """Propose a target for one kernel."""
         return propose(self.source, kernel, self.compilation, self.hosts)
 
     def named(self, kernels: Sequence[str]) -> Proposal:
-        """A target for kernels that were named."""
+        """Propose a target for kernels that the user named."""
         if len(kernels) == 1:
             try:
                 return self.propose(kernels[0])
@@ -65,7 +65,11 @@ class Wish:
         return propose_several(self.source, kernels, self.compilation, self.hosts)
 
     def untried(self, kernels: Sequence[str], why: str) -> Proposed:
-        """A target as it is read from the source; ``why`` says why it is not tried."""
+        """Propose a target without trying it.
+
+        Args:
+            why: the reason not to try it, for the message; "" for none.
+        """
         tried = (f"not tried: {why}",) if why else ()
         if kernels:
             proposal = self.named(kernels)
@@ -74,10 +78,10 @@ class Wish:
         return Proposed(choice.proposal, tuple(choice.lines()), tried)
 
     def tried(self, kernels: Sequence[str], trials: ProposalTrials) -> Proposed:
-        """A target that passes, if there is one.
+        """Propose a target that passes its trial, if there is one.
 
         Args:
-            trials: where it is tried.
+            trials: tries proposals.
 
         Raises:
             UserError: the source does not compile, or has no kernel that can become a target.

@@ -1,8 +1,8 @@
-"""Variants that are faster and wrong, or no faster at all: none of them may be certified.
+"""Cheats: variants that are faster but wrong, or not faster at all. None of them may be certified.
 
-A target of cheats is a folder here. Its source has the parameter ``CHEAT``, which is 0 in what its
-author wrote and a number of its own for each trick, so that a trick may be any text. One that an
-edit makes is given as a genotype. See ``CHEATS``; ``test_cheats.py`` tries them all.
+Each folder here is a target. Its source has the parameter ``CHEAT``, which is 0 in the original and
+has another value for each trick; a trick may be any text. A trick that an edit makes is given as a
+genotype. See ``CHEATS``; ``test_cheats.py`` tries them all.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ HOST = ("host",)
 
 @dataclass(frozen=True, slots=True)
 class Cheat:
-    """A trick.
+    """A cheat.
 
     Attributes:
         target: the folder that has it.
         genotype: in notation.
         trick: what it does, in words.
-        backends: where it is a trick.
-        harmless: whether its answers stay right where the trick does not work, so that it is just
-            as fast as the reference. All others are wrong.
-        trains: whether its answers are right on all train cases, so that it takes others to tell.
+        backends: back ends on which it is a cheat.
+        harmless: True if its answers stay right when the trick fails, so that it is just as fast as
+            the reference. All others are wrong.
+        trains: True if its answers are right on all train cases.
     """
 
     target: str
@@ -109,5 +109,5 @@ CHEATS = (
 
 
 def targets(backend: str) -> list[str]:
-    """The folders that cheats of a back end are in."""
+    """Return the folders that have cheats of a back end."""
     return list(dict.fromkeys(one.target for one in CHEATS if backend in one.backends))

@@ -1,4 +1,4 @@
-"""Tries cheats in all the ways in which a variant is certified."""
+"""Try cheats in all ways in which a variant is certified."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ GAIN = 1.5
 
 
 def certified(target: str, backend: str, folder: Path, *, transformed: bool = False) -> list[str]:
-    """Who certifies which of a target's cheats.
+    """Return messages on the cheats of a target that are certified.
 
     Args:
         folder: for the run.
-        transformed: whether each cheat is tried with each transformation that the source offers it,
-            in place of alone. Those that are harmless are not: these may be faster then.
+        transformed: try each cheat together with each transformation that the source is offered,
+            instead of alone. Harmless cheats are left out, since a transformation may be faster.
     """
     cheats = [one for one in CHEATS if one.target == target and backend in one.backends]
     subject = load_subject(FOLDER / target, backend, edits="transforms" if transformed else "paper")
@@ -44,7 +44,7 @@ def certified(target: str, backend: str, folder: Path, *, transformed: bool = Fa
 
 
 def _with(cheat: Cheat, subject: Subject) -> Iterator[Cheat]:
-    """A cheat with one transformation more: of each that there is the first and the last choice."""
+    """Yield a cheat with one transformation: the first and the last choice of each possible one."""
     view = subject.grammar.under(subject.read(cheat.genotype).configuration.macros)
     for rule in subject.grammar.rules:
         if rule.type.kind.transforms and rule.name in view.mutable:
@@ -54,16 +54,16 @@ def _with(cheat: Cheat, subject: Subject) -> Iterator[Cheat]:
 
 
 def gains(cheat: Cheat, speed_up: SpeedUp | None) -> bool:
-    """Whether one is told that a cheat is right, and that something was gained where it is.
+    """Tell whether a verdict accepts a cheat: it is called right and, if it is harmless, a gain.
 
     Args:
-        speed_up: what one is told; None where it is not right.
+        speed_up: the certified speed-up; None if it is called wrong.
     """
     return speed_up is not None and (not cheat.harmless or speed_up.low > GAIN)
 
 
 def searched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
-    """The cheats that would win a search."""
+    """Return the cheats that would win a search."""
     evaluator = run.evaluator()
     batch = {ident: run.subject.read(one.genotype) for ident, one in enumerate(cheats, 1)}
     for ident, found in evaluator.evaluate(evaluator.prepare(batch)):
@@ -74,7 +74,7 @@ def searched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
 
 
 def validated(run: Run, cheats: list[Cheat]) -> Iterator[str]:
-    """The cheats that a validation would accept, without a sanitizer's help."""
+    """Return the cheats that a validation would accept, without a sanitizer's help."""
     entries = [Entry(one.trick, None, run.subject.read(one.genotype)) for one in cheats]
     tried = accept(run, entries, []).tried
     for cheat, one in zip(cheats, tried, strict=True):
@@ -83,7 +83,7 @@ def validated(run: Run, cheats: list[Cheat]) -> Iterator[str]:
 
 
 def compared(run: Run, cheats: list[Cheat]) -> Iterator[str]:
-    """The cheats that would win a comparison."""
+    """Return the cheats that would win a comparison."""
     reader = Reader(run.source, run.folder / "imported", 1)
     contestants = [reader.read(one.genotype) for one in cheats]
     results = compare(run.tools, contestants, run.baseline).results
@@ -93,7 +93,7 @@ def compared(run: Run, cheats: list[Cheat]) -> Iterator[str]:
 
 
 def patched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
-    """The cheats of which a patch would be written."""
+    """Return the cheats of which a patch would be written."""
     parts = []
     for ident, cheat in enumerate(cheats, 1):
         genotype = run.subject.read(cheat.genotype)

@@ -1,4 +1,4 @@
-"""Runs one launch: a job comes in on standard input, an answer goes out on standard output."""
+"""Run one launch: read a job from standard input, write the result to standard output."""
 
 from __future__ import annotations
 

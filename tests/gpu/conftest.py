@@ -1,4 +1,4 @@
-"""Tests that need a device. Where there is none, all of them are skipped, here and nowhere else."""
+"""Tests that need a GPU. Without one, all of them are skipped, by this file alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ except UserError as error:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The one place that decides whether these tests can run."""
+    """Skip all tests of this folder if they cannot run."""
     mine = [item for item in items if HERE in item.path.parents]
     reason = _trouble() if mine else None
     if reason:
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _trouble() -> str | None:
-    """Why there is nothing to run on; None where there is."""
+    """Return the reason why these tests cannot run; None if they can."""
     try:
         find_toolkit()
     except UserError as error:
@@ -58,15 +58,15 @@ def _trouble() -> str | None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a launch ended.
+    """Result of a launch.
 
     Attributes:
         status: exit status of the process that launched.
-        report: its last words.
-        error: why the launch was refused, or empty.
+        report: the end of its output.
+        error: the reason why the launch was refused, or empty.
         outputs: the buffers after the launch.
         damaged: guard zones that were written to.
-        fates: what would have become of confined code otherwise.
+        fates: faults that confined code would have had without confinement.
     """
 
     status: int
@@ -78,12 +78,12 @@ class Outcome:
 
     @property
     def fate(self) -> str:
-        """The one that counts, or empty."""
+        """Return the first fate, or an empty text."""
         return next(iter(self.fates), "")
 
 
 class Cuda:
-    """Runs a kernel ``k`` on the device, each launch in a process of its own that may die."""
+    """A device that runs a kernel ``k``, each launch in a process of its own that may die."""
 
     def __init__(self, folder: Path, architecture: str) -> None:
         nvcc = str(find_toolkit().nvcc)
@@ -113,10 +113,14 @@ class Cuda:
     ) -> Outcome:
         """Compile the text and launch its kernel with these arguments, in order.
 
-        Textures and surfaces are told by their arguments' names: as views, linear ones also by a
-        component's type, the components of a texel, whether they are normalized. With a way, one
-        of those that there are, the code is confined. What the unwritten arguments hold is not
-        copied to the device.
+        The contents of arguments that are only written are not copied to the device.
+
+        Args:
+            arguments: by name. The names of textures and surfaces describe them: views, and for
+                linear
+                memory the component's type, the components of a texel, and whether they are
+                normalized.
+            way: a way to confine the code; None for unconfined code.
         """
         compiler = self.compiler if way is None else self.compiler.rehearsing()[way]
         (built,) = build_batch(compiler, [Variant(0, text, {})], self.folder).values()
@@ -144,18 +148,18 @@ class Cuda:
 
 @pytest.fixture(scope="session")
 def architecture() -> str:
-    """What nvcc is to compile for."""
+    """Return the architecture that nvcc compiles for."""
     done = subprocess.run([sys.executable, "-c", _QUERY], capture_output=True, text=True)
     return done.stdout.strip()
 
 
 @pytest.fixture
 def host(tmp_path: Path, architecture: str) -> Cuda:
-    """The device, under the name that the conformance tests know the host runtime by."""
+    """Return the device, under the name that the conformance tests use for the host runtime."""
     return Cuda(tmp_path, architecture)
 
 
 @pytest.fixture
 def cuda(host: Cuda) -> Cuda:
-    """The same under its own name."""
+    """Return the device."""
     return host

@@ -1,5 +1,4 @@
-"""What a variant accesses just beside a buffer is told of its rehearsal, unless its reference does
-the same."""
+"""Rehearsals report accesses just beside a buffer, unless the reference has the same."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ def evaluating(subject: Subject, folder: Path) -> Iterator[Evaluator]:
 
 
 def rehearsal(evaluator: Evaluator) -> Rehearsal:
-    """How its variants rehearse."""
+    """Return how an evaluator's variants rehearse."""
     reference = evaluator.unmodified()
     how = rehearsal_of(evaluator.subject, evaluator.equipment, reference, SAMPLING)
     assert how is not None
@@ -65,7 +64,7 @@ def rehearsal(evaluator: Evaluator) -> Rehearsal:
 
 
 def outcomes(evaluator: Evaluator, how: Rehearsal, texts: Mapping[int, str]) -> list[Evaluation]:
-    """What becomes of variants that rehearse."""
+    """Return the results of variants that rehearse."""
     subject, equipment = evaluator.subject, evaluator.equipment
     variants = [as_candidate(subject, t, subject.standard).variant(i) for i, t in texts.items()]
     found = equipment.compiler.preprocess(variants)

@@ -1,4 +1,4 @@
-"""The example application, from ``make`` to a mail patch, as a user goes."""
+"""The example application, from ``make`` to a mail patch, as users run it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def heat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *words: str) -> str:
-    """What the application prints by itself."""
+    """Return the output of the application without gi-cuda."""
     command = ["./heat", *(words or ARGUMENTS)]
     return subprocess.run(
         command, cwd=folder, check=True, capture_output=True, encoding="utf-8"

@@ -1,5 +1,4 @@
-"""Confined code: it answers as it would otherwise, whatever it does its process lives, and what
-would have crashed or hung leaves a sign."""
+"""Confined code gives the same answers, never kills its process, leaves a sign of each fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host runtime's own tests, on the device: both back ends mean the same by CUDA's words."""
+"""The host runtime's own tests, run on the device: both back ends implement CUDA alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks that wait for each other: launched so that all run at a time."""
+"""Kernels that synchronize the grid, launched so that all blocks run at once."""
 
 from __future__ import annotations
 

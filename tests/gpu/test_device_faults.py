@@ -1,4 +1,4 @@
-"""What a launch can do wrong, and how its process ends."""
+"""Faults of launches, and how they end the process."""
 
 from __future__ import annotations
 

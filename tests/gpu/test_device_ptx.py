@@ -1,5 +1,4 @@
-"""A small search on PTX on the device, what comes after it, and one that starts from a winner of
-the source; through the command line as users start it."""
+"""A small search on PTX on the device, the commands after it, and one from a source's winner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machine code that others made, beside the reference on the device."""
+"""Imported machine code, measured beside the reference on the device."""
 
 from __future__ import annotations
 

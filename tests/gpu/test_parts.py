@@ -1,4 +1,4 @@
-"""Variants whose parts lie in several modules are what they are in one."""
+"""Variants split into several modules behave as in one module."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Three hundred variants, two thirds of which take their worker down: all are told apart, and those
-between them are measured as if nothing had happened."""
+"""Three hundred variants, two thirds of which kill their worker.
+
+All are told apart, and the others are measured without disturbance.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ def programs(tools: Tools) -> dict[str, Program]:
 def measured(
     tools: Tools, programs: dict[str, Program], names: Sequence[str]
 ) -> tuple[dict[str, Measurement | Lost], float]:
-    """What became of each, and the seconds that all of them took."""
+    """Return the result of each program, and the seconds that all took."""
     sampling = Sampling(screen=PAIRS, most=PAIRS, limit=LIMIT)
     begun = time.perf_counter()
     answers = dict(

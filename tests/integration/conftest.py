@@ -1,4 +1,4 @@
-"""A real nvcc, for tests that need no GPU."""
+"""Fixtures with a real nvcc, for tests that need no GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gi_cuda.errors import UserError
 
 @pytest.fixture(scope="session")
 def toolkit() -> Toolkit:
-    """The toolkit, or a skip with the reason."""
+    """Return the CUDA toolkit, or skip the test with the reason."""
     try:
         return find_toolkit()
     except UserError as error:
@@ -24,7 +24,7 @@ def toolkit() -> Toolkit:
 
 
 class Nvcc:
-    """Compiles sources as batches."""
+    """A compiler of batches of sources."""
 
     def __init__(self, toolkit: Toolkit, folder: Path) -> None:
         self.toolkit = toolkit
@@ -46,7 +46,7 @@ class Nvcc:
         return build_batch(self.compiler, variants, self.folder)
 
     def binaries(self, texts: list[str], options: tuple[str, ...] = ()) -> list[CudaBinary]:
-        """The same; all must compile."""
+        """Compile texts, all of which must succeed."""
         built = self.build(texts, options)
         failures = [one.message for one in built.values() if isinstance(one, BuildFailure)]
         assert not failures
@@ -55,5 +55,5 @@ class Nvcc:
 
 @pytest.fixture
 def nvcc(toolkit: Toolkit, tmp_path: Path) -> Nvcc:
-    """A compiler with a folder of its own."""
+    """Return a compiler with a folder of its own."""
     return Nvcc(toolkit, tmp_path)

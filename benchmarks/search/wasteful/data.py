@@ -1,4 +1,4 @@
-"""Inputs: words of 32 bits; sums, which begin at 0, and behind them what a bit is computed from."""
+"""Inputs: words of 32 bits; sums, which begin at 0, followed by the value that gives a bit."""
 
 import numpy as np
 

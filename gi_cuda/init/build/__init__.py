@@ -1,1 +1,1 @@
-"""What the build files of a project say of how its sources are compiled."""
+"""Compiler options of a source, read from the build files of its project."""

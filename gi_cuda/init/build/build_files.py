@@ -1,8 +1,8 @@
-"""How a project is built, and how its sources are compiled, by its own build files.
+"""Find the build command of a project and the compiler options of its sources in its build files.
 
-Makefiles and CMake's lists are read for what stands in them plainly: folders of headers, macros,
-the language standard, where their conditions let that in. Nothing is run, and what only a run would
-tell is left out.
+Makefiles and CMakeLists.txt are parsed as text for include folders, macros and the language
+standard, taking their conditions into account. Nothing is executed; options that only a run of the
+build would reveal are missed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _CTEST = re.compile(r"(?im)^\s*(?:enable_testing|include\s*\(\s*CTest|add_test)\
 
 @dataclass(frozen=True, slots=True)
 class OwnBuild:
-    """How a project is built, as people would do it who find its build files.
+    """The commands that build and test a project.
 
     Attributes:
-        folder: where.
-        file: what says so.
-        build: the command.
-        check: that which runs its tests; "" where there seem to be none.
+        folder: the folder to run them in.
+        file: the build file that they come from.
+        build: the build command.
+        check: the test command; "" if the project seems to have no tests.
     """
 
     folder: Path
@@ -46,13 +46,13 @@ class OwnBuild:
 def own_build(
     source: Path, repository: Repository, architectures: Collection[int] = ()
 ) -> OwnBuild | None:
-    """How the program that a source is part of is built; None where no build file tells.
+    """Return the build commands of the program that a source is part of; None without a build file.
 
-    The nearest Makefile says it, or the nearest list of CMake that is one of a whole project.
+    The nearest Makefile is taken, or the nearest CMakeLists.txt that declares a project.
 
     Args:
-        architectures: that the program was built for; a Makefile that has another one by itself
-            was told so.
+        architectures: compute capabilities that the program was built for. If the default of the
+            Makefile is not among them, the command sets the variable.
     """
     for folder in repository.folders_up(source.resolve().parent):
         for file in (folder / name for name in ("GNUmakefile", "makefile", "Makefile")):
@@ -69,8 +69,10 @@ def own_build(
 
 
 def _told(makefile: str, architectures: Collection[int]) -> list[str]:
-    """The variable that a Makefile was told for a program of some architectures; nothing where its
-    own value is one of them."""
+    """Return the ``NAME=VALUE`` argument that makes a Makefile build for one of some architectures.
+
+    Returns an empty list if the Makefile's default is one of them.
+    """
     for name, prefix, number in _ARCHITECTURE.findall(makefile):
         named = prefix or _OF_ARCHITECTURE.search(name)
         if architectures and named and int(number) not in architectures:
@@ -79,9 +81,10 @@ def _told(makefile: str, architectures: Collection[int]) -> list[str]:
 
 
 def said_by_build_files(source: Path, repository: Repository) -> Iterator[Said]:
-    """What the build files beside a source and above it say, the nearest first.
+    """Yield the options in the build files of a source's folder and the folders above, nearest
+    first.
 
-    Macros and the standard are taken of the nearest folder alone that has such a file.
+    Macros and the standard come from the nearest folder with build files alone.
     """
     nearest = True
     for folder in repository.folders_up(source.resolve().parent):

@@ -1,4 +1,4 @@
-"""Options of compilers that build files say, and which of them matter here."""
+"""Compiler options found in build files, reduced to those that targets need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 _DEFINITION = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?:=([\w.+-]*))?")
 _STANDARD = re.compile(r"(?:c|gnu)\+\+(\d\d)")
 _OLDEST = 17
-"""The C++ that nvcc takes without being told; what asks for an older one is compiled as this."""
+"""The C++ standard that nvcc uses by default; older ones are raised to it."""
 
 
 FAST_MATH = "-use_fast_math"
@@ -23,7 +23,7 @@ _LAMBDA = "--extended-lambda"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One thing that a build file says.
+    """An option in a build file.
 
     Attributes:
         option: ``-I``, ``-D``, ``-std``, or ``nvcc``.
@@ -37,16 +37,16 @@ class Said:
 
 
 def is_toolkit(folder: Path) -> bool:
-    """Whether a folder has the headers of CUDA itself, of which each back end has its own."""
+    """Tell whether a folder has the headers of CUDA; each back end brings its own copy of these."""
     return (folder / "cuda_runtime_api.h").is_file()
 
 
 def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
-    """An option, if it matters.
+    """Yield an option, if targets need it.
 
     Args:
-        option, value: as the build file has them.
-        folder: that paths begin in.
+        option, value: as in the build file.
+        folder: the folder that relative paths start from.
         place: file and line.
     """
     if option in ("-I", "-isystem"):
@@ -61,13 +61,16 @@ def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[S
 
 
 def of_nvcc(text: str) -> list[tuple[int, str]]:
-    """The options of nvcc in a text without which some sources do not compile, or compute another
-    thing: where each stands, and as it is written here."""
+    """Return the nvcc options in a text that change whether sources compile or what they compute.
+
+    Returns:
+        The offset of each option in the text, and its canonical spelling.
+    """
     return [(one.start(), _NVCC.get(one[1], _LAMBDA)) for one in _OF_NVCC.finditer(text)]
 
 
 def text_of(path: Path) -> str:
-    """The text of a build file; "" where there is none."""
+    """Return the text of a build file; "" if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -75,5 +78,5 @@ def text_of(path: Path) -> str:
 
 
 def line_at(text: str, at: int) -> int:
-    """The number of a line, from 1."""
+    """Return the line number, from 1, of an offset in a text."""
     return text.count("\n", 0, at) + 1

@@ -1,4 +1,4 @@
-"""Values of the variables of build files."""
+"""Expansion of variables in build files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _DEPTH = 8
 def expanded(
     text: str, variables: Mapping[str, str], unset: str | None = None, depth: int = 0
 ) -> str | None:
-    """Return a text with variables put in.
+    """Return a text with its variables expanded.
 
     Args:
-        unset: stands for a variable that nobody sets.
+        unset: value of undefined variables; None if these cannot be expanded.
 
     Returns:
-        None where a variable has no value or is made of itself, or the text calls a function.
+        None if a variable has no value or refers to itself, or if the text calls a function.
     """
     unknown = False
 

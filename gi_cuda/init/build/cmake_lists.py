@@ -1,7 +1,7 @@
-"""What a folder's list of CMake says of how its sources are compiled.
+"""Read compiler options from a CMakeLists.txt.
 
-It is read for what stands in it plainly. Conditions on the operating system are decided
-(``if(WIN32)``); of any other condition, all branches count. Nothing is run.
+The file is parsed as text; nothing is executed. Conditions on the operating system
+(``if(WIN32)``) are decided. All branches of any other condition count.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _Command: TypeAlias = tuple[str, list[str], int]
 
 
 def is_project(text: str) -> bool:
-    """Whether a list is one of a whole project."""
+    """Tell whether a CMakeLists.txt declares a project."""
     return _PROJECT.search(text) is not None
 
 
 def of_cmake_list(folder: Path, repository: Repository) -> Iterator[Said]:
-    """The options in the list of a folder, if it has one; those of all its targets."""
+    """Yield the options in the CMakeLists.txt of a folder, of all its targets together."""
     file = folder / "CMakeLists.txt"
     if not file.is_file():
         return
@@ -78,7 +78,7 @@ def of_cmake_list(folder: Path, repository: Repository) -> Iterator[Said]:
 
 
 def _counting(text: str, variables: dict[str, str]) -> Iterator[_Command]:
-    """Yield the commands of a list that its conditions let in; note what is set in `variables`."""
+    """Yield the commands whose conditions hold; add variables that they set to `variables`."""
     branches = Branches()
     for command, words, line in _commands(text):
         if command == "if":
@@ -102,7 +102,7 @@ def _holds(words: Sequence[str]) -> bool | None:
 
 
 def _commands(text: str) -> Iterator[_Command]:
-    """The commands of a list of CMake, each with its words and its line."""
+    """Yield the commands of a CMakeLists.txt, each with its words and its line."""
     plain = re.sub(r"(?m)#.*$", "", text)
     for match in _COMMAND.finditer(plain):
         words = [quoted or bare for quoted, bare in _WORDS.findall(match[2])]
@@ -110,7 +110,7 @@ def _commands(text: str) -> Iterator[_Command]:
 
 
 def _set(variables: dict[str, str], words: Sequence[str]) -> None:
-    """Remember what a ``set`` says, if no ``set`` before says it."""
+    """Store the value of a ``set`` command, unless an earlier one set the variable."""
     said = takewhile(lambda word: word not in ("CACHE", "PARENT_SCOPE"), words[1:])
     value = expanded(" ".join(said), variables)
     if value is not None:
@@ -118,7 +118,7 @@ def _set(variables: dict[str, str], words: Sequence[str]) -> None:
 
 
 def _cmake_folders(folder: Path, repository: Repository) -> dict[str, str]:
-    """What CMake's own variables say of folders."""
+    """Return CMake's built-in variables for folders."""
     lists = [up for up in repository.folders_up(folder) if (up / "CMakeLists.txt").is_file()]
     projects = (up for up in lists if is_project(text_of(up / "CMakeLists.txt")))
     project = str(next(projects, lists[-1]))

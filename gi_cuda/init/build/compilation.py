@@ -1,4 +1,4 @@
-"""How a source is compiled: the options given, a compilation database, a project's build files."""
+"""Compiler options of a source: from the command line, a compilation database, or build files."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from gi_cuda.init.build.repository import Repository
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 STANDARD = "c++17"
-"""What nvcc takes by itself."""
+"""The C++ standard that nvcc uses by default."""
 _STANDARD = re.compile(r"(?:c|gnu)\+\+\d[\da-z]")
 
 Compiled = Mapping[Path, frozenset[int]]
-"""By a file's path the lines, from 1, of which the preprocessor leaves something."""
+"""For each file, its lines (from 1) that are not empty after preprocessing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """Options that matter to a target.
+    """Compiler options that a target needs.
 
     Attributes:
         include: folders, absolute.
         define: macros with their replacement text.
         standard: the C++ standard.
-        options: of nvcc, without values.
-        origins: where folders, macros, options and the standard come from that nobody gave by hand:
-            each folder (as a text), macro, option or ``-std`` with a file and line, or words.
-        compiled: what of the source and its headers is compiled at all; nothing of a file of which
-            that is not known.
-        fragment: the file that was asked for, where it is only a part of the source.
+        options: options of nvcc, without values.
+        origins: file and line, or a remark, for each setting that the user did not give. Keys are
+            folders (as text), macro names, options, and ``-std``.
+        compiled: the lines of the source and its headers that the preprocessor keeps; files for
+            which
+            they are not known are missing.
+        fragment: the file that the user named, if it is only a part of the source.
     """
 
     include: tuple[Path, ...] = ()
@@ -50,10 +51,10 @@ class Compilation:
 
 
 def from_options(include: Iterable[Path], define: Iterable[str]) -> Compilation:
-    """What ``-I`` and ``-D`` say.
+    """Return the compilation that ``-I`` and ``-D`` options describe.
 
     Raises:
-        UserError: a folder that is not there, or a macro that has no name.
+        UserError: a folder does not exist, or a macro has no name.
     """
     folders = []
     for folder in include:
@@ -68,10 +69,10 @@ def from_options(include: Iterable[Path], define: Iterable[str]) -> Compilation:
 
 
 def definition(text: str) -> tuple[str, str]:
-    """Name and value of ``NAME=VALUE``; that of ``NAME`` alone is 1.
+    """Return name and value of ``NAME=VALUE``; the value of ``NAME`` alone is 1.
 
     Raises:
-        UserError: that is no name of a macro.
+        UserError: the name is not one of a macro.
     """
     name, equals, value = text.partition("=")
     if not _NAME.fullmatch(name):
@@ -84,10 +85,11 @@ def definition(text: str) -> tuple[str, str]:
 
 
 def from_database(database: Path, source: Path) -> Compilation:
-    """What a ``compile_commands.json`` says of a source.
+    """Return the compiler options of a source in a ``compile_commands.json``.
 
     Raises:
-        UserError: the file cannot be read, is no such database, or does not have the source.
+        UserError: the file cannot be read, is not a compilation database, or has no entry for the
+            source.
     """
     try:
         entries = json.loads(database.read_text(encoding="utf-8"))
@@ -154,7 +156,7 @@ def _parsed(words: Sequence[str], start: Path) -> Compilation:
 
 
 def joined(given: Compilation, database: Compilation) -> Compilation:
-    """Both, with what was given by hand first."""
+    """Merge two compilations; what the user gave takes precedence."""
     include = tuple(dict.fromkeys([*given.include, *database.include]))
     define = {**database.define, **given.define}
     said = given.standard != STANDARD
@@ -167,8 +169,10 @@ def joined(given: Compilation, database: Compilation) -> Compilation:
 
 
 def of_project(source: Path, given: Compilation, repository: Repository) -> Compilation:
-    """What was given, and what the project's own files say: a compilation database that has the
-    source, else its build files. What was given comes before all else.
+    """Complete the options that the user gave by those of the project.
+
+    These come from a compilation database with an entry for the source, otherwise from the build
+    files. What the user gave takes precedence.
     """
     for folder in repository.folders_up(source.resolve().parent):
         for place in (folder, *sorted(folder.glob("*build*")), folder / "out"):
@@ -178,7 +182,7 @@ def of_project(source: Path, given: Compilation, repository: Repository) -> Comp
             try:
                 found = from_database(database, source)
             except UserError:
-                # It has other sources, or is none.
+                # No entry for this source, or not a compilation database.
                 continue
             include = tuple(one for one in found.include if not is_toolkit(one))
             names = [*map(str, include), *found.define, *found.options, "-std"]
@@ -209,7 +213,7 @@ def _of_build_files(source: Path, repository: Repository) -> Compilation:
             name, value = definition(said.value)
             define.setdefault(name, set()).add(value)
             origins.setdefault(name, said.place)
-    # What is built in several ways has no value of its own.
+    # A macro that builds define differently has no single value.
     agreed = {name: min(values) for name, values in define.items() if len(values) == 1}
     standard = next(iter(standards), STANDARD)
     return Compilation(tuple(include), agreed, standard, origins, options=tuple(options))

@@ -1,4 +1,4 @@
-"""Lines of a Makefile that count: those that its conditions let in where nobody sets anything.
+"""Evaluate the conditions of a Makefile, with variables at their defaults.
 
 Conditions are decided as make would decide them here, as far as plain text and variables go. A
 condition that calls a function or a command is not decided: all of its branches count.
@@ -22,10 +22,10 @@ _ASSIGNED = re.compile(
 
 
 def counting(text: str) -> str:
-    """A Makefile with empty lines in place of those that do not count.
+    """Return a Makefile with the lines that its conditions exclude replaced by empty ones.
 
     Args:
-        text: of it; a continued line is one.
+        text: the Makefile, with continued lines joined.
     """
     variables: dict[str, str] = {}
     branches, tabs = Branches(), list[bool]()
@@ -52,10 +52,11 @@ def _assign(variables: dict[str, str], name: str, kind: str, value: str) -> None
 def _follow(
     branches: Branches, tabs: list[bool], match: re.Match[str], variables: Mapping[str, str]
 ) -> bool:
-    """Enter or leave a branch; whether the line is a directive at all.
+    """Enter or leave a branch; return False if the line is no directive of this condition.
 
     Args:
-        tabs: of each condition, whether it began with a tab, as what a shell reads does.
+        tabs: for each open condition, True if its first line is indented by a tab, as the lines of
+            a recipe are.
     """
     word, rest, tab = match["word"], match["rest"].strip(), "\t" in match["indent"]
     if word.startswith("if"):
@@ -75,7 +76,7 @@ def _follow(
 
 
 def _decided(word: str, rest: str, variables: Mapping[str, str]) -> bool | None:
-    """Whether a condition holds; None where that takes a command or a function to tell."""
+    """Tell whether a condition holds; None if only a command or a function could tell."""
     if word in ("ifdef", "ifndef"):
         name = expanded(rest, variables, unset="")
         return None if name is None else bool(variables.get(name)) == (word == "ifdef")
@@ -89,7 +90,7 @@ def _decided(word: str, rest: str, variables: Mapping[str, str]) -> bool | None:
 
 
 def _sides(rest: str) -> tuple[str, str] | None:
-    """Return what a condition compares: of ``(a,b)`` both sides."""
+    """Return both sides of a comparison ``(a,b)``; None for another form."""
     if not (rest.startswith("(") and rest.endswith(")")):
         return None
     depth, inner = 0, rest[1:-1]

@@ -1,7 +1,6 @@
-"""What the Makefiles of a folder say of how its sources are compiled.
+"""Read compiler options from the Makefiles of a folder.
 
-They are read for what stands in them plainly, as far as their conditions let that in; nothing is
-run.
+The files are parsed as text, taking their conditions into account. Nothing is executed.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ _PARTS = re.compile(r"(-I|-isystem|-D|--?std=)\s*[\"']?([^\"']*)")
 
 
 def of_makefiles(folder: Path) -> Iterator[Said]:
-    """The options in the Makefiles of a folder."""
+    """Yield the options in the Makefiles of a folder."""
     files = sorted({file for name in _MAKEFILES for file in folder.glob(name) if file.is_file()})
-    # A continued line stays as many lines as it is.
+    # Join continued lines.
     texts = {file: re.sub(r"\\\r?\n", "  ", _without_comments(text_of(file))) for file in files}
     here = {"CURDIR": str(folder), "PWD": str(folder)}
     texts = {file: counting(text) for file, text in texts.items()}
@@ -39,7 +38,7 @@ def of_makefiles(folder: Path) -> Iterator[Said]:
         for match in _OPTION.finditer(text):
             part = _PARTS.match(match[0])
             value = None if part is None else expanded(part[2], variables)
-            # What a macro is as a text in quotes is not read, and without it is another one.
+            # A quoted macro value is not parsed; skip the macro instead of defining it as empty.
             cut = match[0].endswith("=") and text[match.end() :].startswith(("'", '"'))
             if part is not None and value is not None and not cut:
                 at = original.find(match[0])
@@ -48,7 +47,7 @@ def of_makefiles(folder: Path) -> Iterator[Said]:
 
 
 def _assigned(texts: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-    """What variables are set to at first, besides those that are known."""
+    """Return the first value of each variable, and the known variables."""
     variables = dict(known)
     for text in texts:
         for name, value in _ASSIGNED.findall(text):

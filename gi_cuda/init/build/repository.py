@@ -1,4 +1,4 @@
-"""The repository that a source lies in: where it begins, and which of its files may be meant."""
+"""The repository of a source: its root folder, its sources and its headers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 
 _WORK_TREES = (".git", ".hg", ".svn")
 _MARKS = ("LICENSE*", "LICENCE*", "COPYING*", "README*", "CMakeLists.txt", "[Mm]akefile", ".git*")
-"""What tells the folders of a project from those that projects lie in."""
+"""Names of files that mark a folder as part of a project."""
 _HIGHEST = 8
-"""Folders that are looked at upward for such marks."""
+"""Number of folders upward that are searched for such files."""
 _MOST_FILES = 100_000
 _NEAR = 1000
 _SOURCES = {".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".cpp", ".cc", ".c", ".cxx"}
@@ -20,7 +20,7 @@ _SOURCES = {".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".cpp", 
 
 @dataclass(frozen=True)
 class Repository:
-    """A source's repository.
+    """The repository of a source.
 
     Attributes:
         root: its top folder.
@@ -30,7 +30,7 @@ class Repository:
 
     @cached_property
     def _files(self) -> dict[str, list[Path]]:
-        """Its sources and headers by their last name."""
+        """Return sources and headers by file name."""
         found: dict[str, list[Path]] = {}
         count = 0
         for folder, folders, names in os.walk(self.root):
@@ -44,16 +44,17 @@ class Repository:
         return found
 
     def ending_in(self, name: str, near: Path) -> list[Path]:
-        """Files whose path ends in the name of an include, the nearest to a folder first.
+        """Return the files whose path ends in the name of an include, the nearest to a folder
+        first.
 
-        Nearest is what has most folders in common with it, then what lies least deep.
+        A file is nearer if it shares more parent folders with `near`; ties go to the shorter path.
         """
         parts = tuple(part for part in PurePosixPath(name).parts if part not in ("..", "."))
         found = [f for f in self._files.get(parts[-1], ()) if f.parts[-len(parts) :] == parts]
         return sorted(found, key=lambda file: (-_common(file, near), len(file.parts), str(file)))
 
     def sources(self, near: Path) -> list[Path]:
-        """Its sources and headers, some hundred at most, the nearest to a folder first."""
+        """Return sources and headers, the nearest to a folder first, 1000 at most."""
         found = [
             file
             for files in self._files.values()
@@ -63,7 +64,7 @@ class Repository:
         return sorted(found, key=lambda file: (-_common(file, near), len(file.parts), file))[:_NEAR]
 
     def folders_up(self, folder: Path) -> Iterator[Path]:
-        """A folder of it, and those above it up to its root."""
+        """Yield a folder of the repository and its parents up to the root."""
         for one in (folder, *folder.parents):
             yield one
             if one == self.root:
@@ -71,8 +72,11 @@ class Repository:
 
 
 def repository_of(source: Path) -> Repository:
-    """The work tree that a file is in; without one, the highest folder above it that looks like a
-    project's; else its own folder."""
+    """Return the repository of a file.
+
+    Its root is the work tree of git, Mercurial or Subversion. Without one, it is the highest of the
+    nearest parent folders that looks like a project; otherwise the file's own folder.
+    """
     folder = source.resolve().parent
     above = [folder, *folder.parents]
     for one in above:
@@ -89,5 +93,5 @@ def repository_of(source: Path) -> Repository:
 
 
 def _common(file: Path, folder: Path) -> int:
-    """How many folders, from the top, two places have in common."""
+    """Return the number of leading folders that two paths share."""
     return len(Path(os.path.commonpath([file, folder])).parts)

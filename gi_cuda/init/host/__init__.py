@@ -1,1 +1,1 @@
-"""What host code says of a kernel: how it is launched, and what it is passed."""
+"""Launches of a kernel in host code: launch configuration, arguments, data."""

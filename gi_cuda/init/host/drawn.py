@@ -1,8 +1,8 @@
-"""Between which numbers host code draws the data that a kernel gets.
+"""Find the range of the random numbers that host code fills a kernel's buffers with.
 
-A pointer of a launch is followed back: to what is copied there, through the functions that pass it
-on, to whoever sets it before the launch. That must be all of it; data from a file, say, are left
-to be guessed.
+A pointer of a launch is traced back: through copies and through the functions that pass it on, to
+all code that sets the data before the launch. If any of it is unknown (data from a file, say), no
+range is returned.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gi_cuda.init.host.host import (
 from gi_cuda.init.host.value_ranges import Range, range_of
 
 _DEPTH = 4
-"""Functions that call each other on the way from a launch to who makes its data, and back."""
+"""Largest depth of calls that is followed, up to callers and down to functions that set data."""
 
 _READERS = """
     free delete printf fprintf puts assert accumulate size sizeof copy min max abs begin end data
@@ -35,7 +35,7 @@ _READERS = """
 """
 _COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
 _HARMLESS = frozenset(_READERS.split())
-"""What sets nothing of an array that it gets."""
+"""Functions that do not change an array passed to them."""
 
 _ACTS = frozenset(
     {"assignment_expression", "update_expression", "init_declarator", "call_expression"}
@@ -44,11 +44,11 @@ _ACTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Array:
-    """An array by the name that it has in a function.
+    """An array by its name in a function.
 
     Attributes:
-        until: where what is done to it no longer matters; None: all of the function comes before
-            the launch.
+        until: offset in the file behind which changes are ignored; None if the whole function runs
+            before the launch.
     """
 
     code: CudaFile
@@ -58,10 +58,10 @@ class _Array:
 
 
 def drawn(host: HostCode, launch: Node, given: Node) -> Range | None:
-    """Between which numbers is what a launch's pointer leads to; None where nobody can tell.
+    """Return the range of the data behind a pointer of a launch; None if unknown.
 
     Args:
-        given: what the launch passes.
+        given: the argument of the launch.
     """
     function, name = enclosing_function(launch), _array(host.code, given)
     if function is None or not name:
@@ -78,7 +78,7 @@ def drawn(host: HostCode, launch: Node, given: Node) -> Range | None:
 
 
 def _array(code: CudaFile, node: Node) -> str:
-    """The name of an array, ``a``, ``a.data()``, or ``&a[0]``; "" for all else."""
+    """Return the name of the array in ``a``, ``a.data()``, or ``&a[0]``; "" otherwise."""
     node = without_casts(node)
     if node.type == "identifier":
         return code.of(node)
@@ -95,7 +95,7 @@ def _array(code: CudaFile, node: Node) -> str:
 
 
 def _item_of(code: CudaFile, node: Node | None) -> str:
-    """Of which array something is an item, ``a[i][j]`` or ``*(a + i)``; "" for anything else."""
+    """Return the array of an item such as ``a[i][j]`` or ``*(a + i)``; "" for other expressions."""
     items = 0
     while node is not None:
         if node.type == "subscript_expression" or (
@@ -112,7 +112,7 @@ def _item_of(code: CudaFile, node: Node | None) -> str:
 
 
 def _callers(host: HostCode, array: _Array, depth: int = 0) -> Iterator[_Array]:
-    """An array, and what it is to those who pass it."""
+    """Yield an array, and its names in the functions that pass it, callers of callers included."""
     yield array
     if depth == _DEPTH or array.code is not host.code:
         return
@@ -126,7 +126,7 @@ def _callers(host: HostCode, array: _Array, depth: int = 0) -> Iterator[_Array]:
 
 
 def _copied_to(array: _Array) -> Iterator[_Array]:
-    """The arrays that are copied to one."""
+    """Yield the arrays that are copied to an array."""
     for called, values in _calls(array):
         copies = called in _COPIES and len(values) >= 4
         if copies and _array(array.code, values[0]) == array.name:
@@ -136,7 +136,7 @@ def _copied_to(array: _Array) -> Iterator[_Array]:
 
 
 def _calls(array: _Array) -> Iterator[tuple[str, list[Node]]]:
-    """Calls in an array's function before what no longer matters, with what they are given."""
+    """Yield the calls in an array's function before `until`, with their arguments."""
     for node in _acts(array.function):
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if called is not None and given is not None and _counts(array, node):
@@ -145,7 +145,7 @@ def _calls(array: _Array) -> Iterator[tuple[str, list[Node]]]:
 
 @lru_cache(maxsize=64)
 def _acts(function: Node) -> tuple[Node, ...]:
-    """Where a function sets or calls anything, in order; asked for each array of a launch."""
+    """Return all assignments, initializations and calls of a function in order; cached."""
     return tuple(node for node in walk(function) if node.type in _ACTS)
 
 
@@ -154,7 +154,7 @@ def _counts(array: _Array, node: Node) -> bool:
 
 
 def _set(host: HostCode, array: _Array, depth: int = 0) -> Iterator[Range | None]:
-    """What an array's items are set to in its function; None for what cannot be told."""
+    """Yield the ranges that an array's items are set to in its function; None if unknown."""
     code = array.code
     for node in _acts(array.function):
         if not _counts(array, node):
@@ -184,7 +184,7 @@ def _set(host: HostCode, array: _Array, depth: int = 0) -> Iterator[Range | None
 def _set_by_call(
     host: HostCode, code: CudaFile, name: str, values: list[Node], at: int, depth: int
 ) -> Iterator[Range | None]:
-    """What a call sets the items of one of its arguments to."""
+    """Yield the ranges that a call sets the items of an argument to; None for an unknown one."""
     if name.startswith(("cuda", "hip")) or name in _HARMLESS or name in host.kernels:
         return
     if name == "memset" and at == 0 and code.of(values[1]).strip() == "0":

@@ -1,4 +1,4 @@
-"""Host code as it is searched for launches: constants, calls, and what is visible at a place."""
+"""Parse host code for the search of launches: constants, calls, variables visible at a place."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class HostCode:
     """A file whose host code may launch a kernel.
 
     Attributes:
-        codes: the file, then those whose macros and constants it uses.
-        constants: what names of constants and of enumerations stand for.
-        calls: by a function's name, the calls of it in the file, in order.
-        kernels: the names, without scope, of all kernels that it can see.
+        codes: the file, then the files whose macros and constants it uses.
+        constants: the values of constants and enumerators, by name.
+        calls: the calls of each function in the file, in order.
+        kernels: the names, without scope, of all kernels in these files.
     """
 
     codes: tuple[CudaFile, ...]
@@ -39,16 +39,16 @@ class HostCode:
 
     @property
     def code(self) -> CudaFile:
-        """The file itself."""
+        """Return the file itself."""
         return self.codes[0]
 
     def defined(self, name: str) -> tuple[CudaFile, Node] | None:
-        """The definition of a function, and the file that has it; None where none does."""
+        """Return the definition of a function, and the file that has it; None if none has."""
         every = ((code, one) for code in self.codes for one in code.definitions)
         return next(((code, one.node) for code, one in every if one.name == name), None)
 
     def before(self, at: Node, *, starts: bool) -> Locals:
-        """What is known before a place; asked for often, so it is kept."""
+        """Return the variables that are known before a place; results are cached."""
         key = (at.start_byte, starts)
         if key not in self._seen:
             self._seen[key] = Locals(self.code, at, starts=starts)
@@ -56,7 +56,12 @@ class HostCode:
 
 
 def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
-    """Host code of a file; ``around`` are its headers, and others with constants that it uses."""
+    """Parse the host code of a file.
+
+    Args:
+        code: the file.
+        around: its headers, and other files with constants that it uses.
+    """
     constants: dict[str, str] = {}
     for one in (code, *around):
         for name, text in _constants(one):
@@ -71,12 +76,12 @@ def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
 
 
 def plain_name(text: str) -> str:
-    """The name of what is called, without scope and template arguments."""
+    """Return the name of a called function, without scope and template arguments."""
     return text.partition("<")[0].rpartition("::")[2].strip()
 
 
 def _constants(code: CudaFile) -> Iterator[tuple[str, str]]:
-    """Constants at the level of file, namespace or class: name and value."""
+    """Yield name and value of the constants at the level of file, namespace or class."""
     stack = [code.root]
     while stack:
         node = stack.pop()
@@ -102,7 +107,7 @@ def _enumerators(code: CudaFile, listed: Node) -> Iterator[tuple[str, str]]:
 
 
 def enclosing_function(node: Node) -> Node | None:
-    """The definition of the function that a node stands in."""
+    """Return the definition of the function that contains a node; None if none does."""
     function: Node | None = node
     while function is not None and function.type != "function_definition":
         function = function.parent
@@ -110,7 +115,7 @@ def enclosing_function(node: Node) -> Node | None:
 
 
 def without_casts(node: Node) -> Node:
-    """What is cast, also by ``reinterpret_cast``, and without brackets."""
+    """Return an expression without the casts and parentheses around it."""
     while True:
         inner = None
         if node.type == "cast_expression":
@@ -128,7 +133,7 @@ def without_casts(node: Node) -> Node:
 
 
 def parameters(code: CudaFile, function: Node | None) -> list[str]:
-    """The names of a function's parameters, "" for one that has none."""
+    """Return the names of a function's parameters, "" for an unnamed one."""
     head = None if function is None else function_declarator(function)
     listed = None if head is None else head.child_by_field_name("parameters")
     nodes = [] if listed is None else listed.named_children
@@ -141,20 +146,20 @@ def parameters(code: CudaFile, function: Node | None) -> list[str]:
 
 
 def function_name(code: CudaFile, function: Node | None) -> str:
-    """What a function that is defined is called by; "" for what is none."""
+    """Return the name of a function definition, without scope; "" for None."""
     head = None if function is None else function_declarator(function)
     name = None if head is None else head.child_by_field_name("declarator")
     return "" if name is None else plain_name(code.of(name))
 
 
 def passed(code: CudaFile, function: Node | None, call: Node) -> dict[str, Node]:
-    """What a call of a function passes for its parameters."""
+    """Return the arguments of a call by the names of the function's parameters."""
     given = parts(call.child_by_field_name("arguments"))
     return dict(zip(parameters(code, function), given, strict=False))
 
 
 def template_names(code: CudaFile, function: Node | None) -> list[str]:
-    """The names of the parameters of a function's template."""
+    """Return the names of a function's template parameters."""
     outer = None if function is None else function.parent
     listed = None if outer is None else outer.child_by_field_name("parameters")
     if outer is None or outer.type != "template_declaration" or listed is None:
@@ -165,18 +170,19 @@ def template_names(code: CudaFile, function: Node | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """What stands for itself in the expressions that are read.
+    """Names that may stay in translated expressions, and how to treat unknown values.
 
     Attributes:
-        scalars: what the host code passes for a scalar of the kernel, and that scalar's name.
-        members: for a struct that the kernel gets, how one writes a member behind its name
-            (``.width``), and the name of the scalar that it is.
+        scalars: the kernel's scalar for each host expression that is passed for one.
+        members: for each struct that the kernel takes, the scalar for each member, with keys such
+            as
+            ``.width``.
         kept: macros and constants that stay names.
-        own: whether numbers that nobody can tell, and whose names say how much data there is, do.
-        starts: whether a variable of a loop is what it is at first, instead of unknown.
-        free: whether whole numbers that nobody can tell stay names, and what is set several times,
-            or in one of two ways, is what can be told of it first.
-        callers: how many callers of callers were asked already.
+        own: keep unknown variables whose names suggest an amount of data.
+        starts: take a loop variable as its initial value instead of as unknown.
+        free: keep all unknown integers as names. A variable with several values has its first known
+            one, and so has a conditional expression.
+        callers: number of callers that were already followed.
     """
 
     scalars: Mapping[str, str] = field(default_factory=dict)
@@ -189,14 +195,14 @@ class KnownNames:
 
 
 class Locals:
-    """What is declared, set and allocated before a place, in its function and the file.
+    """Declarations, assignments and allocations before a place, in its function and its file.
 
     Attributes:
-        values: what each name is set to, in order; None is what nobody can tell.
+        values: the values that each name is set to, in order; None for an unknown one.
         declared: types, without qualifiers.
-        pointers: how many ``*`` or ``[]`` a declaration puts on a name.
-        allocated: the bytes of what a pointer points to.
-        aliases: what types the function gives names of its own.
+        pointers: number of ``*`` and ``[]`` in the declaration of each name.
+        allocated: the bytes allocated for each pointer.
+        aliases: types by the aliases that the function declares.
     """
 
     def __init__(self, code: CudaFile, at: Node, *, starts: bool) -> None:
@@ -231,7 +237,7 @@ class Locals:
                 right = _last_of_chain(right)
                 if plain and right is not None and self._always_before(node, left, right):
                     values.clear()
-                # Set more than once, perhaps conditionally: nobody knows to what.
+                # Several entries mean that the value is unknown; None is an unknown value, too.
                 values.append(right if plain else None)
 
     def _note_alias(self, node: Node) -> None:
@@ -241,7 +247,9 @@ class Locals:
             self.aliases[self._code.of(name)] = " ".join(self._code.of(kind).split())
 
     def _always_before(self, assignment: Node, left: Node, right: Node) -> bool:
-        """Whether what a name held before an assignment is never what it holds at the place."""
+        """Tell whether an assignment always replaces the earlier values before the place is
+        reached.
+        """
         statement = assignment.parent
         while statement is not None and statement.type == "assignment_expression":
             statement = statement.parent
@@ -273,7 +281,7 @@ class Locals:
                 self.values.setdefault(text, []).append(value)
 
     def _note_call(self, node: Node) -> None:
-        """Remember what is allocated, and what a function may have set."""
+        """Record an allocation, or variables that a call may set through ``&name``."""
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if called is None or given is None:
             return
@@ -292,14 +300,14 @@ class Locals:
 
 
 def is_value(node: Node) -> bool:
-    """Whether what looks like a parameter is one of the values of ``dim3 grid(a, b * c);``."""
+    """Tell whether a node that parses as a parameter is a value, as in ``dim3 grid(a, b * c);``."""
     listed = node.parent if node.type == "parameter_declaration" else None
     head = None if listed is None else listed.parent
     return head is not None and head.parent is not None and head.parent.type == "declaration"
 
 
 def _last_of_chain(right: Node | None) -> Node | None:
-    """What all variables become in ``a = b = c``."""
+    """Return ``c`` of ``a = b = c``, the value that all variables get."""
     while right is not None and right.type == "assignment_expression":
         operator = right.child_by_field_name("operator")
         if operator is None or operator.type != "=":
@@ -309,7 +317,7 @@ def _last_of_chain(right: Node | None) -> Node | None:
 
 
 def _depth(declarator: Node | None, name: Node) -> int:
-    """How many ``*`` or ``[]`` a declaration puts on a name."""
+    """Return the number of ``*`` and ``[]`` that a declaration puts on a name."""
     depth = 0
     while declarator is not None and declarator != name:
         depth += declarator.type in ("pointer_declarator", "array_declarator")
@@ -318,7 +326,7 @@ def _depth(declarator: Node | None, name: Node) -> int:
 
 
 def _in_header(node: Node) -> bool:
-    """Whether an assignment is the step of a ``for`` loop."""
+    """Tell whether an assignment is the update of a ``for`` loop."""
     loop = node.parent
     return (
         loop is not None
@@ -328,7 +336,7 @@ def _in_header(node: Node) -> bool:
 
 
 def is_name(node: Node) -> bool:
-    """Whether an expression names one value: ``n``, ``matrix.rows``, ``data.size()``."""
+    """Tell whether an expression names one value: ``n``, ``matrix.rows``, ``data.size()``."""
     if node.type == "call_expression":
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         member = called is not None and called.type == "field_expression"

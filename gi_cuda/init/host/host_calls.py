@@ -1,4 +1,4 @@
-"""Calls in expressions of host code, and their values: roundings, minima, casts."""
+"""Translate calls in host expressions to a target's: rounded divisions, minima, casts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _WHOLE_REAL = re.compile(r"(\d+)\.0*[fF]?")
 _NUMBER = re.compile(r"u?int(?:\d+_t)?|unsigned(?:\s+\w+)*|u?long|size_t|float|double")
 
 Reader = Callable[[Node], str | None]
-"""What turns an expression of the host code into a target's."""
+"""Function that translates an expression of the host code to a target's; None if impossible."""
 
 
 def value_of_call(host: HostCode, node: Node, read: Reader) -> str | None:
-    """What a call is as an expression of a target, None if it is none.
+    """Return a call as an expression of a target; None if it has no translation.
 
     Args:
-        read: of the call's arguments.
+        read: translates the call's arguments.
     """
     called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if called is None or given is None:
@@ -48,7 +48,7 @@ def value_of_call(host: HostCode, node: Node, read: Reader) -> str | None:
 
 
 def _ceiling(code: CudaFile, node: Node, read: Reader) -> str | None:
-    """``ceil(n / (float)b)`` as a division of integers."""
+    """Translate ``ceil(n / (float)b)`` to a division of integers."""
     while node.type == "parenthesized_expression":
         node = node.named_children[0]
     operator = node.child_by_field_name("operator")

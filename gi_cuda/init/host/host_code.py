@@ -1,4 +1,4 @@
-"""Expressions of host code as expressions that a target can hold: locals by what they are."""
+"""Translate expressions of host code to expressions of a target, local variables substituted."""
 
 from __future__ import annotations
 
@@ -36,20 +36,22 @@ _OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
 _UNSCOPED = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
 
 _CALLERS = 3
-"""Callers of callers that are asked what they pass."""
+"""Largest number of callers upward in which arguments are looked up."""
 
 _WHOLE = frozenset(
     {"identifier", "number_literal", "binary_expression", "parenthesized_expression"}
 )
-"""Expressions whose text can stand as an operand where they stood as one."""
+"""Kinds of expressions that can be operands without brackets."""
 
 
 class Resolver:
-    """Turns expressions of the host code before a launch into a target's.
+    """Translator of the expressions that are visible at a launch to expressions of a target.
 
     Args:
         host: the file with the launch.
         at: the launch.
+        types: element types of the source.
+        known: names that expressions may keep.
     """
 
     def __init__(self, host: HostCode, at: Node, types: ElementTypes, known: KnownNames) -> None:
@@ -57,13 +59,15 @@ class Resolver:
         self._known = known
         self.locals = host.before(at, starts=known.starts)
         self._function = enclosing_function(at)
-        # What names stand for at each depth: whatever holds whatever, each is read once.
+        # Cache by name and depth, so that mutual references are resolved in linear time.
         self._names: dict[tuple[str, int], str | None] = {}
         self._extents: dict[tuple[str, int], tuple[str, ...] | None] = {}
 
     @cached_property
     def caller(self) -> tuple[Resolver, Node] | None:
-        """The first call of the function that the place is in, and what reads expressions there."""
+        """Return the first call of the enclosing function, and a resolver for that place; None if
+        unknown.
+        """
         name = function_name(self.code, self._function)
         if not name or self._known.callers >= _CALLERS:
             return None
@@ -80,7 +84,11 @@ class Resolver:
         return Resolver(self._host, call, self._types, known), call
 
     def passed(self, name: str) -> tuple[Resolver, Node] | None:
-        """What the caller passes for a parameter of the function that is never set in it."""
+        """Return the argument that the caller passes for a parameter, and a resolver for the
+        caller.
+
+        None if `name` is not a parameter, is assigned in the function, or no caller is known.
+        """
         if name not in parameters(self.code, self._function) or name in self.locals.values:
             return None
         caller = self.caller
@@ -90,7 +98,7 @@ class Resolver:
         return None if given is None else (caller[0], given)
 
     def _template(self, name: str) -> str | None:
-        """Return the argument for a template parameter where the function is called."""
+        """Return the argument for a template parameter of the function, from its first call."""
         names = template_names(self.code, self._function)
         if name not in names:
             return None
@@ -112,18 +120,18 @@ class Resolver:
         return None
 
     def template_arguments(self, called: Node | None) -> Iterator[str]:
-        """The arguments of ``blur<float, 3>``, constants by their values."""
+        """Yield the arguments of ``blur<float, 3>``, with constants evaluated."""
         while called is not None and called.type != "template_function":
             called = called.child_by_field_name("name")
         listed = None if called is None else called.child_by_field_name("arguments")
         for node in listed.named_children if listed is not None else ():
             own = self.code.of(node).strip()
-            # A name alone is read as a type.
+            # The parser takes a single name for a type.
             text = self._name(own, 0) if own.isidentifier() else self.expression(node)
             yield text or self._type(own)
 
     def _type(self, text: str, depth: int = 0) -> str:
-        """A type without the names that the function gives to types."""
+        """Return a type with aliases and template parameters of the function resolved."""
 
         def meant(match: re.Match[str]) -> str:
             alias = self.locals.aliases.get(match[0]) if depth < DEPTH else None
@@ -135,7 +143,7 @@ class Resolver:
         return found if len(found) <= LONGEST else text
 
     def bytes(self, node: Node) -> str | None:
-        """The bytes that are allocated for a pointer."""
+        """Return the expression for the bytes that are allocated for a pointer; None if unknown."""
         name = self.code.of(node)
         size = self.locals.allocated.get(name)
         if size is not None:
@@ -144,14 +152,14 @@ class Resolver:
         return None if passed is None else passed[0].bytes(passed[1])
 
     def origin(self, node: Node) -> str:
-        """What host code passes, as the outermost caller that is known has it."""
+        """Return the text of an argument as the outermost known caller writes it."""
         node = without_casts(node)
         own = " ".join(self.code.of(node).split())
         passed = self.passed(own) if node.type == "identifier" else None
         return own if passed is None else passed[0].origin(passed[1])
 
     def other_names(self, name: str) -> Iterator[str]:
-        """The variables that one, or a member, is set to: that to which it is, and so on."""
+        """Yield the variable that `name` is set to, then the one that this is set to, and so on."""
         for _ in range(DEPTH):
             value = self.value(name)
             if value is None or without_casts(value).type != "identifier":
@@ -160,21 +168,23 @@ class Resolver:
             yield name
 
     def made_from_others(self, node: Node) -> str | None:
-        """What a local, or an expression, is computed from; None for a plain name of its own."""
+        """Return the expression that a local variable is computed from, or that a node is; None if
+        unknown.
+        """
         if node.type != "identifier":
             return self.expression(node)
         value = self.value(self.code.of(node))
         return None if value is None else self.expression(value)
 
     def declared_type(self, node: Node) -> str | None:
-        """The type that a name is declared with."""
+        """Return the declared type of a variable; None if unknown."""
         if node.type != "identifier":
             return None
         declared = self.locals.declared.get(self.code.of(node))
         return None if declared is None else self._type(declared)
 
     def number(self, node: Node, depth: int = 0) -> int | float | None:
-        """The value of a constant."""
+        """Return the value of a constant expression; None if it is not constant."""
         if depth > DEPTH:
             return None
         text = self.expression(node)
@@ -192,14 +202,16 @@ class Resolver:
         return _real(shown)
 
     def number_of(self, name: str) -> int | float | None:
-        """The number that a variable, or a member, is set to."""
+        """Return the number that a variable or a member is set to; None if unknown."""
         value, (whole, _, path) = self.value(name), name.partition(".")
         if value is None and path and (caller := self.passed(whole)) is not None:
             return caller[0].number_of(f"{self.code.of(caller[1]).strip()}.{path}")
         return None if value is None else self.number(value)
 
     def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
-        """A grid or a block: a ``dim3``, or a number."""
+        """Return the one to three expressions of a grid or a block (a ``dim3`` or a number), or
+        None.
+        """
         if depth > DEPTH:
             return None
         if node.type != "identifier":
@@ -210,11 +222,13 @@ class Resolver:
         return self._extents[key]
 
     def scalar(self, name: str) -> str | None:
-        """What a name is called that a kernel's scalar is passed as."""
+        """Return the kernel's scalar that a variable is passed for, or None."""
         return self._known.scalars.get(name)
 
     def expression(self, node: Node, depth: int = 0) -> str | None:
-        """An integer expression over scalars and parameters, None if it is none."""
+        """Return a node as an integer expression over scalars and parameters; None if it is not
+        one.
+        """
         text = None if depth > DEPTH else self._expression(node, depth)
         return None if text is None or len(text) > LONGEST else text
 
@@ -256,7 +270,7 @@ class Resolver:
         return self._names[key]
 
     def _named(self, name: str, depth: int) -> str | None:
-        """What a name stands for."""
+        """Return the expression that a name stands for; None if unknown."""
         if name in self._known.scalars:
             return self._known.scalars[name]
         if name in self._known.kept:
@@ -274,7 +288,9 @@ class Resolver:
         return bracketed(text)
 
     def _from_outside(self, name: str, depth: int) -> str | None:
-        """What a name means that the function does not set: a constant, or what callers give."""
+        """Return the expression of a name that the function does not set: a constant or an
+        argument.
+        """
         if name in self._host.constants and name not in self.locals.declared:
             return self._text(self._host.constants[name], depth + 1)
         passed = self.passed(name)
@@ -292,21 +308,24 @@ class Resolver:
         return (b or c) if self._known.free else None
 
     def _is_whole(self, name: str) -> bool:
-        """Whether a variable is one whole number."""
+        """Tell whether a variable is a single integer."""
         declared = self.locals.declared.get(name, "")
         element = self._types.element(declared)
         whole = element is not None and "int" in element.type and element.parts == 1
         return (whole or declared == "auto") and not self.locals.pointers.get(name)
 
     def value(self, name: str) -> Node | None:
-        """What a variable, or a member, is set to; None where that is not one thing."""
+        """Return the value that a variable or a member is set to; None if it has not exactly one.
+
+        With ``free`` names, return its first known value.
+        """
         values = self.locals.values.get(name, [])
         if self._known.free:
             return next((value for value in values if value is not None), None)
         return values[0] if len(values) == 1 else None
 
     def _text(self, body: str, depth: int) -> str | None:
-        """What the text of a macro stands for."""
+        """Return the expression that the body of a macro stands for."""
         if depth > DEPTH or not re.fullmatch(r"[\w\s()+\-*/%<>&|^]+", body):
             return None
         for word in set(re.findall(r"[A-Za-z_]\w*", body)):
@@ -323,7 +342,7 @@ class Resolver:
         return bracketed(_INTEGER.sub(r"\1", body))
 
     def _component(self, node: Node, depth: int) -> str | None:
-        """``block.x`` of a ``dim3`` that is known."""
+        """Return the expression of ``block.x`` for a known ``dim3``."""
         base, part = node.child_by_field_name("argument"), node.child_by_field_name("field")
         if base is None or part is None or self.code.of(part) not in "xyz":
             return None
@@ -337,8 +356,11 @@ class Resolver:
         return bracketed(extent[index]) if index < len(extent) else "1"
 
     def _like_a_parameter(self, node: Node, depth: int) -> str | None:
-        """A value that is read like a parameter: ``dim3 grid(a, b * c);`` reads like a prototype,
-        of which the second parameter is a pointer."""
+        """Return the expression of an argument that parses as a parameter.
+
+        The parser takes ``dim3 grid(a, b * c);`` for a prototype whose second parameter is a
+        pointer.
+        """
         kind, declared = (node.child_by_field_name(one) for one in ("type", "declarator"))
         factors = [kind]
         if declared is not None:
@@ -384,5 +406,5 @@ def _real(text: str) -> float | None:
 
 
 def _is_zero(text: str) -> bool:
-    """Whether a number is set only later: none of a launch's numbers is 0."""
+    """Tell whether a value is 0, which no number of a launch is: the variable is set later."""
     return bare(text) == "0"

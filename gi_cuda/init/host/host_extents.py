@@ -1,4 +1,4 @@
-"""Grids and blocks of host code: a ``dim3`` in any of the ways to write one, or a number."""
+"""Read grids and blocks of host code: a number, or a ``dim3`` in any of its spellings."""
 
 from __future__ import annotations
 
@@ -13,40 +13,46 @@ from gi_cuda.init.kernel.sizes import bare
 
 LISTS = ("argument_list", "initializer_list", "parameter_list")
 DEPTH = 12
-"""Expressions and names within each other that are followed; two names may hold each other."""
+"""Largest depth of expressions and names that is followed; it also ends circular definitions."""
 
 _TYPES = ("dim3", "uint3", "auto")
 
 
 class Names(Protocol):
-    """What names and expressions stand for at a place of host code."""
+    """Interface to look up names and expressions at a place of host code."""
 
     @property
     def code(self) -> CudaFile:
-        """The file that the place is in."""
+        """Return the file that has the place."""
 
     @property
     def locals(self) -> Locals:
-        """What is declared and set before the place."""
+        """Return the variables that are declared and set before the place."""
 
     def scalar(self, name: str) -> str | None:
-        """What a name is called that a kernel's scalar is passed as."""
+        """Return the kernel's scalar that a variable is passed for, or None."""
 
     def value(self, name: str) -> Node | None:
-        """What a variable, or a member, is set to."""
+        """Return the value that a variable or a member is set to; None if unknown."""
 
     def passed(self, name: str) -> tuple[Names, Node] | None:
-        """What the caller passes for a parameter that is never set, and what reads it there."""
+        """Return the argument of the caller for a parameter that is never set, and the caller's
+        names.
+        """
 
     def expression(self, node: Node, depth: int = 0) -> str | None:
-        """An integer expression over scalars and parameters, None if it is none."""
+        """Return a node as an integer expression over scalars and parameters; None if it is not
+        one.
+        """
 
     def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
-        """A grid or a block: a ``dim3``, or a number."""
+        """Return the one to three expressions of a grid or a block (a ``dim3`` or a number), or
+        None.
+        """
 
 
 def extent_of(names: Names, node: Node, depth: int) -> tuple[str, ...] | None:
-    """A grid or a block that is no plain name: a ``dim3``, or a number."""
+    """Return the expressions of a grid or a block that is not just a variable; None if unknown."""
     if node.type in ("call_expression", "compound_literal_expression"):
         called = node.child_by_field_name("function") or node.child_by_field_name("type")
         given = node.child_by_field_name("arguments") or node.child_by_field_name("value")
@@ -59,14 +65,14 @@ def extent_of(names: Names, node: Node, depth: int) -> tuple[str, ...] | None:
 
 
 def extents_of(names: Names, nodes: Sequence[Node], depth: int = 0) -> tuple[str, ...] | None:
-    """A grid or a block of which the numbers stand beside each other."""
+    """Return the expressions of a grid or a block from the nodes of its one to three numbers."""
     found = [names.expression(child, depth) for child in nodes if child.type != "comment"]
     known = tuple(bare(part) for part in found if part is not None)
     return known if len(known) == len(found) and 1 <= len(found) <= 3 else None
 
 
 def named_extent(names: Names, node: Node, depth: int) -> tuple[str, ...] | None:
-    """What a name stands for as a grid or a block."""
+    """Return the expressions of a grid or a block that is a variable; None if unknown."""
     own = names.code.of(node).strip()
     if (scalar := names.scalar(own)) is not None:
         return (scalar,)
@@ -83,14 +89,14 @@ def named_extent(names: Names, node: Node, depth: int) -> tuple[str, ...] | None
 
 
 def _is_set_by_parts(names: Names, name: str) -> bool:
-    """Whether it is a ``dim3`` of which members are set after it was made."""
+    """Tell whether a variable is a ``dim3`` with members that are assigned one by one."""
     values = names.locals.values
     parts = any(values.get(f"{name}.{part}") for part in "xyz")
     return parts and names.locals.declared.get(name) in _TYPES
 
 
 def _by_parts(names: Names, name: str, depth: int) -> tuple[str, ...] | None:
-    """A ``dim3`` whose members are set one by one; None where nobody can tell to what."""
+    """Return a ``dim3`` whose members are assigned one by one; None if one of them is unknown."""
     first = names.value(name)
     known = (None if first is None else names.extent(first, depth + 1)) or ()
     whole = (*known, "1", "1", "1")[:3]

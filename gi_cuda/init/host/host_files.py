@@ -1,4 +1,4 @@
-"""Where a kernel's launch is to be found: in its source, in headers, in files around."""
+"""Find the files that launch a kernel: its source, headers, files in folders around."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _HOUSE = re.compile(
     r"(?i)src|sources?|host|cuda|gpu|kernels?|include|inc|lib|apps?|main|drivers?|tests?"
     r"|bench(?:marks?)?|examples?|common|utils?|core"
 )
-"""Folders beside that of a source that are searched where no work tree says what belongs to it."""
+"""Subfolders that are searched for launches, if no work tree bounds the project."""
 
 _MOST_FILES = 400
 _MOST_BYTES = 1 << 20
 _MOST_HEADERS = 20
 _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
 _UP = 2
-"""Folders above that of the source that are searched, with those in them."""
+"""Number of folders, from that of the source upward, that are searched with their subfolders."""
 
 
 def find_hosts(
     code: CudaFile, kernels: Sequence[KernelSource], given: Sequence[Path] = ()
 ) -> tuple[HostCode, ...]:
-    """The files in which some kernels are launched; the source itself is always the first.
+    """Return the files that launch some kernels; the source itself is always the first.
 
     Args:
-        code: the source, with its headers around it.
-        given: where to look instead of in files around.
+        code: the source, with its headers.
+        given: files to look at instead of a search.
 
     Raises:
-        UserError: a file that is given cannot be read, or does not launch any of the kernels.
+        UserError: a file in `given` cannot be read, or launches none of the kernels.
     """
     own = read_host_code(code, code.around)
     if given:
@@ -67,7 +67,7 @@ def _given(code: CudaFile, kernels: Sequence[KernelSource], path: Path) -> HostC
 
 
 def _around(code: CudaFile, kernels: Sequence[KernelSource]) -> Iterator[HostCode]:
-    """The first of the files around that launches one of the kernels."""
+    """Yield the first file found around the source that launches one of the kernels."""
     for path in _candidates(code.path):
         try:
             text = path.read_text("utf-8", "surrogateescape")
@@ -82,7 +82,7 @@ def _around(code: CudaFile, kernels: Sequence[KernelSource]) -> Iterator[HostCod
 
 
 def _with_headers(path: Path, code: CudaFile) -> HostCode:
-    """Another file's host code, with the headers beside it that it includes."""
+    """Parse another file's host code, with the headers beside it that it includes."""
     file = _read(path, code)
     found: dict[Path, CudaFile] = {}
     files = [file]
@@ -97,19 +97,19 @@ def _with_headers(path: Path, code: CudaFile) -> HostCode:
 
 
 def _read(path: Path, code: CudaFile) -> CudaFile:
-    """A file, named from the folder of the source."""
+    """Parse a file, named relative to the folder of the source."""
     name = Path(os.path.relpath(path.resolve(), code.path.resolve().parent)).as_posix()
     return of_source(path, read_source(path, name))
 
 
 def _mentions(text: str, kernel: KernelSource) -> bool:
-    """Whether a text may launch a kernel, at a glance."""
+    """Tell whether a text may launch a kernel, by a quick check of words."""
     name = re.escape(kernel.definition.name)
     return ("<<<" in text or "Launch" in text) and re.search(rf"\b{name}\b", text) is not None
 
 
 def _launches(host: HostCode, kernels: Sequence[KernelSource]) -> bool:
-    """Whether a file launches one of the kernels, with as many arguments as that gets."""
+    """Tell whether a file launches one of the kernels with the right number of arguments."""
     counts: dict[str, set[int]] = {}
     for kernel in kernels:
         counts.setdefault(kernel.definition.name, {0}).add(len(kernel.arguments))
@@ -117,13 +117,13 @@ def _launches(host: HostCode, kernels: Sequence[KernelSource]) -> bool:
 
 
 def _defines(code: CudaFile, kernels: Sequence[KernelSource]) -> bool:
-    """Tell whether a file defines kernels of these names, which its launches then mean."""
+    """Tell whether a file defines kernels of these names itself; its launches then mean these."""
     names = {kernel.definition.name for kernel in kernels}
     return any(one.kernel and one.name in names for one in code.definitions)
 
 
 def _candidates(source: Path) -> Iterator[Path]:
-    """Files that may belong to a source, the nearest first, some hundred at most."""
+    """Yield files that may belong to a source, the nearest first, 400 at most."""
     folder = source.resolve().parent
     root = next((f for f in (folder, *folder.parents) if (f / ".git").exists()), None)
     seen = {source.resolve()}
@@ -141,7 +141,11 @@ def _candidates(source: Path) -> Iterator[Path]:
 
 
 def _files(folder: Path, *, every: bool) -> Iterator[Path]:
-    """Sources in a folder, then in those in it: every one, or those named as such are."""
+    """Yield the sources in a folder, then in its subfolders.
+
+    Args:
+        every: search all subfolders instead of those with usual names for sources.
+    """
     inner = []
     for path in _listed(folder):
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""C expressions of sizes as Python has them."""
+"""Translate C expressions of sizes to Python."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _APPLIED = re.compile(r"\w\s*\(|\)\s*[\w(]")
 
 
 def python_name(name: str) -> str:
-    """A name that Python takes, too, and that data.py has no other use for."""
+    """Return a name for data.py: with a ``_`` appended if it is a keyword or already used there."""
     taken = keyword.iskeyword(name) or name in _IN_DATA
     return f"{name}_" if taken else name
 
 
 def is_plain(text: str) -> bool:
-    """Return whether an expression has nothing but names, decimal numbers and ``+ - * / %``."""
+    """Tell whether an expression has nothing but names, decimal numbers and ``+ - * / %``."""
     return _PLAIN.fullmatch(text) is not None and _APPLIED.search(text) is None
 
 
 def in_python(text: str) -> str:
-    """A C expression of sizes, which are never negative, as Python has it.
+    """Translate a C expression of sizes, which are never negative, to Python (``/`` to ``//``).
 
     Raises:
-        ExpressionError: it is not plain.
+        ExpressionError: the expression is not plain; see `is_plain`.
     """
     if not is_plain(text):
         raise ExpressionError("no sum or product of sizes", text)

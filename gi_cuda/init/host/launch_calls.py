@@ -1,4 +1,4 @@
-"""Where host code launches a kernel: by ``<<<>>>``, or by functions of the runtime or driver."""
+"""Find kernel launches in host code: ``<<<>>>``, and calls of the runtime and the driver API."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class LaunchCall:
     """One launch, as nodes of the host code.
 
     Attributes:
-        node: the whole of it.
-        called: what names the kernel.
+        node: the whole call.
+        called: the expression that names the kernel.
         grid, block: one node, or one for each dimension.
-        shared: bytes of dynamic shared memory, None where nothing is said.
-        arguments: what the kernel gets.
+        shared: bytes of dynamic shared memory; None if not given.
+        arguments: the arguments of the kernel.
     """
 
     node: Node
@@ -39,7 +39,7 @@ class LaunchCall:
 
 
 def launch_calls(host: HostCode, kernels: Collection[str]) -> Iterator[tuple[str, LaunchCall]]:
-    """The launches of some kernels in order, each with the kernel's name, without scope."""
+    """Yield the launches of some kernels in order, each with the kernel's name, without scope."""
     code = host.code
     for node in walk(code.root):
         found = _launch(code, node) if node.type == "call_expression" else None
@@ -75,7 +75,9 @@ def _launch(code: CudaFile, node: Node) -> LaunchCall | None:
 
 
 def _called(host: HostCode, launch: LaunchCall) -> Iterator[Node]:
-    """What may name the launched kernel: as it stands, or what a variable is set to."""
+    """Yield the nodes that may name the launched kernel: the expression itself, or values of a
+    variable.
+    """
     code, called = host.code, without_casts(launch.called)
     yield called
     name = _kernel_name(code, called)
@@ -88,7 +90,9 @@ def _kernel_name(code: CudaFile, called: Node) -> str:
 
 
 def _set_to(code: CudaFile, at: Node, name: str) -> Iterator[Node]:
-    """What a variable of the function is set to, a text where the driver is asked for a name."""
+    """Yield the values that a function gives a variable; for ``cuModuleGetFunction``, the kernel's
+    name.
+    """
     function = enclosing_function(at)
     for node in walk(function) if function is not None else ():
         value = None
@@ -107,7 +111,7 @@ def _set_to(code: CudaFile, at: Node, name: str) -> Iterator[Node]:
 
 
 def _named_by_driver(code: CudaFile, node: Node, name: str) -> Node | None:
-    """The text of ``cuModuleGetFunction(&name, module, "kernel")``."""
+    """Return the node of the kernel's name in ``cuModuleGetFunction(&name, module, "kernel")``."""
     called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if called is None or given is None or code.of(called) not in _NAMING:
         return None
@@ -118,7 +122,7 @@ def _named_by_driver(code: CudaFile, node: Node, name: str) -> Node | None:
 
 
 def _packed(code: CudaFile, packed: Node) -> tuple[Node, ...]:
-    """The arguments of ``void *args[] = {&a, &n}``."""
+    """Return the nodes of the arguments in ``void *args[] = {&a, &n}``."""
     packed = without_casts(packed)
     listed = packed.child_by_field_name("value") or packed
     if packed.type == "identifier":

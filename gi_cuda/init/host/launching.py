@@ -1,4 +1,4 @@
-"""How a source's host code launches a kernel, as expressions that a target can hold."""
+"""Read how host code launches a kernel, as expressions for a target."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from gi_cuda.init.host.value_ranges import Range
 from gi_cuda.init.kernel.sizes import bracketed
 
 _MOST = 6
-"""Launches of a kernel in one file that are read; a dispatcher may have a hundred."""
+"""Largest number of launches of a kernel that are read per file; dispatchers may have a hundred."""
 
 _DEPTH = 3
-"""Numbers that are computed of each other, at most."""
+"""Largest depth of substitution of computed arguments in each other."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -42,20 +42,20 @@ class LaunchSite:
     """One launch of a kernel in host code.
 
     Attributes:
-        place: where it is.
-        grid, block: up to three expressions each; None where they cannot be told.
-        shared: bytes of dynamic shared memory, None where that cannot be told.
-        loose: the three, with names for numbers that only a run tells; empty where not even that
-            can be said.
-        templates: template arguments, as the host code writes them; "" for what is not known.
-        values: what the host code passes for a parameter, or sets a member of a struct to that it
-            passes, where that is a number; in the second round of a loop.
-        computed: for a parameter that the host code computes from others, how.
-        types: declared type of each argument, where there is one.
-        passed: the text of what each parameter gets, as host code has it.
-        allocated: bytes that the host code allocates for a parameter, as an expression.
-        drawn: between which numbers the host code draws what a parameter points to.
-        times: launches in a run of the program, where loops around it say so.
+        place: file and line.
+        grid, block: up to three expressions each; None if unknown.
+        shared: bytes of dynamic shared memory; None if unknown.
+        loose: grid, block and shared again, with variables for numbers that only a run tells; empty
+            if not even these expressions are known.
+        templates: template arguments, as the host code writes them; "" for an unknown one.
+        values: numbers that the host code passes for parameters, or sets members of passed structs
+            to. A loop variable has its value in the second iteration.
+        computed: expressions of parameters that the host code computes from other parameters.
+        types: declared type of each argument, if there is one.
+        passed: the text of the argument for each parameter.
+        allocated: bytes that the host code allocates for each pointer, as an expression.
+        drawn: range of the random numbers that the host code fills each buffer with.
+        times: launches in a run of the program, by the loops around; 1 if unknown.
     """
 
     place: SourceLine
@@ -76,10 +76,12 @@ class LaunchSite:
 def launch_sites(
     host: HostCode, kernel: KernelSource, types: ElementTypes, known: KnownNames
 ) -> list[LaunchSite]:
-    """The launches of a kernel in host code.
+    """Return the launches of a kernel in host code.
+
+    Launches in branches that are never taken are left out, unless there are no others.
 
     Args:
-        known: what may stay a name; the kernel's own scalars need not be said.
+        known: names that expressions may keep, besides the kernel's own scalars.
     """
     calls = [call for _, call in launch_calls(host, {kernel.definition.name})]
     reached = [call for call in calls if _is_reached(host, types, call.node)]
@@ -120,14 +122,14 @@ def _site(
         for other in plain.other_names(text):
             here.setdefault(other, name)
     resolver = Resolver(host, node, types, replace(known, scalars=here))
-    # How many threads a block has is no matter of how much data there is.
+    # Block size and shared memory must not depend on guesses of the amount of data (own=False).
     of_block = Resolver(host, node, types, replace(known, scalars=here, own=False))
     loose = Resolver(host, node, types, replace(known, scalars=here, own=False, free=True))
     values = {n: v for text, n in here.items() if (v := plain.number_of(text)) is not None}
     values |= {a.name: v for a, n in passed if (v := plain.number(n)) is not None}
     rounds = frozenset(counted(code, node, plain.number))
     values |= {a.name: SECOND for a, n in passed if code.of(n).strip() in rounds}
-    # What a template of host code is made with that nobody calls here, is not known.
+    # Template parameters of the enclosing function that no call here determines.
     unknown = frozenset(template_names(code, enclosing_function(node)))
     declared = {
         a.name: t
@@ -157,8 +159,10 @@ def _site(
 
 
 def _times(host: HostCode, resolver: Resolver, node: Node) -> int:
-    """Return how often a program comes to a place, by the loops around it and around the only call
-    of its function; 1 where these do not say so."""
+    """Return the number of times that a program reaches a node.
+
+    The loops around the node count, and those around the only call of its function. 1 if unknown.
+    """
     caller = resolver.caller
     if is_conditional(node):
         caller = None
@@ -177,8 +181,10 @@ def _computed(
     passed: Sequence[tuple[Argument, Node]],
     kept: frozenset[str],
 ) -> Iterator[tuple[str, str]]:
-    """The parameters for which the host code passes what it computes from others, as far as these
-    are whole numbers: no other have a value in expressions of a target."""
+    """Yield the whole-number parameters that the host code computes from others, with expressions.
+
+    Parameters of other types cannot have an expression in a target.
+    """
     made = {argument.name: resolver.made_from_others(node) or "" for argument, node in passed}
     whole = {
         argument.name
@@ -197,7 +203,7 @@ def _computed(
 
 
 def _written_out(text: str, made: Mapping[str, str]) -> str:
-    """An expression with those of what it is computed from in place of their names."""
+    """Return an expression with the definitions of its variables substituted."""
     for _ in range(_DEPTH):
         if len(text) > LONGEST or made.keys().isdisjoint(_NAME.findall(text)):
             break

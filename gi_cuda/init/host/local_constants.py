@@ -15,17 +15,16 @@ from gi_cuda.init.host.host import HostCode, is_value
 _CHANGED = (
     r"\b{0}\b\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\{{|\+\+|--)|(?:\+\+|--|&|>>)\s*{0}\b(?!\s*\()"
 )
-"""Where a variable gets a value, or something else may set it through its address."""
+"""Pattern of a variable that is assigned, or that may be changed through its address."""
 
 _DECLARES = ("declaration", "parameter_declaration", "optional_parameter_declaration")
 
 
 def local_constants(hosts: Sequence[HostCode]) -> dict[str, str]:
-    """Return the numbers of constants of host functions of a source, by name: ``{"threads":
-    "256"}``. A variable that nothing changes is a constant too.
+    """Return the constants of a source's host functions by name: ``{"threads": "256"}``.
 
-    It counts if its name means the same wherever a launch says it: the source declares no
-    other constant of that name, and no host function another variable or parameter.
+    A variable that nothing changes is a constant, too. The name must be unambiguous: the source
+    declares no other constant of this name, and no host function another variable or parameter.
 
     Args:
         hosts: the files with launches, the source first.
@@ -46,8 +45,7 @@ def local_constants(hosts: Sequence[HostCode]) -> dict[str, str]:
 
 
 def _declared(code: CudaFile) -> Iterator[tuple[str, Node, Node]]:
-    """Yield the variables and parameters of a file's host functions, each with its declaration and
-    its function."""
+    """Yield name, declaration and function of the variables and parameters of host functions."""
     for function in code.definitions:
         for node in walk(function.node) if not function.device else ():
             if node.type in _DECLARES and not is_value(node):

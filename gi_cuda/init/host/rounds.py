@@ -1,7 +1,7 @@
-"""The variables of loops of host code that launch a kernel round after round.
+"""Analyze loops of host code around launches: loop variables and iteration counts.
 
-In the first round such a variable is 0, with which much comes out alike: a kernel that forgets it
-is as right. In the second one it is 1, and nothing is special about it.
+Loop variables get their value of the second iteration, 1. With the value of the first, 0, a wrong
+variant may pass: one that ignores the variable often computes the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
 
 SECOND = 1
-"""The number of the second round."""
+"""Value of a loop variable in the second iteration."""
 
 _BEGIN = re.compile(r"(?:[^=;]*\s)?([A-Za-z_]\w*)\s*=\s*([01])[uUlL]*\s*;?")
 
@@ -23,11 +23,12 @@ _BEGIN = re.compile(r"(?:[^=;]*\s)?([A-Za-z_]\w*)\s*=\s*([01])[uUlL]*\s*;?")
 def counted(
     code: CudaFile, node: Node, number: Callable[[Node], int | float | None]
 ) -> Iterator[str]:
-    """The variables that loops around a node count from 0 on, one by one, unless it is known that
-    they have a single round.
+    """Yield the variables of the loops around a node that count from 0 in steps of one.
+
+    Loops that are known to have a single iteration are left out.
 
     Args:
-        number: the value of an expression, where it is a constant.
+        number: returns the value of a constant expression, or None.
     """
     for loop in _loops(node):
         name, begin = _counter(code, loop)
@@ -39,8 +40,11 @@ def counted(
 
 
 def times(code: CudaFile, node: Node, number: Callable[[Node], int | float | None]) -> int | None:
-    """Return how often loops of a function come to a node; None where one does not say so, ends
-    early, or comes to the node in some of its rounds alone."""
+    """Return the number of times that the loops of a function reach a node.
+
+    None if the iterations of a loop are unknown, if it may end early, or if a branch decides
+    whether an iteration reaches the node.
+    """
     loops = list(_loops(node))
     rounds = [_rounds(code, loop, number) for loop in loops]
     early = any(re.search(r"\b(?:break|goto)\b", code.of(loop)) for loop in loops)
@@ -50,7 +54,7 @@ def times(code: CudaFile, node: Node, number: Callable[[Node], int | float | Non
 
 
 def is_conditional(node: Node, loop: Node | None = None) -> bool:
-    """Return whether a branch inside a loop, or else a function, decides if it comes to a node."""
+    """Tell whether a branch inside the loop (or the function) decides if a node is reached."""
     above = node.parent
     while above is not None and above != loop and above.type != "function_definition":
         if above.type in ("if_statement", "case_statement", "conditional_expression"):
@@ -60,7 +64,7 @@ def is_conditional(node: Node, loop: Node | None = None) -> bool:
 
 
 def _rounds(code: CudaFile, loop: Node, number: Callable[[Node], int | float | None]) -> int | None:
-    """Return the rounds of a loop that counts one by one from 0 or 1 to a known number."""
+    """Return the iterations of a loop that counts one by one from 0 or 1 to a known number."""
     (name, begin), end = _counter(code, loop), _end(loop)
     condition = loop.child_by_field_name("condition")
     compared = re.match(rf"{name}\s*(<=?|!=)", "" if condition is None else code.of(condition))
@@ -71,7 +75,7 @@ def _rounds(code: CudaFile, loop: Node, number: Callable[[Node], int | float | N
 
 
 def _loops(node: Node) -> Iterator[Node]:
-    """Yield the loops of its function that a node stands in, the innermost first."""
+    """Yield the loops around a node in its function, the innermost first."""
     above = node.parent
     while above is not None and above.type != "function_definition":
         if above.type in ("for_statement", "while_statement", "do_statement", "for_range_loop"):
@@ -80,7 +84,9 @@ def _loops(node: Node) -> Iterator[Node]:
 
 
 def _counter(code: CudaFile, loop: Node) -> tuple[str, int]:
-    """Return what a loop counts one by one, and from where (0 or 1); "" where it does not."""
+    """Return the variable that a loop counts one by one, and its start (0 or 1); "" if there is
+    none.
+    """
     begin, step = (loop.child_by_field_name(one) for one in ("initializer", "update"))
     found = None if begin is None else _BEGIN.fullmatch(code.of(begin))
     if found is None or step is None:
@@ -91,7 +97,7 @@ def _counter(code: CudaFile, loop: Node) -> tuple[str, int]:
 
 
 def _end(loop: Node) -> Node | None:
-    """What the variable of a loop stays below."""
+    """Return the upper bound in the condition of a loop, or None."""
     condition = loop.child_by_field_name("condition")
     plain = condition is not None and condition.type == "binary_expression"
     return condition.child_by_field_name("right") if plain and condition is not None else None

@@ -1,4 +1,4 @@
-"""Between which numbers an expression of host code lies, of what is drawn at random above all."""
+"""Ranges of expressions of host code, in particular of random numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gi_cuda.init.host.host import HostCode, enclosing_function, plain_name
 
 _RAND_MAX = 2**31 - 1
 _DEPTH = 12
-"""Expressions within each other that are followed, and functions that call each other."""
+"""Largest depth of nested expressions and calls that is followed."""
 
 _REAL = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[fFlL]?")
 _INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
@@ -24,19 +24,24 @@ _DISTRIBUTION = re.compile(r"\buniform_(?P<kind>real|int)_distribution\b")
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """No number is below ``low`` or above ``high``; ``whole``: all of them are whole."""
+    """A closed interval of values.
+
+    Attributes:
+        low, high: its ends.
+        whole: True if all values are integers.
+    """
 
     low: float
     high: float
     whole: bool
 
     def joined(self, other: Range) -> Range:
-        """What is in one of two."""
+        """Return the smallest range that contains both ranges."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         return Range(low, high, self.whole and other.whole)
 
     def cut(self) -> Range:
-        """As whole numbers, towards zero."""
+        """Return the range after conversion to an integer, which truncates towards zero."""
         return Range(math.trunc(self.low), math.trunc(self.high), True)
 
 
@@ -49,10 +54,13 @@ _CALLS = {
 
 
 def range_of(host: HostCode, code: CudaFile, node: Node, depth: int = 0) -> Range | None:
-    """What an expression may be; None where that cannot be told.
+    """Return the range of an expression; None if unknown.
 
     Args:
-        code: where it stands.
+        host: the host code, for constants and macros.
+        code: the file that has the expression.
+        node: the expression.
+        depth: number of expressions and calls around it that were followed.
     """
     if depth > _DEPTH:
         return None
@@ -95,7 +103,7 @@ def _number(text: str) -> Range | None:
 
 
 def _named(host: HostCode, name: str) -> Range | None:
-    """A constant; what a variable holds is not asked."""
+    """Return the range of a constant or macro; variables are not followed."""
     if name == "RAND_MAX":
         return Range(_RAND_MAX, _RAND_MAX, True)
     macro = first_macro(host.codes, name)
@@ -109,7 +117,7 @@ def _cast(kind: str, value: Range) -> Range:
 
 def _combined(operator: str, a: Range | None, b: Range | None) -> Range | None:
     if b is not None and b.whole and b.low == b.high > 0 and operator in ("%", "&"):
-        # The number of an item, say, of which nothing else is known, is never negative.
+        # Assume that an unknown left operand, such as an index, is not negative.
         most = b.high - (operator == "%")
         return Range(0 if a is None or a.low >= 0 or operator == "&" else -most, most, True)
     if a is None or b is None:
@@ -144,7 +152,9 @@ def _called(host: HostCode, code: CudaFile, node: Node, depth: int) -> Range | N
 
 
 def _distributed(host: HostCode, code: CudaFile, node: Node, name: str) -> Range | None:
-    """What a distribution of the standard library gives, by the numbers it is declared with."""
+    """Return the range of a call of a ``std::uniform_*_distribution``, by its constructor
+    arguments.
+    """
     function = enclosing_function(node)
     for one in walk(code.root if function is None else function):
         kind = one.child_by_field_name("type") if one.type == "declaration" else None
@@ -160,7 +170,7 @@ def _distributed(host: HostCode, code: CudaFile, node: Node, name: str) -> Range
 
 
 def _between(host: HostCode, code: CudaFile, ends: list[Node], *, whole: bool) -> Range | None:
-    """What a distribution gives that is declared with these numbers."""
+    """Return the range between two constructor arguments of a distribution; None if unknown."""
     known = [range_of(host, code, one) for one in ends]
     low, high = known if len(known) == 2 else (None, None)
     return None if low is None or high is None else Range(low.low, high.high, whole)

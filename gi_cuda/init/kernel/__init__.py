@@ -1,1 +1,1 @@
-"""What the text of a kernel says of the data that it works on."""
+"""Analysis of a kernel's text: accesses, sizes, meanings of its data."""

@@ -1,4 +1,4 @@
-"""Whether a kernel reads or writes through a pointer, as far as its text tells."""
+"""Determine from a kernel's text if it reads or writes through a pointer."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gi_cuda.grammar.frontends.cuda.syntax import name_node
 
 
 class Access(Flag):
-    """What happens to the memory behind a pointer."""
+    """Kinds of access to the memory behind a pointer."""
 
     NONE = 0
     READ = auto()
     WRITE = auto()
     ATOMIC = auto()
-    """Added to by atomic functions: an accumulator."""
+    """``atomicAdd``: the memory is an accumulator."""
 
 
 UNKNOWN = Access.READ | Access.WRITE
-"""Of a pointer that goes where it cannot be followed."""
+"""Assumed access through a pointer that cannot be followed."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
@@ -33,10 +33,10 @@ _CASTS = ("reinterpret_cast", "static_cast", "const_cast")
 
 
 def accesses(code: CudaFile, function: Definition, name: str) -> Access:
-    """How ``function`` and what it calls use what the pointer ``name`` points to.
+    """Return how ``function`` and the functions it calls access the memory behind pointer ``name``.
 
-    Where a pointer is copied, its copies count as well; where it goes to a function that the file
-    does not define, or a macro names it, anything may happen.
+    Copies of the pointer are followed. If it is passed to a function that the file does not define,
+    or a macro names it, the result is `UNKNOWN`.
     """
     found = _Follower(code).follow(function, name)
     words = set(_WORD.findall(code.of(function.node)))
@@ -46,10 +46,12 @@ def accesses(code: CudaFile, function: Definition, name: str) -> Access:
 
 
 def member_accesses(code: CudaFile, function: Definition, member: str) -> Access:
-    """How ``function`` uses what a pointer in a struct points to, where it names that itself.
+    """Return how ``function`` accesses the memory behind a member that it names itself.
+
+    Functions that take the whole struct are not followed.
 
     Args:
-        member: as one writes it, e.g. ``matrix.data``.
+        member: the pointer as the code writes it, e.g. ``matrix.data``.
     """
     return _Follower(code).follow_member(function, member)
 
@@ -60,7 +62,7 @@ class _Follower:
         self._seen: set[tuple[int, str]] = set()
 
     def follow(self, function: Definition, name: str) -> Access:
-        """All uses of a name in a function."""
+        """Return all accesses through a name in a function."""
         key = (function.node.start_byte, name)
         body = function.node.child_by_field_name("body")
         if body is None or key in self._seen:
@@ -73,7 +75,7 @@ class _Follower:
         return found
 
     def follow_member(self, function: Definition, member: str) -> Access:
-        """All uses of a member in a function."""
+        """Return all accesses through a member in a function."""
         found = Access.NONE
         for node in walk(function.node):
             if node.type == "field_expression" and self._code.of(node) == member:
@@ -81,7 +83,7 @@ class _Follower:
         return found
 
     def _pointer(self, node: Node, function: Definition) -> Access:
-        """What becomes of an expression that is the pointer."""
+        """Return the accesses through an expression that is the pointer."""
         parent = node.parent
         if parent is None:
             return UNKNOWN
@@ -134,7 +136,7 @@ class _Follower:
         return self.follow(definition, parameters[index].name)
 
     def _place(self, node: Node, function: Definition) -> Access:
-        """What becomes of an expression that is in the memory pointed to."""
+        """Return the accesses of an expression that lies in the memory behind the pointer."""
         while node.parent is not None and (
             node.parent.type in ("field_expression", "parenthesized_expression")
             or (
@@ -163,14 +165,14 @@ class _Follower:
         return Access.READ
 
     def _bound(self, declares: Node) -> Access:
-        """An element that a reference may be made of."""
+        """Return the access of a declaration that an element initializes, perhaps a reference."""
         target, whole = declares.child_by_field_name("declarator"), declares.parent
         const = whole is not None and "const" in self._code.of(whole).partition("&")[0].split()
         reference = target is not None and target.type == "reference_declarator"
         return UNKNOWN if reference and not const else Access.READ
 
     def _given(self, arguments: Node, node: Node) -> Access:
-        """An element given to a function, which may take it by reference."""
+        """Return the access of a call that takes an element, perhaps by reference."""
         call = arguments.parent
         called = None if call is None else call.child_by_field_name("function")
         name = "" if called is None else self._code.of(called).rpartition("::")[2]
@@ -189,10 +191,11 @@ class _Follower:
 
 
 def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
-    """Tell whether a name is one side of a comparison in a function.
+    """Tell whether a function compares a variable with something that may be a bound of data.
 
-    What is compared with an item of an array is a threshold, what is equal to a number a mode: no
-    bounds of anything.
+    Comparisons with an item of an array (a threshold), or for equality with a number (a mode), do
+    not
+    count.
     """
     body = function.node.child_by_field_name("body")
     if body is None:
@@ -202,7 +205,7 @@ def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
 
 
 def _compared_with(code: CudaFile, node: Node, name: str) -> list[Node]:
-    """What a name is compared with in an expression."""
+    """Return the expressions that a comparison compares a variable with, mode tests excepted."""
     if node.type != "binary_expression":
         return []
     left, *_, right = node.children
@@ -214,8 +217,10 @@ def _compared_with(code: CudaFile, node: Node, name: str) -> list[Node]:
 
 
 def _is_item(code: CudaFile, body: Node, node: Node, depth: int = 0) -> bool:
-    """Return whether an expression is an item of an array, or what a method returns, or a variable
-    that is set to nothing else, or part of one."""
+    """Tell whether an expression is an item of an array or the result of a method.
+
+    Parts of such expressions count, and variables that are set to nothing else.
+    """
     while node.type in ("parenthesized_expression", "cast_expression"):
         node = node.child_by_field_name("value") or node.named_children[0]
     if node.type == "call_expression":
@@ -230,7 +235,9 @@ def _is_item(code: CudaFile, body: Node, node: Node, depth: int = 0) -> bool:
 
 
 def _set_to(code: CudaFile, node: Node, name: str) -> Node | None:
-    """What a declaration or assignment sets a variable to; itself where it changes it."""
+    """Return the value of a declaration or assignment of a variable; for ``+=`` or ``++``, the
+    node.
+    """
     if node.type == "init_declarator":
         target, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
     elif node.type == "assignment_expression":

@@ -1,4 +1,4 @@
-"""What the name of a number says of it: how much data there is, or how they are gone through."""
+"""Classify scalars by name: amount of data, or shape of a window that slides over it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,20 @@ _WINDOW = re.compile(
     r"(?i)(?:\w*_)?(?:pad(?:ding)?|stride|dilation|ksize|(?:kernel|filter)_?(?:size|width|height|[whd]))"
     r"(?:_?[whdxyz])?"
 )
-"""What says how a window goes over the data, and not how much of them there is."""
+"""Names of padding, stride, dilation and size of a sliding window; these are no amounts of data."""
 
 
 def is_count_name(name: str, *, compared: bool) -> bool:
-    """Whether a scalar of this name says how much data there is."""
+    """Tell whether a scalar's name suggests an amount of data.
+
+    Args:
+        compared: the kernel compares the scalar, so that any name counts that is not excluded.
+    """
     if _NOT_COUNT.fullmatch(name) or is_of_window(name):
         return False
     return compared or _COUNT.fullmatch(name) is not None
 
 
 def is_of_window(name: str) -> bool:
-    """Whether a scalar of this name says how a window goes over the data."""
+    """Tell whether a scalar's name suggests the shape of a sliding window."""
     return _WINDOW.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""How functions find items of arrays: by which index, in which rows, and what holds an item."""
+"""Find items of arrays in a function: their indices, rows, and the variables that hold items."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gi_cuda.grammar.frontends.cuda.syntax import name_node
 
 _SPACE = re.compile(r"\s+")
 AROUND = frozenset({"parenthesized_expression", "cast_expression"})
-"""What may be around an expression that is the same."""
+"""Kinds of nodes that wrap an expression without changing it."""
 
 
 def holders_of(code: CudaFile, body: Node, items: Collection[Node]) -> frozenset[str]:
-    """The variables that hold some of these items and nothing else."""
+    """Return the variables that hold some of these items and nothing else."""
     holding, others = set[str](), set[str]()
     for node in walk(body):
         left, right = set_by(node)
@@ -30,7 +30,9 @@ def holders_of(code: CudaFile, body: Node, items: Collection[Node]) -> frozenset
 
 
 def around(node: Node) -> Node:
-    """An expression with the parentheses and casts around it, or the part of it that is taken."""
+    """Return the outermost node that is an expression with parentheses, casts or member access
+    around.
+    """
     while node.parent is not None and (
         node.parent.type in AROUND or node.parent.type == "field_expression"
     ):
@@ -39,7 +41,7 @@ def around(node: Node) -> Node:
 
 
 def factors_of(code: CudaFile, product: Node) -> tuple[str, ...]:
-    """The names that are multiplied with something, the last one first."""
+    """Return the names that are factors of a product, the last one first."""
     if product.type != "binary_expression" or operator_of(code, product) != "*":
         return ()
     both = (product.children[-1], product.children[0])
@@ -47,7 +49,7 @@ def factors_of(code: CudaFile, product: Node) -> tuple[str, ...]:
 
 
 def item_index(code: CudaFile, node: Node, name: str) -> str | None:
-    """The index of an item of an array, if a node is one."""
+    """Return the index, without spaces, of a node that is an item of an array, or None."""
     if node.type == "subscript_expression":
         argument, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
         if argument is not None and code.of(argument) == name and index is not None:
@@ -56,7 +58,7 @@ def item_index(code: CudaFile, node: Node, name: str) -> str | None:
 
 
 def set_by(node: Node) -> tuple[Node | None, Node | None]:
-    """What a declaration or assignment sets, and to what."""
+    """Return the target and the value of a declaration or assignment."""
     if node.type == "init_declarator":
         return node.child_by_field_name("declarator"), node.child_by_field_name("value")
     if node.type == "assignment_expression":
@@ -76,12 +78,12 @@ def squeezed(text: str) -> str:
 
 
 def is_row_length(code: CudaFile, function: Definition, name: str, arrays: Collection[str]) -> bool:
-    """Tell whether a kernel goes from row to row by a number: ``x[row * width + column]``, or
-    ``x + row * width``.
+    """Tell whether a number is the row length of arrays: ``x[row * width + column]``, ``x + row *
+    width``.
 
     Args:
-        name: of the number, as the function has it.
-        arrays: the pointers of which it may be.
+        name: the number, as the function names it.
+        arrays: the pointers that may be the base of a sum.
     """
     body = function.node.child_by_field_name("body")
     return body is not None and any(
@@ -94,7 +96,7 @@ def is_row_length(code: CudaFile, function: Definition, name: str, arrays: Colle
 
 
 def _is_index(node: Node) -> bool:
-    """Tell whether an expression is a summand of an index, or that."""
+    """Tell whether an expression is an index or a part of an index."""
     while node.parent is not None and node.parent.type in (*AROUND, "binary_expression"):
         node = node.parent
     return node.parent is not None and node.parent.type == "subscript_argument_list"

@@ -1,7 +1,6 @@
-"""What whole numbers in an array mean to a kernel, as far as its text tells.
+"""Recognize arrays of offsets, as in CSR: row i spans items ``offsets[i]`` to ``offsets[i + 1]``.
 
-Some say where rows, lists or sequences begin and end in other arrays: of these each is no less than
-the one before, and with others rows would end before they begin.
+Offsets must not decrease. With random numbers instead, rows would end before they begin.
 """
 
 from __future__ import annotations
@@ -21,14 +20,15 @@ _DEEPEST = 4
 
 
 def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0) -> bool:
-    """Whether a kernel takes neighbours in an array for where something begins and ends.
+    """Tell whether a kernel takes neighbours in an array for begin and end of a row or list.
 
-    Two items, one behind the other, are that where a loop goes from one to the other, or their
-    difference is a length and the first one leads to a place in another array.
+    Two adjacent items count if a loop runs from one to the other, or if their difference is a
+    length
+    and the first one is part of an index of another array.
 
     Args:
-        name: of the pointer, as the function has it.
-        depth: how many calls were followed to the function.
+        name: the pointer, as the function names it.
+        depth: number of calls that were followed to the function.
     """
     body = function.node.child_by_field_name("body")
     if body is None or depth > _DEEPEST:
@@ -41,7 +41,7 @@ def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0)
 
 
 def _pairs(code: CudaFile, body: Node, name: str) -> Iterator[tuple[str, str]]:
-    """Indices of items of which one is right behind the other, without white space."""
+    """Yield pairs of indices of adjacent items, without white space."""
     indices = {index for node in walk(body) if (index := item_index(code, node, name)) is not None}
     for index in indices:
         for behind in (f"{index}+1", f"({index})+1", f"1+{index}"):
@@ -50,7 +50,7 @@ def _pairs(code: CudaFile, body: Node, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _given(code: CudaFile, body: Node, name: str) -> Iterator[tuple[Definition, str]]:
-    """The functions that get a pointer as it is, and what they call it."""
+    """Yield the functions that a pointer is passed to unchanged, and their parameter for it."""
     for node in walk(body):
         if node.type != "call_expression":
             continue
@@ -66,7 +66,7 @@ def _given(code: CudaFile, body: Node, name: str) -> Iterator[tuple[Definition, 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two neighbours in an array, by their indices."""
+    """Two adjacent items of an array, by their indices."""
 
     code: CudaFile
     low: str
@@ -74,7 +74,7 @@ class _Pair:
     name: str
 
     def bounds(self, body: Node) -> bool:
-        """Whether they are begin and end of something."""
+        """Tell whether the items are begin and end of something."""
         low, high = self._carriers(body, self.low), self._carriers(body, self.high)
         return any(
             self._goes(node, low, high) or self._leads(node, body, low, high)
@@ -83,7 +83,7 @@ class _Pair:
         )
 
     def _carriers(self, body: Node, index: str) -> frozenset[str]:
-        """The variables that hold an item, or what is computed from it."""
+        """Return the variables that hold an item, or a value computed from it."""
         found: frozenset[str] = frozenset()
         for node in walk(body):
             left, right = set_by(node)
@@ -93,7 +93,7 @@ class _Pair:
         return found
 
     def _says(self, node: Node | None, index: str, carriers: frozenset[str]) -> bool:
-        """Whether an expression takes an item, or a variable that holds it."""
+        """Tell whether an expression contains an item, or a variable that holds it."""
         return node is not None and any(
             item_index(self.code, one, self.name) == index
             or (one.type == "identifier" and self.code.of(one) in carriers)
@@ -101,7 +101,7 @@ class _Pair:
         )
 
     def _goes(self, loop: Node, low: frozenset[str], high: frozenset[str]) -> bool:
-        """Whether a loop goes from one to the other."""
+        """Tell whether a loop runs from one item to the other."""
         condition = loop.child_by_field_name("condition")
         if loop.type not in _LOOPS or not self._says(condition, self.high, high):
             return False
@@ -109,7 +109,9 @@ class _Pair:
         return self._says(begins, self.low, low) or self._says(condition, self.low, low)
 
     def _leads(self, node: Node, body: Node, low: frozenset[str], high: frozenset[str]) -> bool:
-        """Whether it is how much lies between them, and the first one leads to a place."""
+        """Tell whether an expression is the difference of the items and the first one indexes an
+        array.
+        """
         if node.type != "binary_expression" or operator_of(self.code, node) != "-":
             return False
         left, _, right = node.children
@@ -122,7 +124,7 @@ class _Pair:
         )
 
     def _is(self, node: Node, index: str, carriers: frozenset[str]) -> bool:
-        """Whether an expression is an item, or a variable that holds it."""
+        """Tell whether an expression is an item, or a variable that holds it."""
         while node.type in AROUND:
             node = node.child_by_field_name("value") or node.named_children[0]
         return item_index(self.code, node, self.name) == index or self.code.of(node) in carriers

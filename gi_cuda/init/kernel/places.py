@@ -1,5 +1,7 @@
-"""Which arrays have the items that numbers in another array are the places of: small numbers would
-lead to a few of these alone."""
+"""Recognize arrays of indices into other arrays.
+
+Their random values must span the other array; small numbers would reach a few items alone.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ from gi_cuda.init.kernel.indexing import around, holders_of, item_index, operato
 def leads_into(
     code: CudaFile, function: Definition, name: str, arrays: Collection[str]
 ) -> str | None:
-    """The array whose items a kernel finds by the items of another one: ``x`` of ``x[at[i]]``;
-    None where there is none.
+    """Return the array that a kernel indexes by items of another: ``x`` in ``x[at[i]]``; None if
+    none.
 
     Args:
-        name: of the pointer, as the function has it.
-        arrays: the pointers of which it may be.
+        name: the pointer ``at``, as the function names it.
+        arrays: the pointers that may be indexed.
     """
     body = function.node.child_by_field_name("body")
     if body is None:
@@ -34,7 +36,7 @@ def leads_into(
 
 
 def _led(code: CudaFile, place: Node) -> str:
-    """The array of which an expression is an index, all by itself; "" where it is none."""
+    """Return the array that an expression alone is the index of; "" if there is none."""
     parent = place.parent
     if parent is None:
         return ""

@@ -1,4 +1,4 @@
-"""How much data there is: scalars and constants that count, and sizes for the cases."""
+"""Choose sizes of the data for each case, and do arithmetic on size expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _FOR = re.compile(r"\bfor\s*\(([^;]*);([^;]*);([^{;]*)")
 _MOST = 1 << 24
 _LARGE = 64
-"""From here on a number of the host code is one of much data."""
+"""Smallest value in host code that counts as an amount of much data."""
 
 _TRAIN = {1: (10007,), 2: (121, 90), 3: (28, 25, 21), 4: (12, 11, 10, 9)}
 _HELD_OUT = {1: (7777,), 2: (75, 102), 3: (22, 31, 19), 4: (10, 9, 13, 8)}
@@ -30,15 +30,17 @@ _DEVICE = {1: (1 << 20,), 2: (1024, 1024), 3: (128, 128, 128), 4: (32, 32, 32, 3
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A number that says how much data there is, or how many blocks, and what it is in each case.
+    """A scalar that says how much data there is, or how many blocks, and its value in each case.
 
     Attributes:
-        passed: whether the kernel gets it.
-        device: what it is in the train case on a GPU.
-        note: what was found out about those on the host.
-        device_note: the same of those on a GPU.
-        blocks: whether it is a number of blocks, which are fewer on the host.
-        most: that it may be, where no buffer grows with it; 0: anything.
+        passed: True if the kernel takes it as an argument.
+        train: value in the train case on the host.
+        held_out: value in the held-out case on the host.
+        device: value in the train case on a GPU.
+        note: remark on the values on the host.
+        device_note: remark on the value on a GPU.
+        blocks: True for a number of blocks, which is smaller on the host.
+        most: upper bound, if no buffer grows with it; 0 for none.
     """
 
     name: str
@@ -62,23 +64,22 @@ def extents(
     least: int | None,
     host: Mapping[str, int | float],
 ) -> tuple[Extent, ...]:
-    """What says how much data there is: scalars that count, or else one number of our own.
+    """Choose the scalars that say how much data there is; without any, one scalar of our own.
 
     Args:
-        names: scalars that count.
-        taken: names that cannot be used for a number of our own.
-        constants: constants of the source that count, of which the data is made where no scalar
-            does.
-        checked: whether the kernel compares with all of them, so that they may be odd.
-        looped: whether each thread goes through all the data.
-        least: how large a number of our own must be; None where none is needed.
-        host: what the host code passes.
+        names: scalars of the kernel that count data.
+        taken: names that our own scalar cannot have.
+        constants: constants of the source that count data; without scalars, they give the size.
+        checked: the kernel compares with all scalars, so that odd sizes are possible.
+        looped: each thread loops over all the data.
+        least: smallest value of our own scalar; None if none is needed.
+        host: values that the host code passes.
     """
     if not names:
         if least is None:
             return ()
         name = next(n for n in ("n", "elements", "n_elements", "gi_elements") if n not in taken)
-        # Where the source says how much there is, it is the same in all cases.
+        # If constants of the source fix the amount of data, all cases have the same size.
         said = math.prod(constants.values()) if constants else 0
         if size := said if least / 2 <= said <= _MOST else least:
             return (Extent(name, False, size, size, size),)
@@ -100,7 +101,9 @@ def extents(
 
 
 def _small(names: Sequence[str], host: Mapping[str, int | float]) -> dict[str, int]:
-    """Numbers that host code has small where it has others large: they stay what they are."""
+    """Return the scalars that are small in host code while another is large; they keep their
+    values.
+    """
     known = {name: value for name in names if isinstance(value := host.get(name), int)}
     if not any(map(_whole, known.values())):
         return {}
@@ -108,7 +111,7 @@ def _small(names: Sequence[str], host: Mapping[str, int | float]) -> dict[str, i
 
 
 def is_few(host: Mapping[str, int | float], name: str) -> bool:
-    """Whether host code has a number so small that it is hardly one of much data."""
+    """Tell whether the value in host code is too small for a large amount of data."""
     value = host.get(name)
     return isinstance(value, int) and 0 < value < _LARGE
 
@@ -118,10 +121,10 @@ def _whole(value: int | float | None) -> int | None:
 
 
 def is_looped(body: str, name: str) -> bool:
-    """Whether each thread, or each block, goes through all of a number of items.
+    """Tell whether each thread, or each block, loops over all of a number of items.
 
-    That is a loop that ends at the number with steps of one, or with any from a fixed beginning:
-    threads that share a loop begin at their own index.
+    This is a loop that ends at the number and has a step of one, or any step and a fixed beginning.
+    (Loops that threads share begin at each thread's own index.)
     """
     return any(
         re.search(rf"\b{name}\b", loop[2])
@@ -136,18 +139,18 @@ def is_looped(body: str, name: str) -> bool:
 def large_enough(
     sizes: tuple[Extent, ...], numbers: Sequence[str], others: Mapping[str, int]
 ) -> tuple[Extent, ...]:
-    """Sizes of which each case has at least one of everything.
+    """Increase sizes until each case has at least one block and one item of everything.
 
     Args:
-        numbers: how many blocks there are along each dimension, and how many items in each buffer.
-        others: all further names that they use; of one with others nothing is known.
+        numbers: expressions for blocks along each dimension and for items of each buffer.
+        others: values of all further names; expressions with other names are ignored.
     """
     while (
         sizes
         and _least(numbers, sizes, others) < 1
         and all(extent.device < _MOST for extent in sizes)
     ):
-        # Perhaps one has to be larger than another.
+        # First try to increase a single size: one may have to be larger than another.
         for index in range(len(sizes)):
             for times in (2, 4, 8, 16):
                 larger = _times(sizes[index], times)
@@ -165,7 +168,7 @@ def _times(one: Extent, times: int) -> Extent:
 
 
 def _least(numbers: Sequence[str], sizes: Sequence[Extent], others: Mapping[str, int]) -> int:
-    """The least of some numbers in any case, as far as they can be told."""
+    """Return the smallest of some numbers in any case; unknown ones are ignored."""
     found = []
     for text in numbers:
         with suppress(ExpressionError):
@@ -174,24 +177,23 @@ def _least(numbers: Sequence[str], sizes: Sequence[Extent], others: Mapping[str,
 
 
 _ELEMENTS = 1 << 17
-"""Of a buffer, at most, in a case for the host."""
+"""Largest number of elements of a buffer in a case for the host."""
 
 _DEVICE_ELEMENTS = 1 << 26
-"""Of a buffer, at most, in a case for a GPU."""
+"""Largest number of elements of a buffer in a case for a GPU."""
 
 _AT_A_TIME = 1 << 14
-"""Threads that wait for each other, at most: 8 multiprocessors have room for so many."""
+"""Largest number of threads that wait for each other: 8 multiprocessors can hold them."""
 
 
 def small_enough(
     sizes: tuple[Extent, ...], buffers: Sequence[str], others: Mapping[str, int]
 ) -> tuple[Extent, ...]:
-    """Sizes of which no case has a buffer that is out of proportion, as one with the square of a
-    number would have.
+    """Decrease sizes until no buffer is too large, as one with n * n elements may be.
 
     Args:
-        buffers: the elements of buffers, as expressions of sizes and others.
-        others: further names that they use; of a buffer with others nothing is known.
+        buffers: elements of buffers, as expressions of sizes and others.
+        others: values of further names; expressions with other names are ignored.
     """
 
     names = {extent.name for extent in sizes}
@@ -216,10 +218,11 @@ def small_enough(
 def at_a_time(
     sizes: tuple[Extent, ...], geometry: Sequence[str], others: Mapping[str, int]
 ) -> tuple[Extent, ...]:
-    """Sizes of which no case on a GPU has more threads than a small one can run at a time.
+    """Decrease sizes until no GPU case has more threads than a small GPU can run at a time.
 
     Args:
         geometry: the dimensions of grid and block, as expressions of sizes and others.
+        others: values of further names; expressions with other names are ignored.
     """
 
     def threads(case: Mapping[str, int]) -> int:
@@ -232,7 +235,7 @@ def at_a_time(
 
 
 def _values(texts: Sequence[str], known: Mapping[str, int]) -> Iterator[int]:
-    """Those of expressions that can be told."""
+    """Yield the values of the expressions that can be evaluated."""
     for text in texts:
         with suppress(ExpressionError):
             yield parse(text).evaluate(known)
@@ -241,7 +244,7 @@ def _values(texts: Sequence[str], known: Mapping[str, int]) -> Iterator[int]:
 def _shrunk(
     case: Mapping[str, int], measure: Callable[[Mapping[str, int]], int], most: int
 ) -> Mapping[str, int]:
-    """A case halved until what is measured of it is no more than the most."""
+    """Return a case with its sizes halved until its measure is at most `most`."""
     while measure(case) > most and min(case.values()) > 1:
         case = {name: max(1, value // 2) for name, value in case.items()}
     return case
@@ -250,7 +253,7 @@ def _shrunk(
 def _blocks(
     grid: Sequence[str], sizes: Sequence[Extent], others: Mapping[str, int]
 ) -> Iterator[int]:
-    """How many blocks there are in each case along each dimension."""
+    """Yield the number of blocks in each case along each dimension."""
     for text in grid:
         expression = parse(text)
         for case in (
@@ -262,11 +265,11 @@ def _blocks(
 
 
 def rounds_down(grid: str, name: str, others: Mapping[str, int]) -> bool:
-    """Whether a grid leaves out items of which there are too few for one more block.
+    """Tell whether a grid leaves out the items that do not fill a block.
 
     Args:
-        name: how many items there are.
-        others: all further names that the grid uses.
+        name: the number of items.
+        others: values of all further names that the grid uses.
     """
     if name not in _WORD.findall(grid):
         return False
@@ -278,20 +281,20 @@ def rounds_down(grid: str, name: str, others: Mapping[str, int]) -> bool:
 
 
 def divided_up(a: str, b: str) -> str:
-    """How many groups of `b` hold `a` items, the last one perhaps not full."""
+    """Return the expression for `a` divided by `b`, rounded up."""
     a, b = bracketed(a), bracketed(b)
     return f"({a} + {b} - 1) / {b}"
 
 
 def bare(text: str) -> str:
-    """An expression without brackets around the whole of it."""
+    """Return an expression without brackets around the whole of it."""
     while text.startswith("(") and bracketed(text) == text:
         text = text[1:-1].strip()
     return text
 
 
 def bracketed(text: str) -> str:
-    """An expression that can be an operand of any operator."""
+    """Return an expression in brackets, unless any operator can take it without them."""
     if re.fullmatch(r"\w+", text):
         return text
     depth = 0
@@ -303,9 +306,10 @@ def bracketed(text: str) -> str:
 
 
 def elements(bytes_: str, size: int) -> str | None:
-    """A number of elements from one of bytes: ``n * 4`` bytes are ``n`` floats.
+    """Convert an expression of bytes to elements: ``n * 4`` bytes are ``n`` floats.
 
-    None where that does not come out even, or where Python would calculate otherwise than C.
+    None if the division is not exact, or if Python would evaluate the expression differently from
+    C.
     """
     with suppress(ExpressionError):
         bytes_ = str(parse(bytes_).evaluate({}))
@@ -327,7 +331,7 @@ def elements(bytes_: str, size: int) -> str | None:
 
 
 def _factors(text: str) -> list[str]:
-    """The factors of a product; a sum or quotient is one factor."""
+    """Return the factors of a product; a sum or quotient is one factor."""
     parts, depth, start = [], 0, 0
     for at, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -346,7 +350,10 @@ def _factors(text: str) -> list[str]:
 
 
 def constants(code: CudaFile, texts: Sequence[str]) -> dict[str, int]:
-    """Constants that count and that some texts use; one used as a factor counts twice."""
+    """Return constants that count data and that some texts use.
+
+    A single constant that is used as a factor is squared: the data has two dimensions of that size.
+    """
     found: dict[str, int] = {}
     text = "\n".join(texts)
     used = set(_WORD.findall(text))
@@ -362,8 +369,10 @@ def constants(code: CudaFile, texts: Sequence[str]) -> dict[str, int]:
 
 
 def operand_of_sizeof(text: str) -> tuple[str, bool]:
-    """Return the type or variable of ``sizeof(float)`` or ``sizeof a``, and whether it is meant or
-    what it points to, as in ``sizeof(*a)`` and ``sizeof(a[0])``."""
+    """Return the operand of a ``sizeof``, and whether its pointee is meant.
+
+    ``sizeof(float)`` and ``sizeof a`` give False; ``sizeof(*a)`` and ``sizeof(a[0])`` give True.
+    """
     inner = text.partition("sizeof")[2].strip()
     while inner.startswith("(") and inner.endswith(")"):
         inner = inner[1:-1].strip()

@@ -1,4 +1,4 @@
-"""Macros and constants that a kernel's code depends on, as parameters of a configuration."""
+"""Find macros and constants of a kernel that can be parameters of a target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SPEED = re.compile(
 )
 _NOT_SPEED = re.compile(r"(?i).*(?:debug|verbose|print|check|test|assert|profil|timing|log).*")
 _FIXED = re.compile(r"(?i).*mask.*|full|all|.*pi|warp(?:_?(?:size|sz|width|threads))?|lanes?")
-"""Names of what the hardware or mathematics says."""
+"""Names of values that hardware or mathematics fix."""
 _UNSURE = "does it change speed and not the result?"
 _COUNT = re.compile(
     r"(?i)(?:num_?|n_?|max_?|total_?)?(?:[nmkwhdl]|size|length|len|width|height|depth|rows|cols|dim|"
@@ -40,18 +40,18 @@ _COUNT = re.compile(
 
 
 MOST_THREADS = 1024
-"""Of a block."""
+"""Largest number of threads of a block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tunable:
-    """A parameter proposed.
+    """A proposed parameter.
 
     Attributes:
         kind: ``macro``, ``constant`` or ``flag``.
-        values: of a macro or constant; a flag has none.
-        active: whether it is a parameter at once, or only offered, commented out.
-        why: what it is, or why it is only offered.
+        values: values of a macro or constant; a flag has none.
+        active: False if it is written as a comment only, for the user to decide.
+        why: its meaning, or the reason why it is a comment.
     """
 
     name: str
@@ -63,17 +63,17 @@ class Tunable:
 
 
 def is_count(name: str) -> bool:
-    """Whether a macro's name says how much data there is."""
+    """Tell whether a macro's name suggests an amount of data."""
     return _COUNT.fullmatch(name) is not None
 
 
 def is_division(name: str) -> bool:
-    """Tell whether a name says how work is divided: into blocks of so many threads, or tiles."""
+    """Tell whether a name suggests a division of work: threads of a block, or a tile."""
     return bool(_THREADS.fullmatch(name) or _TILE.fullmatch(name))
 
 
 def whole_number(body: str) -> int | None:
-    """The value of a macro that is a plain number."""
+    """Return the value of a macro that is a plain number; None otherwise."""
     match = _NUMBER.fullmatch(_COMMENT.sub(" ", body).strip())
     return int(match[1], 0) if match else None
 
@@ -90,12 +90,12 @@ def tunables(
     """Return the macros and constants that the functions to be evolved use, in order.
 
     Args:
-        code: the source; a macro that headers around it use is the same for all variants.
+        code: the source; a macro that its headers use is the same for all variants.
         define: macros given on the command line.
         launched: macros and constants that the kernel's launches use.
-        blocks: those of them that say how large a block is.
-        elsewhere: macros that other files with launches define by themselves, with the file: they
-            go on to launch as before when a patch changes the source.
+        blocks: the subset of `launched` that gives block sizes.
+        elsewhere: macros that other files with launches define themselves, with the file. These
+            files do not change when a patch changes the source.
         local: constants of host functions that the kernel's launches use.
     """
     shared = frozenset(word for header in code.around for word in _WORD.findall(header.text))
@@ -116,7 +116,7 @@ def tunables(
 
 
 def _constants(code: CudaFile) -> dict[str, int]:
-    """Whole numbers that a source declares as constants, each name once and outside functions."""
+    """Return the integer constants that a source declares once and outside functions."""
     said = [one.name for one in constants_said(code.text) if one.const]
     outside = source_constants(code)
     values = {name: whole_number(text) for name, text in outside.items() if said.count(name) == 1}
@@ -129,11 +129,11 @@ def _used(
     launched: frozenset[str],
     constants: Collection[str],
 ) -> Iterator[str]:
-    """Names of macros and constants in the functions, in their conditions, in their launches."""
+    """Yield the macros and constants that the functions, their conditions and launches use."""
     seen: dict[str, None] = {}
     spans = [(function.start, function.end) for function in functions]
     for start, end in spans:
-        # With the conditions around it, up to where the function's region begins.
+        # The text includes conditions inside the function's region.
         for word in _WORD.findall(_COMMENT.sub(" ", code.text[start:end])):
             seen.setdefault(word)
             for inner in sorted(code.names.get(word, ())):
@@ -145,7 +145,7 @@ def _used(
 
 
 def _conditional(code: CudaFile, spans: Sequence[tuple[int, int]]) -> frozenset[str]:
-    """Names that conditions within the functions test."""
+    """Return the names that conditions within the functions test."""
     words: set[str] = set()
     for directive in code.presence.directives:
         if directive.word in ("if", "ifdef", "ifndef", "elif") and any(
@@ -171,12 +171,12 @@ def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool)
 
 
 def _is_size(name: str) -> bool:
-    """Tell whether a name says how much data there is, and not how it is divided."""
+    """Tell whether a name suggests an amount of data and not a block size."""
     return is_count(name) and not _THREADS.fullmatch(name)
 
 
 def _numbered(name: str, kind: str, value: int, shared: bool) -> Tunable | None:
-    """A macro or constant that is a number."""
+    """Return the parameter for a macro or constant that is a number; None if it is fixed."""
     if _is_size(name) or _FIXED.fullmatch(name):
         return None
     values, why = _values(name, value)
@@ -188,7 +188,7 @@ def _numbered(name: str, kind: str, value: int, shared: bool) -> Tunable | None:
 
 
 def _of_block(one: Tunable, local: bool) -> Tunable:
-    """Make a parameter of a macro or constant that is the size of a launch's blocks."""
+    """Activate a macro or constant that is the size of a launch's blocks."""
     if one.why != _UNSURE:
         return one
     more = _thread_counts(one.default) if local else set[int]()
@@ -197,16 +197,16 @@ def _of_block(one: Tunable, local: bool) -> Tunable:
 
 
 def _thread_counts(value: int) -> set[int]:
-    """Return sizes of blocks around one; none around less than a warp."""
+    """Return block sizes near `value`; none if it is less than a warp."""
     counts = {v for v in (32, 64, 128, 256, 512, 1024) if value // 4 <= v <= value * 4}
     return counts if value >= 32 else set()
 
 
 def within_blocks(found: Sequence[Tunable], blocks: Sequence[Sequence[str]]) -> tuple[Tunable, ...]:
-    """Macros with values for which no block has more threads than it may, if the defaults have.
+    """Drop values that make a block larger than the hardware allows, with the others at defaults.
 
     Args:
-        blocks: how large launches make their blocks.
+        blocks: the dimensions of the blocks of each launch.
     """
     defaults = {one.name: one.default for one in found}
     for block in blocks:
@@ -233,7 +233,7 @@ def _within(one: Tunable, block: Sequence[str], defaults: Mapping[str, int]) -> 
 
 
 def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:
-    """A name that conditions test and that the source does not define."""
+    """Return the parameter for a name that conditions test and that the source does not define."""
     tested = [d for d in code.presence.directives if name in _WORD.findall(d.rest)]
     number = define.get(name)
     flag = any(
@@ -256,7 +256,7 @@ def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) 
 
 
 def _values(name: str, value: int) -> tuple[tuple[int, ...], str | None]:
-    """Values worth trying around a default, and what the name says it is."""
+    """Return values worth trying around a default, and the meaning of the name; None if unclear."""
     power = value > 0 and value & (value - 1) == 0
     if value in (0, 1):
         speed = _SPEED.fullmatch(name) and not _NOT_SPEED.fullmatch(name)
@@ -266,7 +266,7 @@ def _values(name: str, value: int) -> tuple[tuple[int, ...], str | None]:
     near = {value // 2, value, value * 2} if power else {value - 1, value, value + 1}
     values = tuple(sorted(v for v in near if v > 0))
     if _TILE.fullmatch(name):
-        # A tile of 32 has a block of 1024 threads where it is square.
+        # A square tile of 32 already has a block of 1024 threads, the maximum.
         return tuple(v for v in values if v <= max(32, value)), "size of a tile"
     speed = _SPEED.fullmatch(name) and not _NOT_SPEED.fullmatch(name)
     return values, "how the work is divided" if speed else None

@@ -1,1 +1,1 @@
-"""From a kernel and its host code to a proposal for a target."""
+"""Propose a target for a kernel from its source and its host code."""

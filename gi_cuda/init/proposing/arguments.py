@@ -1,4 +1,4 @@
-"""What a kernel gets: buffers, scalars, structs, and what the host code passes for them."""
+"""Turn a kernel's parameters into buffers, scalars and structs, with the host code's values."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from gi_cuda.init.source.sources import Chosen
 from gi_cuda.spec.numbers import NumberType
 
 _PLACE = 4
-"""Bytes of a number that can say where something is, at least."""
+"""Smallest integer, in bytes, that can be an index or offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """All that a kernel gets.
+    """All parameters of a kernel.
 
     Attributes:
-        names: of what stands for each parameter, in the kernel's order.
+        names: the object for each parameter, in the kernel's order.
     """
 
     buffers: tuple[ProposedBuffer, ...]
@@ -42,14 +42,14 @@ class Arguments:
 
 
 def read_arguments(source: Chosen, use: LaunchSite | None, layouts: Layouts) -> Arguments:
-    """What a kernel gets.
+    """Return the buffers, scalars and structs of a kernel's parameters.
 
     Args:
-        use: a launch, for what the host code passes.
-        layouts: of what the text alone does not tell.
+        use: a launch, for the host code's values.
+        layouts: types of parameters from the compiler, for those that the text does not tell.
 
     Raises:
-        UserError: a parameter that no target can pass.
+        UserError: a target cannot pass one of the parameters.
     """
     reader = _Reader(source, use, layouts.parameters)
     declared = source.kernel.arguments
@@ -57,7 +57,7 @@ def read_arguments(source: Chosen, use: LaunchSite | None, layouts: Layouts) -> 
     packed = head is not None and "..." in source.code.of(head)
     if packed or any(not reader.is_plain(argument) for argument in declared):
         shapes = layouts.parameters() or ()
-        # A pack is one parameter in the text, and several for the compiler.
+        # A parameter pack is one parameter in the text, but several for the compiler.
         further = range(len(declared), len(shapes))
         declared = (
             *declared,
@@ -70,7 +70,7 @@ def read_arguments(source: Chosen, use: LaunchSite | None, layouts: Layouts) -> 
 
 
 class _Reader:
-    """Takes one parameter after the other."""
+    """Collects buffers, scalars and structs, one parameter after the other."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class _Reader:
         self.names: list[str] = []
 
     def is_plain(self, argument: Argument) -> bool:
-        """Whether the text alone says what a parameter is."""
+        """Tell whether the text alone determines a parameter's type."""
         types = self._source.types
         if is_object(types, argument):
             return True
@@ -98,7 +98,7 @@ class _Reader:
         return known and (argument.pointers == 1 or (element is not None and element.parts == 1))
 
     def take(self, index: int, argument: Argument) -> None:
-        """Say what stands for a parameter."""
+        """Add the objects for a parameter."""
         source = self._source
         name = argument.name or self._free(f"argument{index + 1}")
         self.names.append(name)
@@ -139,12 +139,12 @@ class _Reader:
             else:
                 led = leads_into(code, definition, name, self._pointers)
         elif buffer.role == "input" and _is_whole_vector(element):
-            # Of the corners of a triangle all are places in one array.
+            # All components of an index vector, such as a triangle's, index the same array.
             led = leads_into(code, definition, name, self._pointers)
         self.buffers.append(buffer if led is None else buffer.leading_into(led))
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:
-        """Take a parameter of which the compiler knows the type; False where no target can."""
+        """Add a parameter of a type from the compiler; return False if no target can pass it."""
         if shape.kind == "number":
             self.scalars.append(_scalar(name, Element(shape.name, truth=shape.truth), self._use))
         elif is_polymorphic(self._source, shape):
@@ -172,7 +172,7 @@ class _Reader:
 def with_members_set(
     scalars: Sequence[ProposedScalar], use: LaunchSite | None
 ) -> tuple[ProposedScalar, ...]:
-    """The scalars; members of structs are what host code sets them to, where that is a number.
+    """Return the scalars; members of structs have the numbers that host code sets them to.
 
     Args:
         use: a launch that was read with the names of members.

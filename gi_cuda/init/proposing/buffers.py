@@ -1,4 +1,4 @@
-"""Buffers of a target: what a kernel gets or uses, and how."""
+"""Proposed buffers of a target: arguments and variables of a kernel, and their contents."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from gi_cuda.init.kernel.sizes import bracketed
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Random numbers of a case.
+    """Range of the random numbers of a case.
 
     Attributes:
-        low, high: none below, all below this. If there is but one whole number, all are that.
-        rising: whether they are the steps from each to the next one.
+        low: smallest number.
+        high: upper bound, not included. If the range has a single integer, all numbers are equal.
+        rising: the numbers are cumulative sums of random numbers in the range.
     """
 
     low: int
@@ -27,10 +28,10 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What is said behind the keys of a buffer, "" where nothing is.
+    """Comments on the keys of a buffer, "" for none.
 
     Attributes:
-        data: behind what its data are made of.
+        data: comment on its data in data.py.
     """
 
     size: str = ""
@@ -39,11 +40,11 @@ class Notes:
 
 
 SMALL_ACCURACY = {"float8_e5m2": 0.25, "float8_e4m3": 0.125, "bfloat16": 2e-2, "float16": 1e-2}
-"""The least accurate first."""
+"""Relative tolerance of small floating-point types, the least accurate first."""
 
 
 def accuracy(types: Sequence[str]) -> float:
-    """How far numbers of the least accurate of these types may be off."""
+    """Return the relative tolerance of the least accurate of some types."""
     known = [off for kind, off in SMALL_ACCURACY.items() if kind in types]
     if known:
         return known[0]
@@ -51,25 +52,25 @@ def accuracy(types: Sequence[str]) -> float:
 
 
 MOST = 100
-"""Below which whole numbers are, where nothing says what they are for."""
+"""Upper bound of random integers of unknown meaning."""
 
 OFFSETS = Fill(0, 17, rising=True)
-"""Where rows of some items each begin; some are empty."""
+"""Offsets of rows with 0 to 16 items each."""
 
 SEEN = "as it was seen"
-"""Where an image is from that a run told of."""
+"""Note of an image whose properties were observed in a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What a texture or surface over a buffer is.
+    """Properties of a texture or surface over a buffer.
 
     Attributes:
-        dimensions: 0 for linear memory.
-        layered: whether there are layers.
-        size, layers: expressions; none before they are known.
-        filter, address, normalized, as_float: as a target's texture has them.
-        note: where they are from; "" where nothing said.
+        dimensions: 1 to 3; 0 for linear memory.
+        layered: True if there are layers.
+        size, layers: expressions; empty until they are known.
+        filter, address, normalized, as_float: as in a target's texture.
+        note: source of the properties; "" if they are assumed.
     """
 
     surface: bool = False
@@ -86,26 +87,27 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class ProposedBuffer:
-    """An array that the kernel gets, or a variable of the source that it uses.
+    """An array that the kernel takes, or a variable of the source that it uses.
 
     Attributes:
         role: as in ``target.toml``.
         access: how the kernel uses it.
-        elements: how many items it has from the one on that the kernel's pointer points to, as
-            the source says; None where it does not.
+        shown: its declaration, for comments.
+        elements: number of items from the kernel's pointer on, as the source says; None if unknown.
         symbol: the variable's name.
-        texture: name of the kernel's parameter that is a texture or surface over it.
-        image: what that is.
-        fill: what a case's numbers are; None: what is usual for the type.
-        begin: how many items it has before that; "" for none.
-        grown: what its elements were at first, where they were too few; "" where they were not.
-        whole: how many items the source gives it, where it has fewer with fewer blocks; else "".
-        notes: what was found out about it.
-        addresses: buffers into which its items point, and at which byte of an item.
-        const: whether the source says that nothing is written to it.
-        copied: whether host code sets the variable.
-        magnitude: how large real numbers are that the kernel writes; None where that is as usual.
-        into: the buffer whose items its numbers are the places of; "" where they are of none.
+        texture: the kernel's texture or surface parameter over it.
+        image: properties of that texture or surface.
+        fill: range of its random numbers; None for the usual range of the type.
+        begin: number of items before the kernel's pointer; "" for none.
+        grown: its elements before they were increased because they were too few; "" if they were
+            not.
+        whole: its items in the source, if it has fewer in cases with fewer blocks; else "".
+        notes: comments.
+        addresses: buffers that its items point into, each with the pointer's offset in an item.
+        const: the source declares that nothing is written to it.
+        copied: host code sets the variable.
+        magnitude: size of the numbers that the kernel writes; None for usual sizes.
+        into: the buffer that its numbers are indices into; "" if they are not indices.
     """
 
     name: str
@@ -130,48 +132,50 @@ class ProposedBuffer:
 
     @property
     def accuracy(self) -> float:
-        """How far real numbers of its type may be off, relative to themselves."""
+        """Return the relative tolerance of its numbers."""
         return accuracy([self.element.type])
 
     @property
     def allowance(self) -> float:
-        """How far real numbers of it may be off, however small they are: the accuracy of their
-        type, scaled to a power of ten by the magnitude of numbers that are known to be small."""
+        """Return the absolute tolerance of its numbers.
+
+        It is the accuracy of the type, scaled to a power of ten by the magnitude of small numbers.
+        """
         if self.magnitude is None:
             return self.accuracy
         return float(f"1e{math.floor(math.log10(self.magnitude * self.accuracy))}")
 
     @property
     def is_whole(self) -> bool:
-        """Whether its items are whole numbers, and no ``bool``."""
+        """Tell whether its items are integers, ``bool`` excluded."""
         element = self.element
         plain = element.parts == 1 and not element.fields and not element.truth
         return plain and element.type.removeprefix("u").startswith("int")
 
     def with_data(self, fill: Fill, note: str) -> ProposedBuffer:
-        """With such numbers, and why."""
+        """Return the buffer with a range of random numbers, and a comment."""
         return replace(self, fill=fill, notes=replace(self.notes, data=note))
 
     def leading_into(self, array: str) -> ProposedBuffer:
-        """With numbers that are places of another one's items."""
+        """Return the buffer with indices of another buffer's items as its data."""
         return replace(self, into=array, notes=replace(self.notes, data=f"places in {array}"))
 
     def ahead(self, counts: Sequence[str]) -> str:
-        """How many items it has from where the kernel's pointer points.
+        """Return the number of items from the kernel's pointer on.
 
         Args:
-            counts: names that say how much there is, where the source does not.
+            counts: scalars whose product is assumed if the source does not tell.
         """
         return self.elements or " * ".join(counts) or "1"
 
     def items(self, counts: Sequence[str]) -> str:
-        """How many items it has in all."""
+        """Return the number of all items."""
         ahead = self.ahead(counts)
         return f"{ahead} + {bracketed(self.begin)}" if self.begin else ahead
 
 
 def role_of(access: Access) -> str:
-    """The role of a buffer that a kernel uses like this."""
+    """Return the role of a buffer that a kernel accesses in this way."""
     if access in (Access.NONE, Access.READ):
         return "input"
     return "output" if access is Access.WRITE else "inout"
@@ -180,8 +184,10 @@ def role_of(access: Access) -> str:
 def judged(
     buffers: Sequence[ProposedBuffer], symbols: Sequence[ProposedBuffer]
 ) -> tuple[ProposedBuffer, ...]:
-    """All buffers. Where no write is to be seen, whatever the kernel may write to is an output:
-    running tells."""
+    """Return all buffers; if no write is visible, all that the kernel might write become outputs.
+
+    A trial run then tells which of them it writes.
+    """
     every = (*buffers, *symbols)
     if any(one.role in ("output", "inout") for one in every):
         return every
@@ -192,17 +198,17 @@ def judged(
 def of_pointer(
     name: str, element: Element, access: Access, shown: str, *, const: bool
 ) -> ProposedBuffer:
-    """The buffer that a pointer points to.
+    """Return the buffer behind a pointer.
 
     Args:
         access: how the kernel uses it.
-        const: whether nothing is written through it.
+        const: True if nothing is written through the pointer.
     """
     access = Access.READ if const else access
     return ProposedBuffer(name, element, role_of(access), access, shown, const=const)
 
 
 def smooth(buffers: Iterable[ProposedBuffer]) -> list[ProposedBuffer]:
-    """Those that are judged and hold real numbers, and nothing else."""
+    """Return the outputs that hold nothing but floating-point numbers."""
     judged = [one for one in buffers if one.role in ("output", "inout")]
     return [one for one in judged if one.element.floating and not one.element.fields]

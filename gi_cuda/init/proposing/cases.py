@@ -1,4 +1,4 @@
-"""The cases of a proposal: two of each role, and how much data there is in each."""
+"""Cases of a proposal, two of each role, and their sizes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ TRAIN, HELD_OUT = "train", "held-out"
 LARGE, LARGE_HELD_OUT = "large", "large-held-out"
 
 _SHARE = 0.5
-"""Of the data of a first case, what the second one of its role has."""
+"""Size of the second case of a role, relative to the first."""
 
 _NEARLY = 0.9
 _WHOLE = 8
-"""Sizes that are no multiples of this are none of blocks or tiles."""
+"""A size that is not a multiple of this does not fill blocks or tiles."""
 
 _GRANULES = 4
-"""Parts into which the largest power of two in a size is cut, of which another size has several."""
+"""Even sizes are rounded to multiples of their largest power of two divided by this."""
 
 
 class Second(Enum):
-    """How much data there is in the second case of each role, beside the first one."""
+    """Size of the second case of each role, relative to the first one."""
 
     ODD = "about half as much, in odd sizes"
     WHOLE = "about half as much, in sizes that are multiples as the first ones are"
@@ -39,8 +39,8 @@ class CaseSizes:
     """One case of a proposal.
 
     Attributes:
-        device: whether it is for a GPU, with sizes of its own.
-        sizes: of each extent, in order.
+        device: True for a GPU case, which has sizes of its own.
+        sizes: the value of each extent, in order.
     """
 
     name: str
@@ -50,19 +50,19 @@ class CaseSizes:
 
 
 def second_of(extents: Sequence[Extent]) -> Second:
-    """The second cases where nothing was tried: odd sizes where those of the first are free."""
+    """Return the default for the second cases: odd sizes if those of the first cases are odd."""
     sizes = [size for one in extents if _is_free(one) for size in (one.train, one.held_out)]
     return Second.ODD if any(size % _WHOLE for size in sizes) else Second.WHOLE
 
 
 def cases(extents: Sequence[Extent], second: Second) -> tuple[CaseSizes, ...]:
-    """The cases for the host, and those for a GPU where these have other sizes."""
+    """Return the cases for the host, and those for a GPU if their sizes differ."""
     same = all(one.device == one.train for one in extents)
     return tuple(one for one in every_case(extents, second) if not (same and one.device))
 
 
 def every_case(extents: Sequence[Extent], second: Second) -> tuple[CaseSizes, ...]:
-    """The cases for the host and those for a GPU, whether or not they differ."""
+    """Return the cases for the host and those for a GPU, even if they do not differ."""
     first = [
         CaseSizes(TRAIN, TRAIN, False, tuple(one.train for one in extents)),
         CaseSizes(HELD_OUT, HELD_OUT, False, tuple(one.held_out for one in extents)),
@@ -86,11 +86,12 @@ def _padded_alike(
     held_out: CaseSizes,
     most: Sequence[int] | None = None,
 ) -> CaseSizes:
-    """Return a held-out case whose sizes are padded as those of a train case, whatever the block:
-    else another block is faster on one of them by its padding alone.
+    """Return a held-out case that blocks pad like the train case, for any usual block size.
+
+    Otherwise another block size would be faster on one of the cases because of padding alone.
 
     Args:
-        most: what its sizes may be; None: anything.
+        most: largest values of its sizes; None for no limit.
     """
     sizes = list(held_out.sizes)
     for n, one in enumerate(extents):
@@ -100,24 +101,25 @@ def _padded_alike(
 
 
 _EDGES = (8, 16, 32)
-"""Threads along one axis of a block for which small sizes are padded by much."""
+"""Block edges that pad small sizes by much."""
 
 _NEGLIGIBLE = 0.05
-"""Blocks whose padding differs by so little between two sizes are as fast on either."""
+"""Largest difference in padding (of logarithms) that does not affect times."""
 
 
 def padding(size: int, edge: int) -> float:
-    """Return how many times as many threads as items there are along an axis."""
+    """Return the number of threads along an axis, relative to the number of items."""
     return -(-size // edge) * edge / size
 
 
 def alike_padding(train: int, held_out: int, most: int | None = None) -> int:
-    """Return the size nearest to a held-out one that blocks pad as they do the train one, and that
-    is another one; the held-out one where there is none. ``alike_padding(39, 30)`` is 38: blocks of
-    8, 16 and 32 have 40, 48 and 64 threads for either.
+    """Return the size nearest to `held_out` that blocks pad like `train`, and that is not `train`.
+
+    ``alike_padding(39, 30)`` is 38: blocks of 8, 16 and 32 have 40, 48 and 64 threads for either.
+    Returns `held_out` if there is no such size.
 
     Args:
-        most: that it may be; None: twice the larger one.
+        most: largest result; None for twice the larger size.
     """
 
     def off(size: int) -> float:
@@ -134,25 +136,27 @@ def alike_padding(train: int, held_out: int, most: int | None = None) -> int:
 
 
 def held_out_on_device(extents: Sequence[Extent]) -> list[int]:
-    """What each extent is in the held-out case on a GPU: half as much of the first of data that may
-    be another one, or of the first of all."""
+    """Return the value of each extent in the held-out case on a GPU.
+
+    One extent is halved: the first that differs between cases, otherwise the first.
+    """
     data = [one for one in extents if not one.blocks]
     first = next(filter(_is_free, data), next(iter(data), None))
     return [max(1, one.device // (2 if one is first else 1)) for one in extents]
 
 
 def _is_free(one: Extent) -> bool:
-    """Whether a size may be another one: what train and held-out case share is the same in all."""
+    """Tell whether a size may change; one that train and held-out case share is fixed."""
     return not one.blocks and one.train != one.held_out
 
 
 def _less(extents: Sequence[Extent], first: CaseSizes, second: Second) -> tuple[int, ...]:
-    """The sizes of a second case."""
+    """Return the sizes of a second case."""
     if second is Second.SAME:
         return first.sizes
     if second is Second.FEWER:
         return _fewer(extents, first.sizes)
-    # A GPU has so much to do that half of it can be timed as well.
+    # GPU cases are large enough that half the size can still be timed.
     share = _NEARLY if second is Second.NEARLY and not first.device else _SHARE
     free = [size for one, size in zip(extents, first.sizes, strict=True) if _is_free(one)]
     shares = iter(_shares(free, share))
@@ -163,7 +167,7 @@ def _less(extents: Sequence[Extent], first: CaseSizes, second: Second) -> tuple[
 
 
 def _fewer(extents: Sequence[Extent], sizes: Sequence[int]) -> tuple[int, ...]:
-    """With less of one size, in multiples of the power of two that is in it."""
+    """Reduce the largest even size by its lowest power of two; halve a power of two."""
     even = [n for n, one in enumerate(extents) if _is_free(one) and not sizes[n] % 2]
     largest = max(even, key=lambda n: sizes[n], default=None)
 
@@ -175,15 +179,17 @@ def _fewer(extents: Sequence[Extent], sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _shares(sizes: Sequence[int], share: float) -> list[float]:
-    """What is left of each size where that share of all data is: of sizes that are alike less of
-    the later ones, so that no variant may take one for another."""
+    """Return factors for sizes whose product is `share`.
+
+    If some sizes are equal, later ones shrink more, so that swapping two changes results.
+    """
     alike = len(set(sizes)) < len(sizes)
     weights = [1 + number if alike else 1 for number in range(len(sizes))]
     return [share ** (weight / sum(weights)) for weight in weights]
 
 
 def _scaled(size: int, share: float, *, odd: bool) -> int:
-    """About that share of a size, and not all of it unless it is 1."""
+    """Scale a size to less than itself: an odd size, or a multiple of a power of two."""
     if odd:
         return min(round(size * share) | 1, max(1, size - 1))
     granule = max(1, (size & -size) // _GRANULES)

@@ -1,4 +1,4 @@
-"""Numbers that go with others: the pitch of rows with their width, sizes with their product."""
+"""Make related values agree: the pitch of rows with their width, sizes with their product."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ _WIDTH = re.compile(r"(?i)\w*width|w|\w*col(?:umn)?s?|nx|\w*_w|img_?w|size_?x|di
 _OF_BYTES = re.compile(r"\bchar\s*(?:const\s*)?\*")
 
 _LARGEST = 16
-"""Bytes of the largest item of a row, which a pitch in bytes has room for."""
+"""Bytes of the largest item of a row; a pitch in bytes leaves room for items of this size."""
 
 
 def consistent(
     scalars: Sequence[ProposedScalar], counting: Sequence[str], body: str
 ) -> tuple[ProposedScalar, ...]:
-    """The scalars; what says how far rows are apart is computed from the number that says how long
-    they are.
+    """Return the scalars, with the pitch of rows computed from the row length.
 
     Args:
-        counting: names of those that say how much data there is.
+        counting: names of the scalars that say how much data there is.
         body: the kernel's text.
     """
     counts = [one for one in scalars if one.name in counting]
@@ -43,13 +42,13 @@ def consistent(
 
 
 def _is_pitch(scalar: ProposedScalar, body: str) -> bool:
-    """Whether a scalar says how far rows are apart: nothing is divided by that."""
+    """Tell whether a scalar is the distance between rows; the kernel never divides by a pitch."""
     divides = re.search(rf"[/%]\s*{re.escape(scalar.written)}\b", body)
     return _PITCH.fullmatch(scalar.meaning) is not None and divides is None
 
 
 def _width(pitch: ProposedScalar, counts: Sequence[ProposedScalar]) -> str | None:
-    """The number that says how long a row is: that of the same struct, or the kernel's."""
+    """Return the name of the row length that belongs to a pitch: of its struct or the kernel."""
     whole = pitch.member.partition(".")[0]
     wide = [one for one in counts if _WIDTH.fullmatch(one.meaning)]
     near = [one.name for one in wide if whole and one.member.startswith(f"{whole}.")]
@@ -63,10 +62,10 @@ def of_structs(
     scalars: Sequence[ProposedScalar],
     counting: Sequence[str],
 ) -> tuple[ProposedBuffer, ...]:
-    """The buffers; those of a struct that says how much data there is have so many items.
+    """Return the buffers; a struct's own counts give the sizes of its buffers.
 
     Args:
-        counting: names of the scalars that say so, or did before others were computed from them.
+        counting: names of the scalars that say how much data there is, before any was computed.
     """
     values = {one.name: one.computed or one.name for one in scalars if one.name in counting}
     sizes: dict[str, str] = {}
@@ -77,23 +76,24 @@ def of_structs(
 
 
 def of_counts(items: str, values: Mapping[str, int | float]) -> str:
-    """How many items there are, with the one count whose value a product of plain numbers in it is
-    in place of these: host code may compute that count of constants by which it allocates.
+    """Replace the constant factor of a size by the one scalar that has its value in host code.
+
+    Host code may allocate by constants and pass their product as a scalar.
 
     Args:
-        items: the text that says so; what is no plain product stays as it is.
-        values: what host code has for the counts.
+        items: the size of a buffer; anything but a plain product is returned unchanged.
+        values: values of the scalars in host code.
     """
     number, names = _product(items)
     found = [name for name, value in values.items() if value == number]
-    # A small number is the same as another one by chance.
+    # Small numbers may be equal by chance.
     if len(found) != 1 or found[0] in names or is_few(values, found[0]):
         return items
     return " * ".join([*found, *names])
 
 
 def _product(items: str) -> tuple[int, list[str]]:
-    """The product of the plain numbers in a product, and its names; of anything else, 0."""
+    """Return the product of the numbers in a product, and its names; 0 for any other expression."""
     factors = [one.strip() for one in items.split("*")]
     numbers = [int(one) for one in factors if one.isdecimal()]
     names = [one for one in factors if not one.isdecimal()]

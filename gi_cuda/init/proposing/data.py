@@ -1,4 +1,4 @@
-"""What a kernel works on, and how much of it there is: by its launches, else by names."""
+"""Determine a kernel's buffers, scalars and sizes, from its launches and from names."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from gi_cuda.spec.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WIDEST = 10**6
-"""Numbers further apart than that say nothing but that there are such."""
+"""Largest difference of random numbers in host code that is taken over."""
 
 _MANY = 1024
-"""Threads that probably have one item each."""
+"""Number of threads from which on each thread probably has one item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launches:
-    """A kernel's launches in the host code.
+    """Launches of a kernel in the host code.
 
     Attributes:
         found: with the names of active parameters.
-        named: the same with the names of all macros and constants.
+        named: with the names of all macros and constants.
     """
 
     found: Sequence[LaunchSite]
@@ -54,16 +54,16 @@ class Launches:
 
     @property
     def use(self) -> LaunchSite | None:
-        """The launch by which the target is made; None where there is none."""
+        """Return the launch that the target is made from; None if none was found."""
         return self.found[0] if self.found else None
 
 
 @dataclass(frozen=True, slots=True)
 class KernelData:
-    """What a kernel works on, and how much of it there is.
+    """Buffers, scalars and sizes of a kernel.
 
     Attributes:
-        launches: in the names that say how much.
+        launches: the launches, with the names of sizes in their expressions.
     """
 
     launches: Launches
@@ -79,12 +79,12 @@ def data_of(
     launches: Launches,
     defaults: Mapping[str, int],
 ) -> KernelData:
-    """What the kernel gets, with sizes.
+    """Return the kernel's buffers, scalars and sizes.
 
     Args:
-        symbols: names of the variables that it uses.
-        launches: as they are where members of structs have no names.
-        defaults: of the active parameters.
+        symbols: names of the variables that the kernel uses.
+        launches: the launches, without names for members of structs.
+        defaults: values of the active parameters.
     """
     active, members = frozenset(defaults), written_members(given.structs, given.scalars)
 
@@ -100,7 +100,7 @@ def data_of(
     scalars = set_apart(consistent(given.scalars, saying, source.body))
     counting = counted = _counting(source, scalars, launches.use)
     if not counting and launches.use is not None:
-        # How much there is, only the host code knows: by the name that it has there.
+        # The kernel takes no size: use the host code's variables in launches and allocations.
         launches = read(own=True)
         own = words_of(launches.found[:1], [*launches.found[0].allocated.values()])
         counted = sorted(own - active - {*given.names, *source.fixed})
@@ -126,11 +126,11 @@ def _sizes(
     use: LaunchSite | None,
     defaults: Mapping[str, int],
 ) -> tuple[Extent, ...]:
-    """What says how much data there is, and how much there is in each case.
+    """Return the scalars that say how much data there is, with their values in each case.
 
     Args:
-        counts: the kernel's scalars that say so; these, or else numbers of the host code's own.
-        written: what stands for a scalar in the kernel's text.
+        counts: scalars of the kernel that count data, and those or variables of the host code.
+        written: the kernel's expression for each scalar.
         taken: names that are in use.
     """
     counting, counted = counts
@@ -154,7 +154,7 @@ def _sizes(
 
 
 def _within(extent: Extent, sizes: Sequence[str], host: Mapping[str, int | float]) -> Extent:
-    """A number that is no more than the host code has where no size grows with it."""
+    """Limit a scalar to its value in host code, if no size depends on it."""
     most = host.get(extent.name)
     if not isinstance(most, int) or most < 1 or extent.name in words_of([], sizes):
         return extent
@@ -164,12 +164,12 @@ def _within(extent: Extent, sizes: Sequence[str], host: Mapping[str, int | float
 
 
 def known_sizes(buffers: Sequence[ProposedBuffer]) -> list[str]:
-    """The sizes of buffers that have one."""
+    """Return the sizes of the buffers that have one."""
     return [buffer.elements for buffer in buffers if buffer.elements]
 
 
 def words_of(found: Sequence[LaunchSite], further: Sequence[str] = ()) -> frozenset[str]:
-    """The names that launches use, and some further expressions."""
+    """Return the names in grids and blocks of launches, and in further expressions."""
     texts = [text for use in found for text in (*(use.grid or ()), *(use.block or ()))]
     return frozenset(word for text in (*texts, *further) for word in _WORD.findall(text))
 
@@ -177,15 +177,18 @@ def words_of(found: Sequence[LaunchSite], further: Sequence[str] = ()) -> frozen
 def _rounds_down(
     use: LaunchSite | None, counting: Sequence[str], defaults: Mapping[str, int]
 ) -> bool:
-    """Whether the host code relies on there being no items beyond its last whole block."""
+    """Tell whether a launch leaves out the items after the last whole block."""
     grid = () if use is None else use.grid or ()
     others = {**dict.fromkeys(counting, 1), **defaults}
     return any(rounds_down(text, name, others) for text in grid for name in counting)
 
 
 def _threads(use: LaunchSite | None, defaults: Mapping[str, int]) -> int:
-    """An item for each thread of a launch that is always the same, four where there are few, which
-    go through several; 0 for any other launch."""
+    """Return the items for a launch of fixed size: one per thread, or four if there are few
+    threads.
+
+    0 for any other launch.
+    """
     texts = () if use is None else (*(use.grid or ("x",)), *(use.block or ("x",)))
     try:
         threads = math.prod(parse(text).evaluate(defaults) for text in texts) if texts else 0
@@ -200,8 +203,7 @@ def _sized(
     counting: Sequence[str],
     defaults: Mapping[str, int],
 ) -> ProposedBuffer:
-    """With the number of items that the host code allocates, if it can be told: as many as with
-    the defaults of parameters, which no buffer follows."""
+    """Return a buffer with the items that host code allocates, if known, parameters at defaults."""
     bytes_ = None if use is None else use.allocated.get(buffer.name)
     items = None if bytes_ is None else elements(bytes_, buffer.element.bytes)
     if use is not None and items is not None:
@@ -217,8 +219,10 @@ def _sized(
 
 
 def _as_drawn(buffer: ProposedBuffer, use: LaunchSite | None) -> ProposedBuffer:
-    """With numbers between those that the host code draws, where these are different ones and
-    neither enormous nor what is usual."""
+    """Return a buffer with the range of random numbers of the host code.
+
+    A range that is a single value, too large, or the usual one is ignored.
+    """
     drawn = None if use is None else use.drawn.get(buffer.name)
     if drawn is None or buffer.fill is not None or drawn.high - drawn.low > _WIDEST:
         return buffer
@@ -233,8 +237,10 @@ def _as_drawn(buffer: ProposedBuffer, use: LaunchSite | None) -> ProposedBuffer:
 
 
 def _is_bound(source: Chosen, written: str, use: LaunchSite | None) -> bool:
-    """Whether a kernel compares something with a number, or goes from row to row by it where no
-    host code says how much there is."""
+    """Tell whether a kernel compares with a number.
+
+    If host code does not tell sizes, a row length counts as well.
+    """
     kernel = source.kernel.definition
     if is_compared(source.code, kernel, written):
         return True
@@ -244,8 +250,10 @@ def _is_bound(source: Chosen, written: str, use: LaunchSite | None) -> bool:
 
 
 def _measured(text: str) -> frozenset[str]:
-    """The names in what host code computes that may say how much data there is: not those of a
-    window or a step, which are subtracted, or by which it divides."""
+    """Return the names in an expression that may be amounts of data.
+
+    Names that are subtracted or divided by are left out: these are windows or steps.
+    """
     words = frozenset(_WORD.findall(text))
     return frozenset(one for one in words if not re.search(rf"[-/%]\s*\(*\s*{one}\b", text))
 
@@ -255,7 +263,7 @@ def _counting(
     scalars: Sequence[ProposedScalar],
     use: LaunchSite | None,
 ) -> list[str]:
-    """The scalars that say how much data there is: by host code, else by their names as well."""
+    """Return the scalars that say how much data there is: by host code, otherwise by names, too."""
     numbers = [s for s in scalars if s.computed is None and s.count == 1]
     numbers = [s for s in numbers if "int" in s.element.type and s.element.bytes > 1]
     whole = [s.name for s in numbers]
@@ -266,15 +274,15 @@ def _counting(
         said |= {name for text in use.computed.values() for name in _measured(text)}
         told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
         if use.grid is not None and use.allocated:
-            # What host code has few of, and neither launches nor allocates by, is no data.
+            # A small number that no grid and no allocation depends on is not an amount of data.
             fixed = {s.name for s in numbers if s.name not in said and is_few(use.values, s.name)}
         fixed |= words_of([], [*use.computed.values()]) - said
         pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
         apart = not any(s.member for s in scalars)
-        # Of a loop that launches round after round, the round alone says nothing.
+        # A loop variable alone does not say how much data there is.
         saying = any(use.values.get(name) != SECOND for name in told)
         if saying and use.grid is not None and apart and pointers <= use.allocated.keys():
-            # Nothing is left for any other scalar to say.
+            # Grid and allocations are fully known; no other scalar can be a size.
             return [name for name in whole if name in told]
     return [
         s.name

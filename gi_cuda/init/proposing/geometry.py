@@ -1,4 +1,4 @@
-"""Launch geometry: as the host code has it, or else a guess from how the kernel counts."""
+"""Launch configuration of a kernel: from host code, otherwise guessed from its indices."""
 
 from __future__ import annotations
 
@@ -15,45 +15,47 @@ from gi_cuda.init.source.sources import Chosen
 from gi_cuda.spec.expression import ExpressionError, parse
 
 DEFAULT_BLOCK = 128
-"""Threads of a block of which nothing is known."""
+"""Assumed number of threads of a block."""
 
 _BLOCKS = {1: (str(DEFAULT_BLOCK),), 2: ("16", "8"), 3: ("8", "4", "4")}
 _SEVERAL = "2"
-"""Blocks along a dimension of which the host code has the number from elsewhere."""
+"""Assumed number of blocks along a dimension that host code does not tell."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _GRID = re.compile(
     r"\bgrid_group\s*&?\s*(?P<declared>[A-Za-z_]\w*)|(?P<set>[A-Za-z_]\w*)\s*=[^;=]*\bthis_grid\s*\("
 )
-"""Where a name is given to the grid."""
+"""Pattern of declarations of a variable for the grid group."""
 _WAITING = r"\b(?:{grids})\s*\.\s*(?:sync|barrier_\w+)\b|\bsync\s*\(\s*(?:{grids})\s*\)"
-"""Where blocks wait for each other; the names of the grid go in between."""
+"""Pattern of grid-wide synchronization, to be filled with the names of the grid group."""
 
 _BLOCKS_BEYOND = re.compile(
     r"blockIdx\s*\.\s*y\s*\*\s*gridDim\s*\.\s*x\b|\bgridDim\s*\.\s*x\s*\*\s*blockIdx\s*\.\s*y"
 )
-"""What goes on counting blocks where there are more than fit along x."""
+"""Pattern of block numbers that continue along y, if there are too many for x."""
 
 _NUMBER = re.compile(r"\b(\w+)\s*=\s*[^;={}]*\bblockIdx\b[^;={}]*;")
-"""A name for what a thread makes of its block."""
+"""Pattern of a variable that is computed from the block index."""
 
 _ACROSS = re.compile(r"(?i).*(?:w|width|cols?|columns|x)|n")
-"""Names of what goes along x."""
+"""Names of sizes that lie along x."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launching:
-    """How the kernel is launched.
+    """Launch configuration of a kernel.
 
     Attributes:
-        place: the host code that it was read from, None where it could not be.
-        named: the same with the names of macros that are not parameters yet, if that differs.
-        notes: what was found out about it, lines.
-        guessed: whether the grid is a guess nevertheless.
-        seen: whether it was seen to be so in a run of the host code.
-        assumed: numbers that only a run of the host code tells, and what they are here.
-        cooperative: whether its blocks wait for each other.
-        times: launches in a run of the program, where its loops say so.
+        grid, block: expressions, one for each dimension.
+        shared: bytes of dynamic shared memory, an expression.
+        place: the host code that it was read from; None if it was not.
+        named: grid and block with the names of macros that are not parameters yet, if different.
+        notes: remarks, one per line.
+        guessed: True if the grid is a guess although host code was found.
+        seen: True if it was observed in a run of the host code.
+        assumed: assumed values of numbers that only a run of the host code tells.
+        cooperative: True if the kernel synchronizes the whole grid.
+        times: launches in a run of the program, by the loops around; 1 if unknown.
     """
 
     grid: tuple[str, ...]
@@ -70,11 +72,11 @@ class Launching:
 
     @property
     def shown(self) -> str:
-        """The grid and block, for comments."""
+        """Return grid and block as text for comments."""
         return f"grid = {_list(self.grid)}, block = {_list(self.block)}"
 
     def rewritten(self, change: Callable[[str], str]) -> Launching:
-        """With each of its expressions changed."""
+        """Return the configuration with a function applied to each of its expressions."""
         return replace(
             self,
             grid=tuple(map(change, self.grid)),
@@ -89,13 +91,14 @@ def launching(
     usable: frozenset[str],
     sizes: Sequence[Extent],
 ) -> Launching:
-    """How a kernel is launched.
+    """Return the launch configuration of a kernel.
 
     Args:
-        source: with the types of the kernel's instance.
-        found: launches in the host code, each as it is and with the names of all macros.
-        usable: names of integers that expressions of a launch may use.
-        sizes: what says how much data there is.
+        source: the source, with the types of the kernel's instance.
+        found: launches in host code, each with the names of active parameters and with the names
+            of all macros.
+        usable: names of integers that expressions may use.
+        sizes: the scalars that say how much data there is.
     """
     how = _launching(source, found, usable | {extent.name for extent in sizes}, sizes)
     times = max((use.times for use, _ in found if use.place == how.place), default=1)
@@ -103,7 +106,7 @@ def launching(
 
 
 def blocks_wait(functions: Sequence[str]) -> bool:
-    """Whether blocks wait for each other in some functions; a grid may only be asked its size."""
+    """Tell whether functions synchronize the whole grid; a grid group alone does not count."""
     text = "\n".join(functions)
     names = {found["declared"] or found["set"] for found in _GRID.finditer(text)}
     grids = "|".join([r"this_grid\s*\(\s*\)", *sorted(names)])
@@ -116,11 +119,11 @@ def with_room(
     elements: Sequence[str],
     others: Mapping[str, int],
 ) -> tuple[Extent, ...]:
-    """Sizes with which there is one of everything at least, and no more at a time than can be.
+    """Adjust sizes: at least one block and item of everything; cooperative grids fit a small GPU.
 
     Args:
-        elements: of the buffers, as expressions.
-        others: further names that expressions use.
+        elements: sizes of the buffers, as expressions.
+        others: values of further names in expressions.
     """
     grids = [text for one in launchings for text in one.grid]
     sizes = large_enough(sizes, [*grids, *elements], others)
@@ -153,9 +156,10 @@ def _launching(
 def _assumed(
     source: Chosen, use: LaunchSite, usable: frozenset[str], sizes: Sequence[Extent]
 ) -> Launching | None:
-    """A launch of which a run would tell more, with common numbers for what it would tell.
+    """Return the configuration of a launch, with common values for what only a run would tell.
 
-    None where not even the form of a block can be told."""
+    None if not even the dimensions of the block are known.
+    """
     grid, block, shared = use.loose
     if not block:
         return None
@@ -173,7 +177,7 @@ def _assumed(
         return None
     grid = tuple(bare(_with(text, numbers)) for text in grid)
     if any(_names((text,)) <= usable for text in grid):
-        # How many there are of what lies along another dimension: some.
+        # Unknown dimensions of a grid that is known otherwise: assume a few blocks.
         several = {text: _SEVERAL for text in grid if not _names((text,)) <= usable}
         grid = tuple(several.get(text, text) for text in grid)
         numbers = {**several, **numbers}
@@ -191,7 +195,7 @@ def _with(text: str, numbers: Mapping[str, str]) -> str:
 
 
 def _can_be(grid: Sequence[str], block: Sequence[str]) -> bool:
-    """Whether a device could launch this, as far as numbers tell: nothing is 0 or too large."""
+    """Tell whether a launch is valid as far as its values are known: nothing is 0 or too large."""
     threads = 1
     for index, text in enumerate((*grid, *block)):
         try:
@@ -207,7 +211,7 @@ def _can_be(grid: Sequence[str], block: Sequence[str]) -> bool:
 def _guess(
     source: Chosen, known: tuple[str, ...], usable: frozenset[str], sizes: Sequence[Extent]
 ) -> Launching:
-    """Enough threads for one each; ``known`` is the block, where only the grid is not known."""
+    """Guess a configuration with a thread for each item; a block in `known` is kept."""
     axes = re.findall(r"Idx\s*\.\s*([xyz])", _BLOCKS_BEYOND.sub("", source.body))
     dimensions = max(["xyz".index(axis) + 1 for axis in axes] + [len(known), 1])
     steps = known or tuple(
@@ -217,7 +221,7 @@ def _guess(
     steps += ("1",) * (dimensions - len(steps))
     threads = set(re.findall(r"threadIdx\s*\.\s*([xyz])", source.body))
     block = tuple(
-        # A block that has no threads along an axis goes through its part by itself.
+        # Without a thread index along an axis, each thread loops over that part itself.
         text if known or axis in threads or not threads else "1"
         for axis, text in zip("xyz", steps, strict=False)
     )
@@ -234,14 +238,17 @@ def _guess(
 
 
 def _own(source: Chosen, axis: str, usable: frozenset[str]) -> str | None:
-    """See :func:`own_block`; of an instance, with the numbers that its template has."""
+    """Return the block size that a kernel assumes along an axis, for an instance of a template.
+
+    See :func:`own_block`.
+    """
     own = {one.name: source.types.aliases.get(one.name, "") for one in source.kernel.templates}
     numbers = {name: text for name, text in own.items() if text.isdigit()}
     return own_block(source.code, _with(source.body, numbers), axis, usable)
 
 
 def _compared_with_threads(body: str, sizes: Sequence[str]) -> list[str]:
-    """Those sizes with which a kernel compares the number of a thread among all."""
+    """Return the sizes that a kernel compares its global thread index with."""
     numbers = [match[1] for match in _NUMBER.finditer(body) if "threadIdx" in match[0]]
     threads = "|".join(dict.fromkeys(numbers))
     compared = rf"\b(?:{threads})\s*(?:<|>=)\s*{{}}\b(?!\s*[-+*/%\[(.])"
@@ -249,12 +256,12 @@ def _compared_with_threads(body: str, sizes: Sequence[str]) -> list[str]:
 
 
 def _factor(many: str) -> str:
-    """A product as a summand."""
+    """Return a size as a summand."""
     return many if re.fullmatch(r"[\w *]+", many) else bracketed(many)
 
 
 def _along(passed: list[str], constants: Mapping[str, int]) -> list[str]:
-    """How much there is along x, y and z."""
+    """Return the sizes along x, y and z."""
     if passed:
         return sorted(passed, key=_rank)
     return [str(constants[name]) for name in sorted(constants, key=_rank)]
@@ -273,7 +280,7 @@ def _names(*texts: Sequence[str]) -> set[str]:
 
 
 def _shared(source: Chosen, block: Sequence[str]) -> str:
-    """An element per thread for an ``extern __shared__`` array, if there is one."""
+    """Return bytes for an element per thread of an ``extern __shared__`` array; "0" without one."""
     array = r"extern\s+__shared__\s+(?:__align__\(\d+\)\s*)?([\w:\s]+?)\s+\w+\s*\["
     match = re.search(array, source.body)
     if match is None:

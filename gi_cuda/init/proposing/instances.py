@@ -1,4 +1,4 @@
-"""Which instance of a template a target launches."""
+"""Choose the instance of a kernel template that a target launches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _UNSCOPED = re.compile(r"(?<!::)(?<!:: )\b[A-Za-z_]\w*")
 _INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
 _TILE, _SOME = 16, 4
-"""Rows and columns of a tile of which nothing is known; what is neither that nor a block."""
+"""Assumed values of template parameters: edge of a tile, any other number."""
 
 _WORDS_OF_TYPES = frozenset(["const", "volatile", "struct", "typename", "class", "enum", "std"])
 
@@ -28,16 +28,16 @@ _WORDS_OF_TYPES = frozenset(["const", "volatile", "struct", "typename", "class",
 def instance_of(
     source: Chosen, use: LaunchSite | None, active: frozenset[str], known: Sequence[str] = ()
 ) -> tuple[ElementTypes, str]:
-    """The types with template parameters bound, and the kernel's name as an instance.
+    """Return the types with template parameters bound, and the name of the kernel's instance.
 
     Args:
-        use: a launch of it.
+        use: a launch of the kernel.
         active: names of macros and constants that are parameters.
-        known: template arguments that are known; the others are read from the launch, and of these
-            the parameters that they follow.
+        known: template arguments, if known; else they are read from the launch. An argument that
+            follows a parameter of the target is kept as the launch writes it.
 
     Raises:
-        UserError: the kernel calls what it gets, and there is no class of such objects.
+        UserError: the kernel calls an argument of unknown class, such as a lambda.
     """
     kernel, types = source.kernel, source.types
     if not kernel.templates:
@@ -60,11 +60,11 @@ def instance_of(
         elif text is None or not _is_constant(types, text, active):
             text = _number(parameter, types)
         elif text.isdigit() and _last(parameter.type) in types.enums:
-            # A number alone is no value of an enumeration.
+            # A plain number does not convert to an enumeration.
             text = f"{parameter.type}({text})"
         aliases[parameter.name] = text
         words.append(text)
-    # Those left out have their defaults.
+    # Arguments that the launch leaves out have been replaced by their defaults.
     name = f"{kernel.name}<{', '.join(words)}>"
     if kernel.overloaded:
         bound = dict(zip((one.name for one in kernel.templates), words, strict=True))
@@ -74,14 +74,13 @@ def instance_of(
 
 
 def _follows(source: Chosen, text: str, value: str, active: frozenset[str]) -> bool:
-    """Tell whether a template argument of a launch names parameters, and is a value that was seen
-    because of theirs."""
+    """Tell whether a launch's template argument gets the known value from parameters."""
     names, known = set(_NAME.findall(text)), {**named(source.code), **source.local_constants}
     return bool(names) and names <= active and str(evaluated(text, known)) == value
 
 
 def _is_known(types: ElementTypes, text: str) -> bool:
-    """Whether a type is one of the language's or of the source's, and no template's parameter."""
+    """Tell whether a type is one of the language or of the source, and not a template parameter."""
     declared = types.structs.keys() | types.aliases.keys() | types.enums | _WORDS_OF_TYPES
     return types.element(text) is not None or all(
         name in declared or types.element(name) is not None for name in _NAME.findall(text)
@@ -104,13 +103,17 @@ def _number(parameter: TemplateParameter, types: ElementTypes) -> str:
 
 
 def _last(name: str) -> str:
-    """A name without what it is in."""
+    """Return a name without its scope."""
     return name.rpartition("::")[2].strip()
 
 
 def _likely(source: Chosen, name: str) -> str:
-    """What a template's type could be: whole numbers for what counts or is an index; pointers for
-    what is taken elements of, here or where it is passed on under its name."""
+    """Guess the type for a template parameter.
+
+    Integers for counts and indices, otherwise float; a pointer if the kernel, or a function that
+    gets
+    it under the same name, takes elements of it.
+    """
     own = [a for a in source.kernel.arguments if a.type == name and not a.pointers and a.name]
     names, text = "|".join(re.escape(a.name) for a in own), source.code.text
     whole = any(is_count_name(a.name, compared=False) for a in own) or _INDEX.fullmatch(name)
@@ -121,7 +124,7 @@ def _likely(source: Chosen, name: str) -> str:
 
 
 def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | None:
-    """What an argument of a launch says of a template's parameter: ``T`` or ``P<T, N>``."""
+    """Deduce a template parameter (``T``, or in ``P<T, N>``) from the arguments of a launch."""
     others = {one.name for one in kernel.templates}
     types = {} if use is None else use.types
 
@@ -138,12 +141,14 @@ def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | N
 
 
 def _dense(text: str) -> str:
-    """A type without blanks beside its signs."""
+    """Return a type without blanks beside its signs."""
     return re.sub(r"\s*([<>,*&])\s*", r"\1", text)
 
 
 def _called(source: Chosen, parameter: TemplateParameter) -> str | None:
-    """What of a template's type the kernel calls; None where it calls none."""
+    """Return the object of a template parameter's type that the kernel calls; None if it calls
+    none.
+    """
     named = [a.name for a in source.kernel.arguments if a.type == parameter.name and a.name]
     made = rf"{re.escape(parameter.name)}\s*(?:\(\s*\)|\{{\s*\}})"
     found = re.search(rf"\b({'|'.join([made, *named])})\s*\(", bare_text(source.body))

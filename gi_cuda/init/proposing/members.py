@@ -1,4 +1,4 @@
-"""Structs that a kernel takes by value, taken apart into what a target puts them together of."""
+"""Split structs that a kernel takes by value into scalars and buffers."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from gi_cuda.spec.numbers import NumberType
 from gi_cuda.spec.usual import MOST_USUAL
 
 _FOLLOWED = 1
-"""Pointers to pointers that are followed, from the first one on."""
+"""Largest depth of pointers in memory that are followed."""
 
 _MOST = 64
-"""Members that are no numbers, in arrays of a struct, each of which is named."""
+"""Largest number of elements, of arrays of structs or pointers in a struct, that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedScalar:
-    """A value that the kernel gets.
+    """A scalar argument of the kernel.
 
     Attributes:
-        value: what it is where it does not say how much data there is.
-        source: whether the host code says so.
-        computed: how the host code computes it from other scalars, if it does.
-        count: values, one behind the other, in an array that a struct holds.
-        member: where it is part of a struct, how one writes it: ``image.width``.
-        note: what was found out about its value.
-        varied: whether cases have others than that: real ones up to a quarter more or less, whole
-            ones one more in every other case.
+        value: its value in all cases, unless it is an amount of data.
+        source: True if the value comes from the host code.
+        computed: the expression by which the host code computes it from other scalars, if it does.
+        count: number of consecutive values, for an array in a struct.
+        member: the member of a struct that it is, as the code writes it: ``image.width``.
+        note: remark on its value.
+        varied: True if the value differs between cases: floating-point values by up to a quarter,
+            integers by one in every other case.
     """
 
     name: str
@@ -49,13 +49,15 @@ class ProposedScalar:
 
     @property
     def meaning(self) -> str:
-        """The name that says what it is: of ``size.x`` that is ``size``."""
+        """Return the name that tells its meaning: ``size`` for ``size.x``."""
         parts = [part for part in self.member.split(".") if part not in ("", *"xyzw")]
         return parts[-1].partition("[")[0] if parts else self.name
 
     @property
     def usual(self) -> int | None:
-        """The small integer that the host code passes in all launches; None where none is known."""
+        """Return the small integer that the host code passes in all launches; None if there is
+        none.
+        """
         known = (
             self.source and not (self.varied or self.member or self.computed) and self.count == 1
         )
@@ -65,21 +67,20 @@ class ProposedScalar:
 
     @property
     def written(self) -> str:
-        """What stands for it in the kernel's text."""
+        """Return the kernel's expression for it."""
         return self.member or self.name
 
     @classmethod
     def guessed(
         cls, name: str, element: Element, count: int = 1, member: str = ""
     ) -> ProposedScalar:
-        """One of which nothing is known."""
+        """Return a scalar of unknown value."""
         small = 0.5 if element.floating else 1 if element.truth else 2
         return cls(name, element, small, source=False, count=count, member=member)
 
 
 def set_apart(scalars: Sequence[ProposedScalar]) -> tuple[ProposedScalar, ...]:
-    """Scalars of which no two real ones are the same by being guessed: whatever takes one for
-    another is wrong then."""
+    """Give guessed floating-point scalars distinct values, so that confusing two is detected."""
     guesses = [s for s in scalars if s.element.floating and not s.source and s.computed is None]
     values = {s.name: round(s.value + 0.1 * (n % 5) + 0.01 * n, 2) for n, s in enumerate(guesses)}
     return tuple(replace(s, value=values.get(s.name, s.value)) for s in scalars)
@@ -87,12 +88,12 @@ def set_apart(scalars: Sequence[ProposedScalar]) -> tuple[ProposedScalar, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ProposedStruct:
-    """A struct or vector that a kernel gets by value.
+    """A struct or vector that a kernel takes by value.
 
     Attributes:
-        kind: as C++ has it.
+        kind: its type in C++.
         size, align: bytes.
-        members: names of scalars and buffers, and at which byte each begins.
+        members: names of scalars and buffers, each with the offset of its first byte.
     """
 
     name: str
@@ -102,7 +103,7 @@ class ProposedStruct:
     members: tuple[tuple[str, int], ...]
 
     def renamed(self, names: Mapping[str, str]) -> ProposedStruct:
-        """The same where some things have other names."""
+        """Return the struct with names replaced."""
         members = tuple((names.get(name, name), at) for name, at in self.members)
         return replace(self, name=names.get(self.name, self.name), members=members)
 
@@ -110,7 +111,7 @@ class ProposedStruct:
 def written_members(
     structs: Sequence[ProposedStruct], scalars: Sequence[ProposedScalar]
 ) -> dict[str, dict[str, str]]:
-    """For each struct, how one writes a member behind its name, and the scalar that it is."""
+    """Return, for each struct, the scalar of each member, with keys such as ``.width``."""
     written = {one.name: one.member for one in scalars if one.member}
     return {
         struct.name: {
@@ -122,7 +123,7 @@ def written_members(
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A struct, and the scalars and buffers that it is put together of."""
+    """A struct, and the scalars and buffers that it consists of."""
 
     struct: ProposedStruct
     scalars: tuple[ProposedScalar, ...]
@@ -130,10 +131,10 @@ class Parts:
 
 
 def take_apart(source: Chosen, name: str, shape: Shape, taken: set[str]) -> Parts | None:
-    """What a kernel's parameter is put together of; None where no target can do that.
+    """Split a kernel's parameter into members; None if it contains a function pointer.
 
     Args:
-        taken: names that are in use; those of the parts are added.
+        taken: names that are in use; the names of the members are added.
     """
     members, scalars, buffers = [], [], []
     for path, at, one in _leaves(shape, "", 0):
@@ -153,7 +154,7 @@ def take_apart(source: Chosen, name: str, shape: Shape, taken: set[str]) -> Part
 
 
 def _leaves(shape: Shape, path: str, at: int) -> Iterator[tuple[str, int, Shape]]:
-    """The parts of a type that are no structs: how one names each, its first byte, its type."""
+    """Yield the members of a type that are not structs: path, offset of the first byte, type."""
     if shape.kind == "struct" and shape.name not in SMALL_FLOATS:
         for member, offset, inner in shape.members:
             yield from _leaves(inner, f"{path}.{member}".lstrip("."), at + offset)
@@ -166,7 +167,7 @@ def _leaves(shape: Shape, path: str, at: int) -> Iterator[tuple[str, int, Shape]
 
 
 def _values(shape: Shape) -> tuple[Element, int] | None:
-    """What numbers a part of a struct is, and how many of them."""
+    """Return the element type and the number of values of a member; None if it is not numbers."""
     if shape.kind == "number":
         return Element(shape.name, truth=shape.truth), 1
     if shape.name in SMALL_FLOATS:
@@ -180,12 +181,13 @@ def _values(shape: Shape) -> tuple[Element, int] | None:
 def pointed(
     source: Chosen, name: str, written: str, shape: Shape, taken: set[str], depth: int = 0
 ) -> list[ProposedBuffer]:
-    """The buffer that a pointer points to, and those into which what lies there points.
+    """Return the buffer behind a pointer, and the buffers behind pointers in that buffer.
 
     Args:
-        name: of the first.
-        written: how the kernel's text names the pointer.
-        taken: names that are in use; those of further buffers are added.
+        name: name of the first buffer.
+        written: the kernel's expression for the pointer.
+        taken: names that are in use; the names of further buffers are added.
+        depth: number of pointers that were followed to this one.
     """
     access = _access(source, written)
     inner = shape.inner
@@ -197,7 +199,7 @@ def pointed(
         return f"{written}->{path}" if path else f"{written}[]"
 
     places, found = behind(source, name, inner, whole, taken, depth + 1)
-    # What kernels write to is at the end of pointers; the pointers are set by the case.
+    # The case sets the pointers; kernels write to the buffers behind these only.
     first = replace(buffer, role="input" if places else buffer.role, addresses=places)
     return [first, *found]
 
@@ -210,19 +212,22 @@ def behind(
     taken: set[str],
     depth: int = 0,
 ) -> tuple[tuple[tuple[str, int], ...], list[ProposedBuffer]]:
-    """The buffers into which the pointers of an item in memory lead: the first one of each and at
-    which byte of the item its pointer is, and all there are.
+    """Return the buffers behind the pointers of an item in memory.
 
     Args:
-        name: of what holds the item.
-        written: how the kernel's text names a member of the item; for "", the item itself.
-        taken: as of :func:`pointed`.
+        name: name of the buffer that holds the item.
+        written: returns the kernel's expression for a member of the item; for "", for the item.
+        taken: names that are in use; the names of further buffers are added.
+        depth: number of pointers that were followed to the item.
+
+    Returns:
+        For each pointer its buffer's name and its offset in the item, and all buffers found.
     """
     found, places = [], []
     for path, at, one in _leaves(item, "", 0):
         leads_to = "" if one.inner is None else one.inner.name
         if one.kind != "pointer" or leads_to == item.name != "":
-            continue  # lists and trees end at once
+            continue  # linked lists and trees have no further nodes
         own_name = _free(f"{name}_{_joined(path) or 'data'}", taken)
         found += pointed(source, own_name, written(path), one, taken, depth)
         places.append((own_name, at))
@@ -230,8 +235,10 @@ def behind(
 
 
 def _access(source: Chosen, written: str) -> Access:
-    """How device code uses what a pointer leads to, of which nothing is known where the pointer
-    goes to a function with its struct, or to one of its own methods."""
+    """Return how device code accesses the memory behind a pointer.
+
+    It is unknown if the pointer's struct is passed to a function, or one of its methods is called.
+    """
     whole = re.split(r"\.|->|\[", written)[0]
     function = source.kernel.definition
     access = accesses(source.code, function, whole)

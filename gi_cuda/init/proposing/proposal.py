@@ -1,4 +1,4 @@
-"""What a target for a kernel could be: buffers, scalars, launch, parameters, cases."""
+"""Propose a target for a kernel: buffers, scalars, launch, parameters, cases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One launch of a target: a kernel, how it is launched, and the names of what it gets."""
+    """One launch of a target: kernel, launch configuration, names of its arguments."""
 
     kernel: str
     launching: Launching
@@ -46,15 +46,15 @@ class Proposal:
 
     Attributes:
         evolving: headers that evolve with the source.
-        kept: headers that hold what the kernel reaches, and cannot.
-        files: by name of a function that evolves, the file that it stands in.
-        headers: what else is included.
+        kept: headers with functions that the kernel calls, and that cannot evolve.
+        files: the file of each function that evolves, by the function's name.
+        headers: all other headers.
         use: the launch that it was read from.
-        further: launches of other kernels behind that of the first.
-        second: how much data there is in the second case of each role.
-        left_out: where the mask of a warp function leaves out a thread that calls it; "" where that
-            was not seen.
-        mark: what stands where something was assumed.
+        further: launches of other kernels after that of the first.
+        second: size of the second case of each role.
+        left_out: message on a warp function whose mask leaves out a thread that calls it; "" if
+            none was observed.
+        mark: the word that marks assumptions in the files.
     """
 
     name: str
@@ -82,12 +82,12 @@ class Proposal:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All launches, in order."""
+        """Return all launches, in order."""
         return (Step(self.kernel, self.launching, self.arguments), *self.further)
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """Names of the scalars that say how much data there is."""
+        """Return the names of the scalars that say how much data there is."""
         return tuple(extent.name for extent in self.extents if not extent.blocks)
 
 
@@ -101,13 +101,13 @@ def propose(
     """Read a source and propose a target for one of its kernels.
 
     Args:
-        wanted: the kernel's name; None for the only one there is.
-        hosts: files that launch it, if they are not to be searched for.
-        templates: its template arguments, where they are known.
+        wanted: the kernel's name; None for the only kernel.
+        hosts: files that launch it; found by a search if empty.
+        templates: its template arguments, if known.
 
     Raises:
-        UserError: no such kernel, a header that is needed and not found, a parameter no target can
-            pass, something that no back end does.
+        UserError: there is no such kernel, a needed header is missing, a target cannot pass a
+            parameter, or no back end supports a feature of the kernel.
     """
     source = choose(path, wanted, compilation, hosts)
     _refuse_empty(source)
@@ -157,7 +157,7 @@ def propose(
 
 
 def _refuse_empty(source: Chosen) -> None:
-    """Refuse a kernel that is yet to be written, as those of exercises are."""
+    """Refuse a kernel without statements, such as the skeleton of an exercise."""
     definition = source.kernel.definition.node
     if parts(definition.child_by_field_name("body")):
         return
@@ -169,7 +169,7 @@ def _refuse_empty(source: Chosen) -> None:
 
 
 def _refuse_out_of_reach(source: Chosen) -> None:
-    """Refuse what no back end does."""
+    """Refuse features that no back end supports."""
     for one in out_of_reach(source.code.path, source.code.source, source.functions):
         if not one.on_gpu:
             raise one.error
@@ -178,7 +178,7 @@ def _refuse_out_of_reach(source: Chosen) -> None:
 def _parameters(
     source: Chosen, named: Sequence[LaunchSite], compilation: Compilation
 ) -> tuple[Tunable, ...]:
-    """What may be tuned.
+    """Return the parameters of the target.
 
     Args:
         named: launches with the names of all macros and constants.
@@ -204,7 +204,7 @@ def _parameters(
         elsewhere,
         local,
     )
-    # A constant of host code is nothing to the kernel if no template argument or block names it.
+    # A constant of host code affects the kernel only through template arguments and blocks.
     found = tuple(one for one in found if one.active or one.name not in local)
     return within_blocks(found, [one.block for one in named if one.block])
 
@@ -212,7 +212,7 @@ def _parameters(
 def _all(
     source: Chosen, buffers: Sequence[ProposedBuffer], symbols: Sequence[ProposedBuffer]
 ) -> tuple[ProposedBuffer, ...]:
-    """All buffers, of which some are judged."""
+    """Return all buffers; refuse a kernel without outputs."""
     every = judged(buffers, symbols)
     if any(one.role in ("output", "inout") for one in every):
         return every

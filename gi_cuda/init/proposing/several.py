@@ -1,4 +1,4 @@
-"""A target of several kernels that are launched one after the other."""
+"""Propose a target of several kernels that are launched one after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gi_cuda.init.proposing.proposal import Proposal, Step, propose
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*(?:\(\))?)*")
-"""What names one value of the host code: ``n``, ``grid.width``, ``data.size()``."""
+"""Expressions of host code that name one value: ``n``, ``grid.width``, ``data.size()``."""
 
 
 class _Named(Protocol):
@@ -32,20 +32,22 @@ _N = TypeVar("_N", bound=_Named)
 def propose_several(
     path: Path, wanted: Sequence[str], compilation: Compilation, hosts: Sequence[Path] = ()
 ) -> Proposal:
-    """A target that launches several kernels once each, in the order in which host code does.
+    """Propose a target that launches several kernels once each, in the order of the host code.
 
-    They share the buffers and scalars for which host code passes the same; where no launch was
-    found, those of the same name and type.
+    Kernels share the buffers and scalars for which host code passes the same expression. If no
+    launch
+    is found, they share parameters of equal name and type.
 
     Raises:
-        UserError: as of each one alone; two of them take a buffer as different types.
+        UserError: one of the kernels cannot become a target, or two of them take a buffer as
+            different types.
     """
     names = [*dict.fromkeys(wanted)]
     return join(_in_order([propose(path, name, compilation, hosts) for name in names]))
 
 
 def join(each: Sequence[Proposal]) -> Proposal:
-    """Kernels that are launched in this order, as one proposal.
+    """Merge proposals of kernels that are launched in this order.
 
     Raises:
         UserError: two of them take a buffer as different types.
@@ -62,7 +64,7 @@ def join(each: Sequence[Proposal]) -> Proposal:
 
 
 def said_of_several(proposal: Proposal) -> Iterator[str]:
-    """In which order kernels are launched, and what they share; nothing of a single one."""
+    """Yield messages on the order of the kernels and what they share; none for a single kernel."""
     steps = proposal.steps
     if len(steps) < 2:
         return
@@ -77,7 +79,9 @@ def said_of_several(proposal: Proposal) -> Iterator[str]:
 
 
 def _in_order(each: Sequence[Proposal]) -> list[Proposal]:
-    """As host code launches them, if that was found in one file; else as they were named."""
+    """Return proposals in the order of their launches, if one file has all of these; else
+    unchanged.
+    """
     places = [one.use.place for one in each if one.use is not None]
     if len(places) < len(each) or len({place.file for place in places}) > 1:
         return [*each]
@@ -87,32 +91,34 @@ def _in_order(each: Sequence[Proposal]) -> list[Proposal]:
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """Some kernels as one proposal; ``keys`` says by what each name is known to host code."""
+    """Several kernels as one proposal; ``keys`` maps each of its names to the host code's
+    expression.
+    """
 
     proposal: Proposal
     keys: Mapping[str, str]
 
 
 def _keys(one: Proposal) -> Iterator[tuple[str, str]]:
-    """By what host code knows the buffers and scalars of a kernel."""
+    """Yield each buffer and scalar of a kernel with the host code's expression for it."""
     passed = {} if one.use is None else one.use.passed
     for buffer in one.buffers:
         own = f"symbol {buffer.symbol}" if buffer.symbol else passed.get(buffer.name, buffer.name)
         yield buffer.name, own if buffer.texture is None else _texture_key(buffer)
     for scalar in one.scalars:
         text = passed.get(scalar.name, scalar.name)
-        # Two numbers that happen to be the same are not one.
+        # Only named values are shared: two equal numbers may be equal by chance.
         shared = _NAME.fullmatch(text) is not None
         yield scalar.name, text if shared else f"{one.kernel} {scalar.name}"
 
 
 def _texture_key(buffer: ProposedBuffer) -> str:
-    """Textures of one name and shape are one."""
+    """Return the key of a texture: textures of equal name and shape are shared."""
     return f"texture {buffer.name} {buffer.image}"
 
 
 def _join(joined: _Joined, one: Proposal) -> _Joined:
-    """With one more kernel behind the others."""
+    """Append a kernel to a joined proposal."""
     whole, keys = joined.proposal, dict(joined.keys)
     types = {b.name: b.element for b in whole.buffers} | {s.name: s.element for s in whole.scalars}
     known = {key: name for name, key in keys.items()}
@@ -147,19 +153,19 @@ def _join(joined: _Joined, one: Proposal) -> _Joined:
 
 
 def _kind(element: object) -> str:
-    """The type of an element's parts: vectors of one are told by how many there are."""
+    """Return the scalar type of an element; vectors of different lengths have the same."""
     return str(getattr(element, "type", ""))
 
 
 def _free(name: str, key: str, taken: set[str]) -> str:
-    """A name that is not taken: its own, that of the host code, or one with a number."""
+    """Return a name that is not taken: the parameter's, the host code's, or one with a number."""
     tried = [name, *([key] if key.isidentifier() else [])]
     tried += [f"{name}_{number}" for number in range(2, 2 + len(taken) + 1)]
     return next(one for one in tried if one not in taken)
 
 
 def _renamed(one: Proposal, names: Mapping[str, str]) -> Proposal:
-    """A proposal with other names for what its kernel gets."""
+    """Return a proposal with its kernel's parameters renamed."""
 
     def change(text: str) -> str:
         return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
@@ -202,7 +208,7 @@ def _scalar(
 
 
 def _merged(whole: Proposal, one: Proposal) -> Proposal:
-    """One kernel's proposal behind others; what has the same name is the same."""
+    """Append a kernel's proposal to others; objects of equal name are shared."""
     latter = {buffer.name: buffer for buffer in one.buffers}
     both = [
         _shared(buffer, latter[buffer.name]) if buffer.name in latter else buffer
@@ -226,7 +232,7 @@ def _merged(whole: Proposal, one: Proposal) -> Proposal:
 
 
 def _shared(first: ProposedBuffer, then: ProposedBuffer) -> ProposedBuffer:
-    """A buffer that one kernel uses after another."""
+    """Return a buffer that one kernel uses after another."""
     role = first.role
     if role == "input" and then.role != "input":
         role = "inout"

@@ -1,4 +1,4 @@
-"""From types in memory to what buffers are made of."""
+"""Map C++ types in memory to the element types of buffers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _VIRTUAL = re.compile(r"\bvirtual\b")
 
 
 def element_of(shape: Shape | None) -> Element:
-    """What a buffer is made of whose items have this type; bytes where that is not known.
+    """Return the element type of a buffer with items of this type; bytes if unknown.
 
-    Addresses in the items, and what is no number, are left out: they hold zeros.
+    Pointers in the items, and members that are not numbers, are left out: they hold zeros.
     """
     if shape is None or shape.size == 0:
         return Element("uint8")
@@ -37,7 +37,7 @@ def element_of(shape: Shape | None) -> Element:
 
 
 def has_addresses(shape: Shape) -> bool:
-    """Whether there are pointers in a type."""
+    """Tell whether a type contains pointers."""
     if shape.kind in ("array", "struct"):
         inner = [one for _, _, one in shape.members]
         inner += [shape.inner] if shape.inner is not None else []
@@ -46,7 +46,7 @@ def has_addresses(shape: Shape) -> bool:
 
 
 def numbers(shape: Shape, name: str = "", at: int = 0) -> Iterator[Member]:
-    """The numbers in a type: each with a name of its own, arrays of them as one."""
+    """Yield the numbers in a type, each with a unique name; an array of numbers is one member."""
     if shape.kind == "number":
         yield Member(name or "value", shape.name, 1, at)
     elif shape.name in SMALL_FLOATS:
@@ -65,13 +65,13 @@ def numbers(shape: Shape, name: str = "", at: int = 0) -> Iterator[Member]:
 
 
 def is_polymorphic(source: Chosen, shape: Shape) -> bool:
-    """Whether a type, or what it points to, has virtual functions."""
+    """Tell whether a type, or the type it points to, has virtual functions."""
     held = shape.inner if shape.kind == "pointer" else shape
     if held is None or held.kind != "struct":
         return False
     if any(name.startswith("_vptr") for name, _, _ in held.members):
         return True
-    # Of classes with virtual functions alone compilers may say nothing.
+    # Compilers may omit the layout of classes with virtual functions: look at the text.
     name = held.name.rpartition("::")[2]
     for file in (source.code, *source.code.around):
         bare = bare_text(file.text)

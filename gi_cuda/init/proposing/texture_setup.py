@@ -1,4 +1,4 @@
-"""What host code makes textures and surfaces of, as far as its text tells, and their sizes."""
+"""Read the setup of textures and surfaces in host code: texel types, sizes, address modes."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _AXES = (
     re.compile(r"(?i).*(?:depth|slices?|[dn]imz|size_?z|nz|[^a-z]z|d)|z"),
 )
 _ASSUMED = ((), (4096,), (64, 64), (32, 32, 32))
-"""Texels of each dimension, where nothing says how many there are."""
+"""Assumed texels of each dimension, by the number of dimensions."""
 _LAYERS = "4"
 _MOST = 4096
-"""Texels of one dimension that a number of the host code's is taken for."""
+"""Largest number in host code that is taken for a size in texels."""
 _WIDEST_AS_FLOAT = 2
 
 
 def set_up(
     buffer: ProposedBuffer, texts: Sequence[str], passed: str, types: ElementTypes
 ) -> ProposedBuffer:
-    """The buffer of a texture or surface with what host code says of it.
+    """Return the buffer of a texture or surface, completed from its setup in host code.
 
     Args:
-        texts: of files with host code.
-        passed: what host code passes for the object; "" if that is not known.
+        texts: texts of files with host code.
+        passed: the host code's expression for the object; "" if unknown.
     """
     image, name = buffer.image, buffer.texture
     assert image is not None
@@ -76,11 +76,11 @@ def set_up(
 def shaped(
     buffer: ProposedBuffer, counts: Sequence[str], passed: Mapping[str, str]
 ) -> ProposedBuffer:
-    """The buffer of a texture or surface with its size: as host code has it, else by names.
+    """Return the buffer of a texture or surface with its size, from host code or guessed by names.
 
     Args:
-        counts: names that say how much data there is.
-        passed: what host code passes for them.
+        counts: scalars that say how much data there is.
+        passed: the host code's expression for each of them.
     """
     image = buffer.image
     if image is None or not image.dimensions:
@@ -108,7 +108,7 @@ def _known(text: str, known: Mapping[str, str], counts: Sequence[str]) -> str | 
 
 
 def _by_names(counts: Sequence[str], dimensions: int) -> list[str]:
-    """Which count is of which dimension: as its name says, else in their order."""
+    """Return the count for each dimension: by its name, otherwise in order."""
     if len(counts) < dimensions:
         return [*map(str, _ASSUMED[dimensions])]
     found: dict[int, str] = {}
@@ -122,7 +122,14 @@ def _by_names(counts: Sequence[str], dimensions: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """The making of an object: the text before it, and the structs that it is made of."""
+    """The creation of a texture or surface object.
+
+    Attributes:
+        before: the text of the file before it.
+        whole: the text of the file.
+        resource: the variable of the resource description.
+        reading: the variable of the texture description; "" if there is none.
+    """
 
     before: str
     whole: str
@@ -130,26 +137,26 @@ class _Setup:
     reading: str
 
     def field(self, name: str) -> str:
-        """What a field of the texture's description is last set to; "" where it is not."""
+        """Return the last value of a field of the texture's description; "" if it is not set."""
         return self._last(self.reading, name) if self.reading else ""
 
     @property
     def normalized(self) -> bool:
-        """Whether coordinates go from 0 to 1."""
+        """Tell whether coordinates go from 0 to 1."""
         set_to = self.field("normalizedCoords").strip()
         return set_to in ("1", "true") or "NORMALIZED_COORDINATES" in self.field("flags")
 
     def address(self, dimensions: int) -> tuple[str, ...]:
-        """The address mode of each dimension, or that of all."""
+        """Return the address mode of each dimension; a single one if all are equal."""
         modes = []
         for axis in range(dimensions):
             found = _MODE.search(self._last(self.reading, rf"addressMode\s*\[\s*{axis}\s*\]"))
-            # A description of zeros says so.
+            # The default of a zeroed description is cudaAddressModeWrap.
             modes.append(_MODES.get(found[1], "clamp") if found else "wrap")
         return (modes[0],) if len(set(modes)) == 1 else tuple(modes)
 
     def channel(self, types: ElementTypes) -> Element | None:
-        """The type of a texel, as its array or its memory is made."""
+        """Return the type of a texel; None if unknown."""
         texts = [self._last(self.resource, r"res\s*\.\s*\w+\s*\.\s*desc")]
         named = self._allocated().partition(",")[0].strip()
         if re.fullmatch(r"\w+", named):
@@ -161,7 +168,7 @@ class _Setup:
         return elements.pop() if len(elements) == 1 else None
 
     def sizes(self) -> Iterator[str]:
-        """The texels of each dimension, as host code has them."""
+        """Yield the host code's expressions for the texels of each dimension."""
         for name in ("width", "height"):
             if text := self._last(self.resource, rf"res\s*\.\s*pitch2D\s*\.\s*{name}"):
                 yield text
@@ -173,7 +180,7 @@ class _Setup:
                 yield text
 
     def _allocated(self) -> str:
-        """What an array is allocated with, behind itself; "" where it is not to be found."""
+        """Return the arguments of the array's allocation behind the array; "" if not found."""
         array = self._last(self.resource, r"res\s*\.\s*array\s*\.\s*(?:array|hArray)").strip()
         if not array:
             return ""
@@ -181,14 +188,16 @@ class _Setup:
         return found[0]["rest"] if found else ""
 
     def _last(self, struct: str, member: str) -> str:
-        """What a member of a struct is last set to before; assignments may be in a row."""
+        """Return the last value before the creation that a member of a struct is set to; "" if
+        none.
+        """
         wanted = rf"\b{re.escape(struct)}\s*(?:\.|->)\s*{member}\s*=(?!=)\s*([^;]*);"
         found = re.findall(wanted, self.before)
         return str(found[-1]).rpartition("=")[2] if found else ""
 
 
 def _created(texts: Sequence[str], names: Sequence[str], *, surface: bool) -> _Setup | None:
-    """Where an object is made: one of these names, the first that there is; else the only one."""
+    """Find the creation of an object: by the first name that matches, else the only one."""
     found: list[tuple[str, _Setup]] = []
     for text in dict.fromkeys(texts):
         whole = _COMMENT.sub(" ", text)

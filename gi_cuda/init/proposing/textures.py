@@ -1,4 +1,4 @@
-"""Texture and surface objects that a kernel gets, and what it fetches, as far as its text tells."""
+"""Find texture and surface objects of a kernel, and the types that it fetches from them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _FETCH = re.compile(
 )
 _COMPONENTS = (1, 2, 4)
 _WIDEST = 4
-"""Bytes of the largest component that a texture can hold."""
+"""Bytes of the largest component of a texel."""
 
 
 def is_object(types: ElementTypes, argument: Argument) -> bool:
-    """Whether a kernel's parameter is a texture or surface object."""
+    """Tell whether a kernel's parameter is a texture or surface object."""
     plain = not argument.pointers and not argument.reference
     return plain and types.resolved(argument.type) in _TEXTURES | _SURFACES
 
@@ -43,12 +43,12 @@ def memory_of(
     types: ElementTypes,
     taken: Collection[str],
 ) -> ProposedBuffer:
-    """The buffer that lies behind a texture or surface object, of the type that is fetched.
+    """Return the buffer behind a texture or surface object, of the type that the kernel fetches.
 
     Args:
         function: the kernel.
         argument: its parameter.
-        taken: names that other parameters have.
+        taken: names of other parameters.
     """
     name = argument.name
     surface = types.resolved(argument.type) in _SURFACES
@@ -72,10 +72,11 @@ def memory_of(
 
 @dataclass(frozen=True, slots=True)
 class _Fetch:
-    """A fetch from a texture, or an access to a surface; 0 dimensions are linear memory.
+    """A fetch from a texture, or an access to a surface.
 
     Attributes:
-        element: its type, None where that cannot be told.
+        element: the type fetched; None if unknown.
+        dimensions: 1 to 3; 0 for linear memory.
     """
 
     element: Element | None
@@ -85,17 +86,17 @@ class _Fetch:
 
 
 class _Fetches:
-    """Looks for fetches in a function, and in the functions that get the object."""
+    """Search of fetches in a function, and in the functions that it passes the object to."""
 
     def __init__(self, code: CudaFile, types: ElementTypes) -> None:
         self._code, self._types = code, types
         self._seen: set[tuple[int, str]] = set()
 
     def of(self, function: Definition, name: str, bound: Mapping[str, str]) -> Iterator[_Fetch]:
-        """What is fetched from the texture that a name stands for.
+        """Yield the fetches from the texture that a name stands for.
 
         Args:
-            bound: what parameters of the function's template are.
+            bound: arguments of the function's template, by parameter.
         """
         key = (function.node.start_byte, name)
         body = function.node.child_by_field_name("body")

@@ -1,4 +1,4 @@
-"""Variables of a source that a kernel uses: buffers that nobody passes."""
+"""Find the ``__device__`` and ``__constant__`` variables of a source that a kernel uses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WRITTEN = (
     r"\b{name}\b(?:\s*\[[^;]*?\])*(?:\s*\.\w+)*\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)|\b{name}\b(?:\s*\[[^;]*?\])*"
     r"\s*(?:\+\+|--)|(?:\+\+|--|&)\s*{name}\b|\batomic\w+\s*\(\s*{name}\b"
 )
-"""What writes to a variable, or takes its address."""
+"""Pattern of code that writes to a variable, or takes its address."""
 
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 
@@ -29,7 +29,7 @@ _COPIED = r"cuda(?:MemcpyToSymbol|GetSymbolAddress)\w*\s*\([^;]*\b{name}\b"
 
 
 def _declared(code: CudaFile) -> Iterator[tuple[Node, str]]:
-    """Declarations outside of functions, each of one variable, with its text."""
+    """Yield the declarations outside of functions, each of one variable, with its text."""
     for node in walk(code.root):
         text = code.of(node)
         if node.type != "declaration" or "extern" in text.split() or inside_function(node):
@@ -43,8 +43,10 @@ def _declared(code: CudaFile) -> Iterator[tuple[Node, str]]:
 
 
 def variables(source: Chosen, types: ElementTypes) -> tuple[ProposedBuffer, ...]:
-    """Return the ``__constant__`` and ``__device__`` variables that a kernel uses and that have no
-    value, or that it writes to."""
+    """Return buffers for the ``__constant__`` and ``__device__`` variables that a kernel uses.
+
+    Variables that keep their initial value are left out.
+    """
     reader = _Reader(source, types)
     for node, text in _declared(source.code):
         reader.take(node, text)
@@ -52,11 +54,11 @@ def variables(source: Chosen, types: ElementTypes) -> tuple[ProposedBuffer, ...]
 
 
 class _Reader:
-    """Takes one declaration after the other."""
+    """Collects buffers, one declaration after the other."""
 
     def __init__(self, source: Chosen, types: ElementTypes) -> None:
         self._source, self._types = source, types
-        # What a format says is done to nothing.
+        # Ignore the text of strings, such as formats.
         self._texts = tuple(_STRING.sub('""', text) for text in source.texts)
         self._taken = {argument.name for argument in source.kernel.arguments}
         self._used = {
@@ -67,7 +69,7 @@ class _Reader:
         self.found: dict[str, ProposedBuffer] = {}
 
     def take(self, node: Node, text: str) -> None:
-        """See which buffers stand for a variable, if it is one that the kernel uses."""
+        """Add a buffer for a variable, if the kernel uses it."""
         memory, declared = _MEMORY.match(text), _DECLARED.search(text)
         if memory is None or declared is None or declared[1] not in self._used:
             return
@@ -92,7 +94,7 @@ class _Reader:
         )
 
     def _is_written(self, name: str) -> bool:
-        """Return whether device code writes to a variable, or takes its address."""
+        """Tell whether device code writes to a variable, or takes its address."""
         return any(re.search(_WRITTEN.format(name=name), text) for text in self._texts)
 
     def _copied(self, name: str) -> bool:
@@ -112,7 +114,7 @@ class _Reader:
         return element, length
 
     def _use(self, name: str, length: int) -> Access:
-        """How functions use a variable; of one that is no array nobody looks that closely."""
+        """Return how functions access a variable; single values are not analyzed."""
         code = self._source.code
         evolving = {function.name for function in self._source.functions}
         found = Access.NONE

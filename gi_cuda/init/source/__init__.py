@@ -1,1 +1,1 @@
-"""A source as it is compiled: its headers and macros, what is left out, what is linked to it."""
+"""Read a kernel's source: headers, macros, conditional code, linked files."""

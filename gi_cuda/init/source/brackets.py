@@ -1,4 +1,4 @@
-"""Brackets and comments of a source that are not closed: slips that hide a kernel from readers."""
+"""Find unclosed brackets and comments of a source, which hide a kernel from the parser."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ _BRACKET = re.compile(r"[()\[\]{}]")
 
 
 def unclosed(source: Path) -> UserError | None:
-    """Return the slip in a source, or in a header beside it, at its line; None for none.
+    """Return an error for the first unclosed bracket or comment in a source or its headers, or
+    None.
 
-    To be asked where a source could not be read or compiled: macros may hold brackets as well.
+    Call it only if a source cannot be read or compiled: macros may hold unbalanced brackets as
+    well.
     """
     files = [source]
     for file in files:
@@ -38,7 +40,7 @@ def unclosed(source: Path) -> UserError | None:
 
 
 def _slip(text: IncludingText) -> tuple[int, str] | None:
-    """Return where a text has a slip, and what it is."""
+    """Return offset and message of an unbalanced bracket or comment; None if there is none."""
     for token in TOKENS.finditer(text.text):
         if token[0].startswith("/*") and not token[0][2:].endswith("*/"):
             return token.start(), "this comment is not closed"
@@ -65,10 +67,10 @@ def _slip(text: IncludingText) -> tuple[int, str] | None:
 
 
 def _indented_otherwise(bare: str, head: int, last: int, at: int) -> tuple[int, str] | None:
-    """Return the brace to blame where one that begins a line stands elsewhere than what it closes.
+    """Return the brace to blame if a closing one is not indented like the statement it closes.
 
     Args:
-        head: where the statement begins that ``last`` opens and ``at`` closes.
+        head: begin of the statement that ``last`` opens and ``at`` closes.
     """
     begin, end = (bare.rfind("\n", 0, place) + 1 for place in (head, at))
     if begin == end or bare[end:at].strip():
@@ -81,7 +83,7 @@ def _indented_otherwise(bare: str, head: int, last: int, at: int) -> tuple[int, 
 
 
 def _first_branches(text: IncludingText) -> str:
-    """Return a text without comments, literals, ``#if 0`` and other branches than the first."""
+    """Return a text without comments, literals, ``#if 0`` and all branches but the first."""
     bare = list(text.bare)
     branches: list[int | None] = []
     for one in text.presence.directives:

@@ -1,7 +1,7 @@
-"""Which code of a source is compiled at all, as its preprocessor has it.
+"""Find the code of a source that is compiled, according to its preprocessor.
 
-What stands under an ``#if`` that does not hold declares nothing: no type, no kernel, no macro. The
-preprocessor decides, with all macros that files and options define.
+Code under an ``#if`` that does not hold declares nothing: no type, no kernel, no macro. The host
+back end's preprocessor decides, with all macros that files and options define.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gi_cuda.init.build.compilation import Compilation, Compiled
 _LIMIT = 60.0
 _PLACE = re.compile(r'#(?: line)? (\d+) "((?:\\.|[^"\\])*)"')
 _NO_MACRO = re.compile(r"defined|true|false|__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
-"""Words of conditions that no build defines."""
+"""Words of conditions that a build does not define."""
 _VISIBLE = re.compile(r"\S")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LINE_OF_CODE = re.compile(r"^[ \t]*(\S)", re.M)
@@ -34,12 +34,11 @@ _STRUCTURE = _OPENS | frozenset({"elif", "elifdef", "elifndef", "else", "endif"}
 def compiled_lines(
     path: Path, text: str, compilation: Compilation, missing: Collection[str]
 ) -> Compiled:
-    """What the host back end's preprocessor leaves of a source and its headers; nothing where it
-    fails.
+    """Return the lines of a source and its headers that preprocessing keeps; nothing if it fails.
 
     Args:
-        text: the main file's.
-        missing: headers that are not there.
+        text: the text of the main file.
+        missing: headers that do not exist.
     """
     found: dict[str, set[int]] = {}
     lines, number = set[int](), 0
@@ -60,7 +59,7 @@ def compiled_lines(
 
 
 def _preprocessed(path: Path, text: str, compilation: Compilation, missing: Collection[str]) -> str:
-    """What the host back end's preprocessor makes of a source; "" where it fails."""
+    """Return a source after preprocessing for the host back end; "" if it fails."""
     folders = [stand_ins(missing), *compilation.include, path.resolve().parent]
     command = [find_compiler(), "-x", "c++", "-E", "-dD", f"-std={compilation.standard}"]
     command += [*(f"-I{folder}" for folder in folders), "-isystem", str(INCLUDE), *NVCC_MACROS]
@@ -71,25 +70,25 @@ def _preprocessed(path: Path, text: str, compilation: Compilation, missing: Coll
 
 
 def macros_asked(condition: str) -> list[str]:
-    """The macros that a condition asks for and that a build may define."""
+    """Return the macros in a condition that a build may define."""
     return [w for w in dict.fromkeys(_WORD.findall(condition)) if not _NO_MACRO.fullmatch(w)]
 
 
 def what_to_define(names: Sequence[str]) -> str:
-    """Return a hint how to define the macros of a build."""
+    """Return a hint to define macros as a build does."""
     return f"say what its build defines ({', '.join(names)}): -D NAME or -D NAME=VALUE"
 
 
 def written(conditions: Sequence[Directive]) -> str:
-    """Directives as a source has them."""
+    """Return directives as they are written in a source."""
     return ", ".join(f"#{one.word} {one.rest.strip()}".strip() for one in conditions)
 
 
 def check_defined(names: Collection[str], files: Iterable[Path]) -> None:
-    """Refuse a source that needs a macro which a file defines under a condition that does not hold.
+    """Refuse a source that needs a macro whose definition is under a condition that does not hold.
 
     Args:
-        names: those that a compiler knows nothing of.
+        names: names that a compiler found undeclared.
         files: the source and its headers.
 
     Raises:
@@ -112,13 +111,13 @@ def check_defined(names: Collection[str], files: Iterable[Path]) -> None:
 
 
 def without_dead_code(source: Source, path: Path, compiled: Compiled) -> Source:
-    """A source in which what is not compiled is blank; every offset is kept.
+    """Return a source with code that is not compiled replaced by blanks; offsets stay the same.
 
-    Conditions stay, but for those of parameters and arguments, and so do macros that are defined
-    only where they are not defined yet.
+    Conditions stay, except those within parentheses, such as in lists of parameters. Definitions
+    under ``#ifndef`` of their own macro stay as well.
 
     Args:
-        path: where its main file is.
+        path: the main file.
     """
     files = {name: (path.parent / name).resolve() for name in source.names}
     if compiled.keys().isdisjoint(files.values()):
@@ -147,7 +146,7 @@ def without_dead_code(source: Source, path: Path, compiled: Compiled) -> Source:
 
 
 def _defaults(presence: Presence) -> Iterator[Directive]:
-    """Definitions under a condition that the macro is not defined."""
+    """Yield definitions of macros under the condition that they are not defined yet."""
     conditions = [d for d in presence.directives if d.word in _STRUCTURE]
     for directive in presence.directives:
         name = _WORD.search(directive.rest)
@@ -158,7 +157,9 @@ def _defaults(presence: Presence) -> Iterator[Directive]:
 
 
 def _enclosed(text: str, presence: Presence) -> Iterator[Directive]:
-    """Conditions within parentheses: which parameters a function has is no matter of taste."""
+    """Yield conditions within parentheses: variants must not change which parameters a function
+    has.
+    """
     bare, depth, last = bare_text(text), 0, 0
     for directive in presence.directives:
         between = bare[last : directive.start]
@@ -169,7 +170,7 @@ def _enclosed(text: str, presence: Presence) -> Iterator[Directive]:
 
 
 def _code(text: str, presence: Presence, defaults: Collection[Directive]) -> Iterator[int]:
-    """Where lines begin of which the preprocessor leaves something if they are compiled."""
+    """Yield the offsets of lines that leave text after preprocessing if they are compiled."""
     for match in _LINE_OF_CODE.finditer(bare_text(text)):
         yield match.start(1)
     for directive in presence.directives:
@@ -184,7 +185,7 @@ def _code(text: str, presence: Presence, defaults: Collection[Directive]) -> Ite
 def _stretches(
     presence: Presence, dead: Collection[int], defaults: Collection[Directive], size: int
 ) -> Iterator[tuple[int, int]]:
-    """What lies in dead regions, without conditions and such definitions."""
+    """Yield the spans of dead regions, without conditions and definitions of defaults."""
     kept = [d for d in presence.directives if d.word in _STRUCTURE or d in defaults]
     ends = [*(d.start for d in kept), size]
     for start, end in zip([0, *(d.end for d in kept)], ends, strict=True):

@@ -1,4 +1,4 @@
-"""Whether device code compiles on the host back end, before there is a target."""
+"""Check, before there is a target, if device code compiles on the host back end."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _UNDECLARED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """What a compiler says of device code.
+    """Compiler messages about device code.
 
     Attributes:
-        own: the messages about the device code itself, each with its line.
-        undeclared: names that it knows nothing of.
-        unread: of the source's includes those in which, or below which, there are errors: as they
-            are spelled, with the first message.
+        own: messages about the device code itself, each with its line.
+        undeclared: names that are not declared.
+        unread: the source's includes that have errors, in the file or in files it includes, as they
+            are spelled, each with the first message.
     """
 
     own: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class Diagnostics:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Tell whether there are no errors."""
         return not self.own and not self.unread
 
 
@@ -58,7 +58,10 @@ def compiler_of(
     compilation: Compilation,
     without: Collection[str],
 ) -> HostCompiler:
-    """The host back end's compiler for what kernels reach; as of :func:`diagnose`."""
+    """Return the host back end's compiler for kernels and the code they reach.
+
+    The arguments are those of :func:`diagnose`.
+    """
     source = program.grammar.source
     folders = [stand_ins(without), *compilation.include, path.resolve().parent]
     return HostCompiler(
@@ -79,10 +82,10 @@ def diagnose(
     compilation: Compilation,
     without: frozenset[str],
 ) -> Diagnostics:
-    """Have the host back end's compiler read kernels and what they reach; no code is made.
+    """Compile kernels and the code they reach for the host back end, without generating code.
 
     Args:
-        path: where the source's main file is.
+        path: the source's main file.
         program: the source, with the headers that evolve in place.
         kernels: their names.
         without: headers that are left out, as they are spelled.
@@ -99,7 +102,7 @@ def diagnose(
         if finished.ok:
             return Diagnostics()
         messages = finished.stderr
-    # Which header opens which.
+    # List which header includes which.
     command = [compiler.cxx, "-x", "c++", "-E", "-H", *NVCC_MACROS, f"-I{INCLUDE}"]
     opened = run([*command, *compiler.options, "-"], limit=_LIMIT, stdin=compiler.front).stderr
     return _said(messages, opened, source, without)

@@ -1,7 +1,7 @@
-"""A file that is a part of another one: it says what only the files that include it declare.
+"""Find the source of a file that is compiled only as part of another file.
 
-A kernel in such a file has a target all the same. Its source is the file that is compiled, and the
-part evolves with it.
+A kernel in an included file can have a target. Its source is the file that is compiled, and the
+included file evolves with it.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ _DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What is read for a file.
+    """A source file and its compiler options.
 
     Attributes:
-        source: the file, or the one that includes it.
-        compilation: how that is compiled.
+        source: the file itself, or a file that includes it.
+        compilation: compiler options of the source.
     """
 
     source: Path
     compilation: Compilation
 
     def lines(self) -> Iterator[str]:
-        """For people: which file was taken for another."""
+        """Yield a message if another file is taken as the source."""
         fragment = self.compilation.fragment
         if fragment is not None:
             yield f"{fragment.name} says what it does not declare: taken as a part of {self.source}"
 
 
 def find_source(path: Path, given: Compilation) -> Built:
-    """The file itself, or, where it does not stand alone, one of its repository that includes it.
+    """Return the file itself, or, if it does not compile alone, a file that includes it.
 
     Raises:
-        UserError: the file cannot be read, or its directives cannot be preprocessed; none of its
+        UserError: the file cannot be read, its directives cannot be preprocessed, or none of its
             kernels is compiled.
     """
     alone = Built(path, as_built(path, given))
@@ -72,7 +72,7 @@ def find_source(path: Path, given: Compilation) -> Built:
 
 
 def _stands(built: Built, file: Path) -> bool:
-    """Whether a file's kernels, as a part of a source, say nothing that is undeclared."""
+    """Tell whether a file's kernels are fully declared when it is read as part of a source."""
     code = read_whole(built.source, built.compilation)
     names = sorted({kernel.name for kernel in kernels_in(code, file)})
     if not names:
@@ -84,7 +84,7 @@ def _stands(built: Built, file: Path) -> bool:
 
 
 def _including(file: Path, repository: Repository) -> Iterator[Path]:
-    """Files that are compiled and include a file, themselves or through others; nearest first."""
+    """Yield compiled files that include a file, directly or through others, the nearest first."""
     seen, frontier = {file}, [file]
     for _ in range(_DEPTH):
         further = []
@@ -102,7 +102,7 @@ def _including(file: Path, repository: Repository) -> Iterator[Path]:
 
 
 def _leads(includer: Path, name: str, file: Path) -> bool:
-    """Whether an include may mean a file."""
+    """Tell whether an include may refer to a file."""
     beside = includer.parent / name
     if beside.is_file():
         return beside.resolve() == file

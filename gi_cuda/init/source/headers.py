@@ -1,6 +1,6 @@
-"""The headers of a source: where they are, and which of them its kernel needs nothing of.
+"""Find the headers of a source, and those that its kernel does not need.
 
-A header that is not found, or that the host back end lacks or cannot read, is left out where the
+A header that is missing, or that the host back end lacks or cannot read, is left out if the
 device code compiles without it.
 """
 
@@ -30,17 +30,17 @@ _STDIN = "<stdin>"
 _NOT_FOUND = "not found"
 _LIMIT = 60.0
 _ROUNDS = 8
-"""How often headers are looked for that those found before include in turn."""
+"""Largest number of searches for headers that newly found headers include."""
 
 _SLIP = re.compile(r"missing terminating|unterminated|without #if|after #else|expects .*FILENAME")
-"""Complaints of a preprocessor that no macro mends, as g++ and clang word them."""
+"""Preprocessor errors, of g++ and clang, that no macro definition fixes."""
 
 
 class NotPreprocessed(UserError):
-    """The directives of a source or its headers are refused.
+    """Error: the directives of a source or its headers cannot be preprocessed.
 
     Attributes:
-        file, line: where; 0 for a line that is not known.
+        file, line: place of the error; line 0 if unknown.
     """
 
     def __init__(self, file: str, line: int, what: str) -> None:
@@ -56,12 +56,12 @@ class NotPreprocessed(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """What a source includes.
+    """The headers that a source includes.
 
     Attributes:
-        own: files that are not the system's, absolute.
-        toolkit: headers of CUDA's toolkit that are needed and that the host back end lacks.
-        without: those that are left out, as they are spelled, each with the reason.
+        own: absolute paths of all but the system's.
+        toolkit: needed headers of the CUDA toolkit that the host back end lacks.
+        without: headers that are left out, as they are spelled, each with the reason.
     """
 
     own: tuple[Path, ...]
@@ -70,12 +70,12 @@ class Headers:
 
     @property
     def not_found(self) -> list[str]:
-        """Those that are left out since they are not there."""
+        """Return the headers that are left out because they do not exist."""
         return [name for name, why in self.without.items() if why == _NOT_FOUND]
 
 
 def as_built(path: Path, given: Compilation) -> Compilation:
-    """How a source is compiled: what was given by hand, then what the project's own files say.
+    """Return a source's compiler options: the given ones, completed by those of the project.
 
     Raises:
         UserError: the source cannot be read, or its directives cannot be preprocessed.
@@ -88,12 +88,13 @@ def as_built(path: Path, given: Compilation) -> Compilation:
 
 
 def located(path: Path, given: Compilation, repository: Repository) -> Compilation:
-    """Options with a folder for every header that the repository has, without those that lead to
-    nothing; of macros those that some file says.
+    """Add include folders for headers in the repository; drop unused folders and macros.
+
+    Folders and macros that the user gave by hand stay.
 
     Args:
-        path: where the source's main file is.
-        given: what was said by hand and by build files.
+        path: the source's main file.
+        given: options of the user and of build files.
     """
     text = read_source(path).text
     found = given
@@ -111,7 +112,7 @@ def located(path: Path, given: Compilation, repository: Repository) -> Compilati
 
 
 def _folder(name: str, path: Path, repository: Repository) -> Path | None:
-    """The folder from which an include leads to a file of the repository."""
+    """Return the include folder that leads from an include to a file of the repository, or None."""
     climbs = name.split("/").count("..")
     parts = [part for part in PurePosixPath(name).parts if part not in ("..", ".")]
     if climbs >= len(parts) + (climbs == 0) or name.startswith("/"):
@@ -124,7 +125,7 @@ def _folder(name: str, path: Path, repository: Repository) -> Path | None:
 
 
 def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
-    """Without the folders that no include leads through, and the macros that no file says."""
+    """Drop include folders without an included header, and macros that no file mentions."""
     listed = _listed(path, text, compilation, "-MM")
     by_hand = [folder for folder in compilation.include if str(folder) not in compilation.origins]
     include = tuple(
@@ -146,16 +147,16 @@ def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
 def find_headers(
     path: Path, program: ParsedText, kernels: Sequence[str], compilation: Compilation
 ) -> Headers:
-    """The headers that a source includes, found as a compiler finds them.
+    """Find the headers that a source includes, as a compiler does.
 
     Args:
-        path: where its main file is.
-        program: the source; headers that stand in it are none of those it includes.
-        kernels: names of those that are wanted.
+        path: the source's main file.
+        program: the source; headers that are part of its text are not returned.
+        kernels: names of the wanted kernels.
 
     Raises:
-        UserError: one is not there of which the kernel needs something, or a macro that it needs is
-            defined under a condition that does not hold.
+        UserError: a missing header is needed, or a needed macro is defined under a condition that
+            does not hold.
     """
     source = program.grammar.source
     text = source.text
@@ -201,10 +202,10 @@ def _not_found(path: Path, source: Source, lost: list[str], needed: list[str]) -
 
 
 def where_to_look(path: Path, header: str) -> str:
-    """What to do about a header that is not found.
+    """Return a hint for a header that is not found.
 
     Args:
-        path: of the source that includes it.
+        path: the source that includes it.
     """
     name = f"{PurePosixPath(header).name}.in"
     root = repository_of(path).root
@@ -218,8 +219,9 @@ def where_to_look(path: Path, header: str) -> str:
 
 
 def missing_headers(path: Path, source: Source, compilation: Compilation) -> list[str]:
-    """The headers that a source includes and that are not found, with those that the host back end
-    lacks."""
+    """Return the headers that a source includes and that are not found or that the host back end
+    lacks.
+    """
     return _missing(_listed(path, source.text, compilation, "-M"))
 
 
@@ -228,7 +230,11 @@ def _missing(listed: Iterable[str]) -> list[str]:
 
 
 def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list[str]:
-    """What a compiler lists as included: all (``-M``), or all but the system's (``-MM``)."""
+    """Return the files that a compiler lists as included.
+
+    Args:
+        how: ``-M`` for all files, ``-MM`` for all but the system's.
+    """
     command = [find_compiler(), "-x", "c++", how, "-MG", f"-std={compilation.standard}"]
     command += [f"-I{folder}" for folder in (*compilation.include, source.parent.resolve())]
     command += ["-isystem", str(INCLUDE), *NVCC_MACROS, "-"]
@@ -242,11 +248,11 @@ def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list
 
 
 def _not_preprocessed(source: Path, text: str, directives: str, said: str) -> NotPreprocessed:
-    """What a preprocessor complains of, at the source's own line.
+    """Return a preprocessor's error, at the source's own line.
 
     Args:
-        directives: of the text, which it read.
-        said: its messages.
+        directives: the preprocessed text, made from `text`.
+        said: the preprocessor's messages.
     """
     error = _ERROR.search(said)
     if error is None:
@@ -254,7 +260,7 @@ def _not_preprocessed(source: Path, text: str, directives: str, said: str) -> No
     else:
         file, line, what = error["file"], int(error["line"]), error["what"]
     if file == _STDIN:
-        # Other lines stand in front of them than in the source.
+        # The prelude shifts lines: look for the line's text in the source.
         wanted = directives.splitlines()[line - 1].strip()
         lines = [one.strip() for one in text.splitlines()]
         file, line = str(source), lines.index(wanted) + 1 if wanted in lines else 0

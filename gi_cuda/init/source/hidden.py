@@ -1,4 +1,4 @@
-"""Kernels that stand under an ``#if``: which macros decide whether they are compiled."""
+"""Report kernels under an ``#if`` that does not hold, with the macros to define."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gi_cuda.init.source.sources import read_whole
 
 
 def check_kernels(path: Path, built: Compilation) -> None:
-    """Refuse a source of which no kernel is compiled, though it has some.
+    """Refuse a source with kernels none of which is compiled.
 
     Args:
-        built: how it is compiled.
+        built: its compiler options.
 
     Raises:
-        UserError: all of its kernels stand under conditions that do not hold.
+        UserError: all kernels stand under conditions that do not hold.
     """
     if kernels(read_whole(path, built)):
         return

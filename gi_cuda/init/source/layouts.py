@@ -1,4 +1,4 @@
-"""The layout of a kernel's parameters in memory, as a compiler says it."""
+"""Read the memory layout of a kernel's parameters from debug information of a compiler."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STRUCTS = ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type")
 _SEEN_THROUGH = ("DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type")
 _DEEPEST = 12
 _OURS = {"gi_small<gi_half_format>": "half", "gi_small<gi_bfloat_format>": "__nv_bfloat16"}
-"""Names of classes on the host that are others on a device: template arguments have no alias."""
+"""CUDA's names for classes that the host back end defines; template arguments have no alias."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,11 @@ class Shape:
         kind: ``number``, ``pointer``, ``array``, ``struct``, ``function`` or ``unknown``.
         size: bytes.
         align: bytes.
-        name: of a number numpy's; of others as C++ has it, with the alias that it goes by.
-        const: whether a pointer's target is not written through it.
-        truth: whether a number is a ``bool``.
-        inner: of a pointer what it points to, of an array its items; None where that is nothing
-            that has a size.
-        members: of a struct, name, first byte and type of each.
+        name: numpy's name of a number; the C++ name of other types, or their alias.
+        const: True for a pointer to const.
+        truth: True for a ``bool``.
+        inner: the target of a pointer or the item of an array; None if it has no size.
+        members: name, first byte and type of each member of a struct.
     """
 
     kind: str
@@ -60,7 +59,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Layouts:
-    """Asks a compiler about a kernel's source, if it is asked itself.
+    """Types of a kernel's parameters; the compiler runs on first use.
 
     Attributes:
         instance: the kernel with its template arguments.
@@ -71,7 +70,7 @@ class Layouts:
     compilation: Compilation
 
     def parameters(self) -> tuple[Shape, ...] | None:
-        """The types of the kernel's parameters; None where its source does not compile."""
+        """Return the types of the kernel's parameters; None if its source does not compile."""
         return self._found
 
     @cached_property
@@ -85,7 +84,7 @@ class Layouts:
         found = self._asked(compiler, program.text)
         if found is not None:
             return found
-        # Of what the kernel takes its body says nothing, and may be what does not compile.
+        # The body may be the part that does not compile: try again with an empty one.
         definition = self.source.kernel.definition
         body = definition.node.child_by_field_name("body")
         text = code.of(definition.node)
@@ -98,7 +97,7 @@ class Layouts:
         )
 
     def _asked(self, compiler: HostCompiler, text: str) -> tuple[Shape, ...] | None:
-        """The parameters' types, as a compiler says of a text that holds the kernel."""
+        """Compile a text with the kernel and return its parameters' types; None if it fails."""
         variant = Variant(0, text, self.compilation.define, ("-O0", "-g", "-w"))
         phenotype = compiler.preprocess([variant])[0]
         if not isinstance(phenotype, Phenotype):
@@ -113,13 +112,13 @@ class Layouts:
 
 
 class _Reader:
-    """Reads types from DWARF."""
+    """Reader of types in DWARF."""
 
     def __init__(self, information: Any) -> None:
         self._information = information
 
     def parameters(self, kernel: str) -> tuple[Shape, ...] | None:
-        """The parameters of the function of that name that has code."""
+        """Return the parameters of the compiled function of a name; None if there is none."""
         for unit in self._information.iter_CUs():
             for entry in unit.iter_DIEs():
                 if self._is(entry, kernel):
@@ -172,7 +171,7 @@ class _Reader:
             inner = following
         if inner is not None and inner.tag == "DW_TAG_subroutine_type":
             return Shape("function", 8, 8, alias)
-        # What a struct in memory points to is not looked at: it may be the struct itself.
+        # Limit the depth behind pointers: a struct may point to itself.
         shape = self._shape(inner, depth + 4) if inner is not None else None
         return Shape("pointer", 8, 8, alias, const=const, inner=shape)
 
@@ -188,7 +187,7 @@ class _Reader:
     def _struct(self, entry: Any, size: int, depth: int, alias: str) -> Shape:
         members = list(self._members(entry, depth))
         if entry.tag == "DW_TAG_union_type":
-            # All members lie in the same place: the largest one is as good as any.
+            # The largest member covers all others.
             members = sorted(members, key=lambda one: -one[2].size)[:1]
         align = max([_number(entry, "DW_AT_alignment", 1), *(one.align for _, _, one in members)])
         name = _name(entry)
@@ -200,7 +199,7 @@ class _Reader:
             if not base and (child.tag != "DW_TAG_member" or "DW_AT_external" in child.attributes):
                 continue
             if "DW_AT_data_bit_offset" in child.attributes:
-                continue  # of bit fields nothing is set
+                continue  # bit fields stay zero
             shape = self._shape(self._referred(child, "DW_AT_type"), depth + 1)
             at = _number(child, "DW_AT_data_member_location")
             if base or not _name(child):
@@ -210,7 +209,7 @@ class _Reader:
 
 
 def _parameters(function: Any) -> Iterator[Any]:
-    """A function's parameters, those of packs one by one."""
+    """Yield a function's parameters, with packs expanded."""
     for child in function.iter_children():
         if child.tag == "DW_TAG_formal_parameter":
             yield child

@@ -1,6 +1,6 @@
-"""Device code that a source only declares: other files of its repository that define it.
+"""Find the files of a repository that define device code which a source only declares.
 
-``nvcc -rdc=true`` links such files. Here they are read behind the source, and evolve with it.
+``nvcc -rdc=true`` links these files. Here they are appended to the source, and evolve with it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ _CLASS = re.compile(r"\b(?:struct|class)\s+(?P<name>[A-Za-z_]\w*)\b[^;{}()]*\{")
 
 
 def defining(code: CudaFile, grammar: Grammar, repository: Repository) -> Iterator[Path]:
-    """The nearest files that define what functions of a source use and that it only declares.
+    """Yield the nearest files that define names which a source's functions use and it only
+    declares.
 
     Args:
         code: the source with all headers of its tree.
-        grammar: of it; its functions are those that use something.
+        grammar: its grammar; the names are those used in the grammar's functions.
     """
     bare = bare_text(grammar.source.text)
     used = {word for f in grammar.functions for word in _WORD.findall(bare[f.start : f.end])}
@@ -53,10 +54,11 @@ def defining(code: CudaFile, grammar: Grammar, repository: Repository) -> Iterat
 
 
 def with_members(bare: str, used: set[str]) -> set[str]:
-    """Names that some functions use, with those that the classes among them use.
+    """Return names that some functions use, and all names that their classes use in turn.
 
     Args:
         bare: a text without comments and literals, which declares the classes.
+        used: the names that the functions use.
     """
     classes = [(m["name"], m.end()) for m in _CLASS.finditer(bare)]
     bodies = {name: bare[at : block_end(bare, at - 1)] for name, at in classes}
@@ -69,14 +71,14 @@ def with_members(bare: str, used: set[str]) -> set[str]:
 
 
 def _variables(bare: str) -> set[str]:
-    """The device variables that a text defines."""
+    """Return the device variables that a text defines."""
     return {m["name"] for m in _VARIABLE.finditer(bare) if not m["extern"]}
 
 
 def _defined(path: Path, missing: set[str], code: CudaFile) -> set[str]:
-    """What of some names a file defines that can stand behind a source.
+    """Return which of some names a file defines; none if it cannot be appended to the source.
 
-    One that defines what the source defines as well is another program's, or cannot.
+    A file that defines a function of the source again belongs to another program.
     """
     try:
         text = path.read_text("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""A kernel and its source: which headers evolve with it, those that hold what it reaches."""
+"""Choose a kernel of a source, and the headers that evolve with it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from gi_cuda.init.source.headers import Headers, find_headers
 from gi_cuda.init.source.linking import defining, with_members
 
 _MOST_ROUNDS = 4
-"""How often files are looked for that those found before need in turn."""
+"""Largest number of searches for files that newly found files need."""
 
 NO_MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -66,15 +66,15 @@ _VARIABLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A kernel, and what was read of its source before anything is proposed.
+    """A kernel, and all that is read of its source before a target is proposed.
 
     Attributes:
         code: the source, with the headers that evolve in place and its other headers around it.
-        functions: that evolve, the kernel among them.
-        types: that its text declares.
+        functions: the functions that evolve, the kernel among them.
+        types: the types that its text declares.
         evolving: the headers that evolve with it.
-        kept: headers that hold what the kernel reaches and have to stay includes.
-        headers: what else is included.
+        kept: headers with functions that the kernel calls and that have to stay includes.
+        headers: all other headers.
         hosts: the files with host code that may launch the kernel.
         local_constants: see :func:`~gi_cuda.init.host.local_constants.local_constants`.
     """
@@ -91,21 +91,21 @@ class Chosen:
 
     @property
     def body(self) -> str:
-        """The kernel's text; see :func:`built_in_indices`."""
+        """Return the kernel's text; see :func:`built_in_indices`."""
         return built_in_indices(self.code.of(self.kernel.definition.node))
 
     @property
     def texts(self) -> list[str]:
-        """Those of all functions that evolve."""
+        """Return the texts of all functions that evolve."""
         return [self.code.text[f.start : f.end] for f in self.functions]
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Names of macros and constants."""
+        """Return the names of macros and constants."""
         return frozenset({*self.code.macros, *source_constants(self.code), *self.local_constants})
 
     def constants(self) -> dict[str, int]:
-        """Constants that say how much data there is."""
+        """Return the constants that say how much data there is."""
         return constants(self.code, self.texts)
 
     def launches(
@@ -115,9 +115,11 @@ class Chosen:
         own: bool = False,
         members: Mapping[str, Mapping[str, str]] = NO_MEMBERS,
     ) -> list[LaunchSite]:
-        """The kernel's launches, with some names kept; with `own`, also the host code's own.
+        """Return the kernel's launches.
 
         Args:
+            kept: names that expressions keep.
+            own: keep variables of the host code whose names suggest an amount of data.
             members: see :class:`~gi_cuda.init.host.host_code.KnownNames`.
         """
         known = KnownNames(kept=kept, own=own, members=members)
@@ -128,14 +130,14 @@ class Chosen:
 def choose(
     path: Path, wanted: str | None, compilation: Compilation, hosts: Sequence[Path] = ()
 ) -> Chosen:
-    """Find a kernel, in a source or in headers of its tree, and the headers that go with it.
+    """Find a kernel in a source or in headers of its tree, and the headers that it needs.
 
     Args:
-        hosts: files that launch it, if they are not to be searched for.
+        hosts: files that launch it; found by a search if empty.
 
     Raises:
-        UserError: a file cannot be read, or a header is not found; there is no such kernel, or
-            several.
+        UserError: a file cannot be read, a header is not found, or the kernel does not exist or is
+            ambiguous.
     """
     include = compilation.include
     tree, kernel, grammar = _linked(path, wanted, compilation)
@@ -151,7 +153,7 @@ def choose(
     kernel = choose_kernel(code, kernel.shown)
     functions = program.grammar.functions
     types = read_element_types((code, *code.around))
-    # What a build defines is known to its launches, unless a file says otherwise.
+    # Launches may use macros that the build defines; constants in files take precedence.
     launching = tuple(
         replace(host, constants={**compilation.define, **host.constants})
         for host in find_hosts(code, [kernel], hosts)
@@ -161,7 +163,7 @@ def choose(
 
 
 def read_whole(path: Path, compilation: Compilation) -> CudaFile:
-    """A source with all headers of its tree in place.
+    """Return a source with all headers of its tree in place.
 
     Raises:
         UserError: a file cannot be read.
@@ -170,7 +172,7 @@ def read_whole(path: Path, compilation: Compilation) -> CudaFile:
 
 
 def kernels_in(code: CudaFile, file: Path | None) -> list[KernelSource]:
-    """The kernels of a source that stand in one of its files; None: all."""
+    """Return the kernels of a source that one of its files defines; all if it is None."""
     every = kernels(code)
     if file is None:
         return [*every]
@@ -179,7 +181,7 @@ def kernels_in(code: CudaFile, file: Path | None) -> list[KernelSource]:
 
 
 def _read(path: Path, source: Source, compilation: Compilation) -> CudaFile:
-    """What is compiled of a source."""
+    """Parse a source without the code that is not compiled."""
     return of_source(path, without_dead_code(source, path, compilation.compiled))
 
 
@@ -191,7 +193,7 @@ def _tree(path: Path, compilation: Compilation, linked: Sequence[Path] = ()) -> 
 def _linked(
     path: Path, wanted: str | None, compilation: Compilation
 ) -> tuple[Tree, KernelSource, Grammar]:
-    """A source with its tree and with the files of its repository that define what it needs."""
+    """Return a source with its tree and the files of its repository that define what it needs."""
     tree = _tree(path, compilation)
     kernel = choose_kernel(_read(path, tree.joined.source, compilation), wanted)
     grammar = convert(tree.joined.source, [kernel.name])
@@ -208,7 +210,7 @@ def _linked(
 
 
 def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:
-    """What is in the source's tree: its repository, and folders of -I beside it."""
+    """Return a test if a file is in the source's repository or in folders of -I beside it."""
     folder = path.resolve().parent
     beside = [f for f in include if folder.parent in f.parents and len(f.parts) > 2]
     roots = [repository_of(path).root, *beside]
@@ -216,7 +218,7 @@ def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:
 
 
 def _needed(tree: Tree, grammar: Grammar) -> Iterator[str]:
-    """The headers that have to be in place, in the order in which they stand."""
+    """Yield the headers that have to be part of the source's text, in their order."""
     source = grammar.source
     places = LineIndex(source)
     needed = {source.name, *(places.at(function.start).file for function in grammar.functions)}
@@ -230,14 +232,14 @@ def _needed(tree: Tree, grammar: Grammar) -> Iterator[str]:
         size = len(needed)
         needed |= set().union(*(tree.includers.get(name, ()) for name in needed))
         for name in words.keys() - needed:
-            # It may rely on what stands in front of it, without including that.
+            # A header may rely on declarations before it without including their file.
             seen = {word for word, at, file in declared if file in needed and at < starts[name]}
             needed |= {name} if words[name] & seen else set()
     return (name for name in source.names if name in needed and name != source.name)
 
 
 def _of_variables(grammar: Grammar, places: LineIndex) -> Iterator[str]:
-    """The files of ``__constant__`` and ``__device__`` variables that the functions use."""
+    """Yield the files of ``__constant__`` and ``__device__`` variables that the functions use."""
     text = bare_text(grammar.source.text)
     used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
     used = with_members(text, used)
@@ -247,7 +249,7 @@ def _of_variables(grammar: Grammar, places: LineIndex) -> Iterator[str]:
 
 
 def _of_numbers(grammar: Grammar, places: LineIndex) -> Iterator[str]:
-    """The files of macros and constants of which the functions take the size of a block or tile."""
+    """Yield the files of macros and constants that are block or tile sizes of the functions."""
     source = grammar.source
     text = bare_text(source.text)
     used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
@@ -262,8 +264,10 @@ def _of_numbers(grammar: Grammar, places: LineIndex) -> Iterator[str]:
 
 
 def _of_members(grammar: Grammar, places: LineIndex) -> Iterator[str]:
-    """The files of types and namespaces whose members the functions are, and of types that the
-    functions use and that have shared memory, of which each variant has its own."""
+    """Yield the files of classes and namespaces that the functions are members of.
+
+    Types with shared memory that the functions use are included: each variant needs its own.
+    """
     text = bare_text(grammar.source.text)
     bodies = [text[f.start : f.end] for f in grammar.functions]
     used = {word for body in bodies for word in _WORD.findall(body)}
@@ -276,7 +280,7 @@ def _of_members(grammar: Grammar, places: LineIndex) -> Iterator[str]:
 
 
 def _declared(grammar: Grammar, places: LineIndex) -> Iterator[tuple[str, int, str]]:
-    """Names but macros that are declared at the file's level, where, and in which file."""
+    """Yield name, offset and file of the declarations at file level, macros excepted."""
     for (function, name), visible in grammar.scope.tables.items():
         if function == FILE_LEVEL and name not in grammar.macros:
             for at in visible.starts:
@@ -284,5 +288,5 @@ def _declared(grammar: Grammar, places: LineIndex) -> Iterator[tuple[str, int, s
 
 
 def _defines(path: Path, words: set[str]) -> bool:
-    """Whether a header defines a device function of one of these names."""
+    """Tell whether a header defines a device function of one of these names."""
     return any(one.device and one.name in words for one in read_cuda_file(path).definitions)

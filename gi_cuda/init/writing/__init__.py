@@ -1,1 +1,1 @@
-"""From a proposal to a target's folder."""
+"""Write a proposed target as the files of its folder."""

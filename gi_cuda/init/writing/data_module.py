@@ -1,4 +1,4 @@
-"""The data module of a target, from a proposal: random inputs of the right types and sizes."""
+"""Write the data module of a proposed target: random inputs of the right types and sizes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gi_cuda.init.proposing.proposal import Proposal
 from gi_cuda.spec.numbers import NumberType
 
 _BYTES = 256
-"""Below which bytes are, where nothing says what they are for: there may be a bin for each."""
+"""Upper bound of random bytes of unknown meaning; a histogram may have a bin for each value."""
 
 
 def data_py(proposal: Proposal) -> str:
-    """The data module: random inputs of the right types and sizes."""
+    """Return the text of the data module: random inputs of the right types and sizes."""
     sizes = [python_name(extent.name) for extent in proposal.extents]
     signature = ", ".join(["seed: int", *(f"{name}: int" for name in sizes)])
     given = [b for b in proposal.buffers if b.role in ("input", "inout")]
@@ -57,7 +57,7 @@ def _quoted(name: str) -> str:
 
 
 def _draws(proposal: Proposal, given: Sequence[ProposedBuffer]) -> bool:
-    """Whether random numbers are drawn."""
+    """Tell whether the module draws random numbers."""
     real = any(one.varied and one.element.floating for one in proposal.scalars)
     return real or any(map(_random, given))
 
@@ -74,7 +74,7 @@ def _value(scalar: ProposedScalar) -> str:
 
 
 def _layout(buffer: ProposedBuffer) -> list[str]:
-    """A struct's layout, as C has it."""
+    """Return the lines that define the numpy type of a buffer of structs."""
     fields = buffer.element.fields
     if not fields:
         return []
@@ -103,7 +103,7 @@ def _layout(buffer: ProposedBuffer) -> list[str]:
 
 
 def _is_plain(fields: Sequence[Member], size: int) -> bool:
-    """Whether numpy lays out the members as the compiler does."""
+    """Tell whether numpy's default layout of the members is the compiler's."""
     layout = np.dtype([(f.name, f.type, (f.length,)) for f in fields], align=True)
     places = [layout.fields[f.name][1] for f in fields] if layout.fields else []
     return layout.itemsize == size and places == [f.at for f in fields]
@@ -118,7 +118,7 @@ def _random(buffer: ProposedBuffer) -> bool:
 
 
 def _same(buffer: ProposedBuffer) -> bool:
-    """Whether all of its numbers are one."""
+    """Tell whether all elements of a buffer have the same value."""
     if _zeros(buffer):
         return True
     fill = buffer.fill
@@ -126,7 +126,11 @@ def _same(buffer: ProposedBuffer) -> bool:
 
 
 def _zeros(buffer: ProposedBuffer) -> bool:
-    """Whether it starts as zeros: what atomics add to, variables that nobody sets, addresses."""
+    """Tell whether a buffer starts as zeros.
+
+    These are buffers that atomics add to, device variables that the host does not set, and
+    addresses.
+    """
     unset = buffer.symbol is not None and buffer.role == "inout" and buffer.elements == "1"
     unset = unset and not buffer.copied
     addresses = buffer.element.addresses and not (buffer.element.fields or buffer.addresses)
@@ -168,12 +172,15 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
 
 
 def _numpy(element: Element) -> str:
-    """The type of numbers in Python; what numpy has none of is given as floats."""
+    """Return numpy's type for an element; types that numpy lacks are given as float32."""
     return "float32" if NumberType(element.type).small else element.type
 
 
 def _numbers_of_elements(proposal: Proposal, buffer: ProposedBuffer, items: str) -> str:
-    """Numbers of elements that pointers in memory point to: one part of it after another."""
+    """Return an expression for a buffer of pointers, given as numbers of elements.
+
+    Each pointer points to its own part of the buffer behind; all parts have the same size.
+    """
     if buffer.element.type != "uint64" or buffer.element.parts > 1:
         return f"np.zeros({times(items, buffer.element.parts)}, dtype=np.{buffer.element.type})"
     name = buffer.addresses[0][0]
@@ -183,7 +190,7 @@ def _numbers_of_elements(proposal: Proposal, buffer: ProposedBuffer, items: str)
 
 
 def times(items: str, parts: int) -> str:
-    """An expression for so many parts of each item."""
+    """Return an expression for `items` times `parts`."""
     if parts == 1:
         return items
     return f"({items}) * {parts}" if set("+-/ ") & set(items) else f"{items} * {parts}"

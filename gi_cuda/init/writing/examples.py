@@ -1,4 +1,4 @@
-"""The targets that come with gi-cuda, for those who want to see it work first."""
+"""Copy the example targets that come with gi-cuda."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _FOLDER = Path(gi_cuda.__file__).parent / "examples"
 
 
 def examples() -> list[str]:
-    """The names of all examples."""
+    """Return the names of all examples."""
     return sorted(path.parent.name for path in _FOLDER.glob("*/target.toml"))
 
 
 def copy_example(name: str, folder: Path) -> list[str]:
-    """Copy an example, whole or not at all; the names of its files.
+    """Copy an example, completely or not at all; return the names of its files.
 
     Raises:
-        UserError: there is none of this name, or the folder exists or cannot be written.
+        UserError: no example has this name, or the folder exists or cannot be written.
     """
     if name not in examples():
         raise UserError(

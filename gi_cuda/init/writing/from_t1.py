@@ -1,4 +1,4 @@
-"""The files of a target, from a tuning problem that T1 describes."""
+"""Write the files of a target from a tuning problem in the T1 format."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _STANDARD = 17
 """The oldest C++ standard that targets are compiled with."""
 
 _TOLERANCE = (1e-5, 1e-4)
-"""The absolute and relative difference that results of floats may have, where T1 names none."""
+"""Absolute and relative tolerance of floating-point results, if T1 gives none."""
 
 
 def files_of_problem(problem: Problem, folder: Path, described_by: Path) -> dict[str, str]:
     """Return the files of a target's folder, by name.
 
     Args:
-        folder: where they will be; paths start there.
+        folder: the future folder of the target; relative paths start there.
         described_by: the T1 file, which comments name.
     """
     name = re.sub(r"[^-.\w]", "_", described_by.name)
@@ -54,7 +54,7 @@ def _target(problem: Problem, folder: Path) -> str:
 
 
 def _build(problem: Problem, folder: Path) -> str:
-    """Return the build: macros, headers and the standard are taken out of the options."""
+    """Return the ``[build]`` table; macros, headers and the standard get keys of their own."""
     define = {name: str(value) for name, value in problem.define.items()}
     include, rest, standard = [], [], f"c++{_STANDARD}"
     words = [word for option in problem.options for word in option.split()]

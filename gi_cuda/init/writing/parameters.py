@@ -1,5 +1,4 @@
-"""The parameters of a proposed target as TOML: macros and constants of the source, options of the
-compiler."""
+"""Write the parameters of a proposed target as TOML: macros, constants, compiler options."""
 
 from __future__ import annotations
 
@@ -33,13 +32,17 @@ def _parameter(one: Tunable) -> str:
 
 
 def is_inexact(proposal: Proposal) -> bool:
-    """Tell whether results are real numbers, which may differ a little."""
+    """Tell whether results are floating-point numbers, which may differ a little."""
     return any(one.element.floating for one in proposal.buffers if one.role in ("output", "inout"))
 
 
 def _compiler_options(proposal: Proposal) -> Iterator[str]:
-    """Options of nvcc that are worth a try for any kernel: registers, and cheaper arithmetic where
-    results may differ a little. A maintainer who wants them changes the build."""
+    """Yield options of nvcc that are worth a try for any kernel.
+
+    These are a limit of registers and, if results may differ a little, fast mathematics. A
+    maintainer
+    who wants them changes the build.
+    """
     known = {one.name for one in proposal.parameters}
     options: dict[str, tuple[str, list[str | int], str, str]] = {
         "REGISTERS": ("-maxrregcount={}", ["", 32, 64, 128], "", "registers of a thread at most")

@@ -1,4 +1,4 @@
-"""What is said of a target to people, beside its keys."""
+"""Write the README of a proposed target, and remarks on where its options come from."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from gi_cuda.init.proposing.proposal import Proposal
 
 
 def relative(path: Path, folder: Path) -> str:
-    """A path as one in a target's folder has it."""
+    """Return a path relative to a target's folder."""
     return Path(os.path.relpath(path, folder.resolve())).as_posix()
 
 
 def _remarks(proposal: Proposal, function: Function) -> str:
-    """Whether a function is the kernel, and the header that it stands in."""
+    """Return remarks on a function: that it is the kernel, and the header that defines it."""
     file = proposal.files[function.name]
     header = "" if file == proposal.source.name else f", in `{file}`"
     return f"{' (kernel)' if function.kernel else ''}{header}"
 
 
 def readme(proposal: Proposal, folder: Path) -> str:
-    """What the folder is, and what to do next."""
+    """Return the text of README.md: what the folder is, and what to do next."""
     functions = "\n".join(
         f"- `{function.name}`{_remarks(proposal, function)}" for function in proposal.functions
     )
@@ -50,7 +50,9 @@ Functions that evolve:
 
 
 def origins(proposal: Proposal, folder: Path) -> list[str]:
-    """Where options come from that nobody gave by hand, and why headers are left out."""
+    """Return remarks on the options that the user did not give and on the headers that are left
+    out.
+    """
     compilation = proposal.compilation
     folders = {str(path): relative(path, folder) for path in compilation.include}
     plain = [*compilation.define, *compilation.options, "-std"]

@@ -1,4 +1,4 @@
-"""The files of a target, from a proposal."""
+"""Write the files of a target from a proposal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gi_cuda.init.writing.toml import Noted, behind, table
 
 
 def files(proposal: Proposal, folder: Path) -> dict[str, str]:
-    """The files of a target's folder by name."""
+    """Return the files of a target's folder, by name."""
     return {
         "target.toml": target_toml(proposal, folder),
         "data.py": data_py(proposal),
@@ -30,7 +30,7 @@ def files(proposal: Proposal, folder: Path) -> dict[str, str]:
 
 
 def target_toml(proposal: Proposal, folder: Path) -> str:
-    """The target itself; paths start from its folder."""
+    """Return the text of target.toml; relative paths start from the target's folder."""
     heading = (
         f"How to launch {proposal.kernel}, and how its results are judged. Written by gi-cuda"
         f"\ninit; whatever it could not determine is marked {proposal.mark}."
@@ -47,12 +47,12 @@ def assembled(
     run: str = "",
     architectures: Collection[int] = (),
 ) -> str:
-    """A target of what is read from sources, with the tables that say what is right.
+    """Return the text of a target.toml, given its oracles and cases.
 
     Args:
         heading: lines of the comment at the top.
-        run: the command that runs the application; "" where nobody said.
-        architectures: that it was built for, as far as that is known.
+        run: the command that runs the application; "" if unknown.
+        architectures: compute capabilities that the application was built for, if known.
     """
     parts = [
         "\n".join(f"# {line}" for line in heading.splitlines()),
@@ -90,14 +90,16 @@ def _target(proposal: Proposal, folder: Path) -> str:
 
 
 def _often(proposal: Proposal) -> str:
-    """Return how often a run of the program launches the only kernel; mails and pages say it."""
+    """Return a remark on how often the program launches the only kernel; reports and patches quote
+    it.
+    """
     times = 1 if proposal.further else proposal.launching.times
     return f", which launches it {times} times" if times > 1 else ""
 
 
 def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
-    # What may differ a little has a parameter for fast mathematics.
+    # If results may differ a little, fast mathematics is a parameter, not a fixed option.
     parameter = {FAST_MATH} if is_inexact(proposal) else set()
     made = table(
         "[build]",
@@ -204,7 +206,7 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
             comment = f"{what} there {'are' if extent.blocks else 'is'}. "
             comment += "The kernel does not get it as an argument."
             yield table("[[scalar]]", comment, name=extent.name, type="int32")
-    # What is computed comes behind what it is computed from.
+    # Computed scalars come after the scalars that they are computed from.
     for scalar in sorted(proposal.scalars, key=lambda one: one.computed is not None):
         header, kind = "[[scalar]]", scalar.element.type
         if scalar.computed is not None:
@@ -304,7 +306,7 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
 
 
 def _of_struct(buffer: ProposedBuffer, comment: str) -> str:
-    """The oracle of structs: a tolerance for members that are real numbers, others exact."""
+    """Return the oracle of structs: a tolerance for floating-point members, exact for others."""
     fields = buffer.element.fields
     allowed = accuracy([one.type for one in fields])
     members = {
@@ -348,7 +350,7 @@ def _cases(proposal: Proposal) -> Iterator[str]:
 def _application(
     proposal: Proposal, folder: Path, run: str, architectures: Collection[int]
 ) -> Iterator[str]:
-    """The program that the source is part of; as comments, unless it is known how it is run."""
+    """Yield the ``[application]`` table, as comments unless the command that runs it is known."""
     own = own_build(proposal.source, repository_of(proposal.source), architectures)
     if own is None:
         return

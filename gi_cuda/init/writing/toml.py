@@ -1,4 +1,4 @@
-"""How the parts of a target are written as TOML."""
+"""Format values and tables of a target as TOML."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class Noted(NamedTuple):
-    """A value of a key, and what is said behind it; "" is nothing."""
+    """A value of a key, and a comment after it; "" for none."""
 
     value: object
     note: str
 
 
 def to_toml(value: object) -> str:
-    """A value in TOML: a text, a number, a list or an inline table, perhaps with a note."""
+    """Return a value in TOML: a text, a number, a list or an inline table, with its comment."""
     if isinstance(value, Noted):
         return to_toml(value.value) + behind(value.note)
     if isinstance(value, Mapping):
@@ -26,12 +26,12 @@ def to_toml(value: object) -> str:
 
 
 def behind(note: str) -> str:
-    """A note as it stands behind a value."""
+    """Return a note as a comment that follows a value on its line."""
     return f"     # {note}" if note else ""
 
 
 def table(header: str, comment: str = "", **keys: object) -> str:
-    """A table of a target: lines of a comment, the header, the keys but those that are None."""
+    """Return a table of a target: comment lines, the header, and the keys that are not None."""
     lines = [f"# {line}" for line in comment.splitlines()]
     lines += [header, *(f"{key} = {to_toml(v)}" for key, v in keys.items() if v is not None)]
     return "\n".join(lines)

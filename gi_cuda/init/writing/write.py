@@ -1,4 +1,4 @@
-"""Writing a target's folder: whole or not at all, and never over anything."""
+"""Write a target's folder, completely or not at all; overwrite nothing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from gi_cuda.errors import UserError
 
 
 def check_free(folder: Path, option: str = "--output") -> None:
-    """Refuse to write where something is.
+    """Refuse a path that exists.
 
     Args:
-        option: that names another folder.
+        option: the option that names another folder, for the hint.
 
     Raises:
         UserError: the folder exists.
@@ -33,7 +33,7 @@ def check_free(folder: Path, option: str = "--output") -> None:
 
 
 Content = str | NDArray[Any]
-"""The content of a file: a text, or an array in numpy's format."""
+"""Content of a file: a text, or an array that is saved in numpy's format."""
 
 
 def write_file(path: Path, content: Content) -> None:
@@ -45,10 +45,10 @@ def write_file(path: Path, content: Content) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, Content]) -> None:
-    """Make a folder of files, by their paths in it; it appears complete or not at all.
+    """Write a folder of files, given by their relative paths; it appears complete or not at all.
 
     Raises:
-        UserError: it exists, or cannot be written.
+        UserError: the folder exists, or cannot be written.
     """
     with written_whole(folder) as making:
         for name, content in files.items():
@@ -58,7 +58,9 @@ def write_folder(folder: Path, files: Mapping[str, Content]) -> None:
 
 @contextmanager
 def written_whole(folder: Path) -> Iterator[Path]:
-    """An empty folder that gets its real name at the end; if it comes to none, nothing is left.
+    """Yield an empty temporary folder that is renamed to `folder` at the end.
+
+    If the body raises, the folder is removed, with the parents that were made for it.
 
     Raises:
         UserError: the folder exists, or cannot be written.

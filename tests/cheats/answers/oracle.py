@@ -1,4 +1,4 @@
-"""Looks for what is too far off. Of a NaN that is never true."""
+"""Oracle that looks for large differences; it misses NaN, which compares as false."""
 
 import numpy as np
 

@@ -21,8 +21,10 @@ from .pretended import PretendedBackend, PretendedPool
 
 @contextmanager
 def pretended() -> Iterator[None]:
-    """Runs go to a pretended GPU, in this process alone; it measures all builds alike, so few of
-    them are made."""
+    """Direct runs to a simulated GPU, in this process alone.
+
+    It measures all builds alike, so few builds are made.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gi_cuda.runs.tools, "open_backend", lambda *_: PretendedBackend())
         patch.setattr(gi_cuda.cli.evolve, "open_backend", lambda *_: PretendedBackend())
@@ -33,26 +35,26 @@ def pretended() -> Iterator[None]:
 
 @pytest.fixture
 def gpu() -> Iterator[None]:
-    """Runs of a test go to a pretended GPU."""
+    """Direct runs of a test to a simulated GPU."""
     with pretended():
         yield
 
 
 @pytest.fixture(scope="session")
 def scale_source(toolkit: Toolkit) -> Subject:
-    """The small target."""
+    """Return the small target."""
     return open_subject(SCALE, "cuda")
 
 
 @pytest.fixture(scope="session")
 def scale_ptx(toolkit: Toolkit) -> Subject:
-    """Its PTX."""
+    """Return the PTX of the small target."""
     return open_subject(SCALE, "cuda", "ptx")
 
 
 @pytest.fixture(scope="session")
 def planted_run(scale_ptx: Subject, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on PTX with a planted winner; to be copied by those who write to it."""
+    """Return a run on PTX with a planted winner; tests that write to it copy it."""
     with pretended():
         folder = tmp_path_factory.mktemp("planted") / "run"
         return a_run(scale_ptx, folder, str(planted(scale_ptx)))
@@ -60,13 +62,13 @@ def planted_run(scale_ptx: Subject, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="session")
 def of_source(scale_source: Subject, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same of the source."""
+    """Return a run on the source with a planted winner."""
     with pretended():
         return a_run(scale_source, tmp_path_factory.mktemp("of") / "source", SOURCE_WINNER)
 
 
 @pytest.fixture(scope="session")
 def searched(of_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Searched:
-    """A search on PTX from that winner; to be copied likewise."""
+    """Return a search on PTX from that winner; tests that write to it copy it."""
     with pretended():
         return search_from(of_source, tmp_path_factory.mktemp("searched"))

@@ -1,4 +1,4 @@
-"""Runs on the small target whose winners are planted, and a search that starts from one."""
+"""Runs on the small target with planted winners, and a search that starts from one."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Searched(NamedTuple):
     """A search that started from a winner.
 
     Attributes:
-        folder: its run's.
-        start: the run with the winner, which is gone: what is needed of it is in the new run.
-        said: by the search.
+        folder: folder of its run.
+        start: folder of the winner's run, which is deleted: the new run has all it needs.
+        said: output of the search.
     """
 
     folder: Path
@@ -47,7 +47,7 @@ class Searched(NamedTuple):
 
 
 def a_run(subject: Subject, folder: Path, genotype: str) -> Path:
-    """A run whose only individual is its validated winner."""
+    """Make a run whose only individual is its validated winner."""
     with create_run(subject, folder, Plan("barracuda", SMALL, 1, 1, 2)) as run:
         one = Individual(WINNER, 0, genotype, b"winner", None, "random", ())
         run.store.add_generation(0, Tally(1), [one], Tabued())
@@ -61,15 +61,17 @@ def a_run(subject: Subject, folder: Path, genotype: str) -> Path:
 
 
 def statements(subject: Subject) -> list[tuple[str, str]]:
-    """The instructions that may change, in order: rule and text."""
+    """Return rule and text of the instructions that may change, in order."""
     grammar = subject.grammar
     whole = [rule.name for rule in grammar.rules if rule.type is RuleType.STATEMENT]
     return [(name, " ".join(grammar.text(name).split())) for name in whole]
 
 
 def planted(subject: Subject) -> Genotype:
-    """The sum that is compared and never used is not looked at any more, which saves much; an
-    instruction is copied and another one moved, which comes to nothing."""
+    """Return a winner that no longer compares the unused sum, which saves much time.
+
+    It also copies one instruction and moves another, without effect.
+    """
     grammar = subject.grammar
     (compared,) = (
         rule.name

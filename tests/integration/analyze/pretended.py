@@ -1,4 +1,4 @@
-"""A pretended GPU for runs with the real compiler: smaller code takes less time, all is right."""
+"""Simulate a GPU for runs with the real compiler: smaller code takes less time, all is right."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Key = TypeVar("Key")
 
 
 class PretendedPool(Generic[Key]):
-    """Says that every variant is right, and how long so much code takes."""
+    """A pool that finds every variant right and derives times from the size of code."""
 
     def __init__(self, *_: object) -> None:
         self.has_room = True

@@ -32,13 +32,13 @@ def comparison(*words: object, folder: Path) -> tuple[list[dict[str, str]], str]
 
 
 class Compared(NamedTuple):
-    """What a comparison came to.
+    """Results of a comparison.
 
     Attributes:
         words: the contestants, as on the command line.
-        rows: of its table.
-        said: to the user.
-        figures: where they are.
+        rows: rows of its table.
+        said: its output.
+        figures: folder of the figures.
     """
 
     words: list[str]

@@ -1,4 +1,4 @@
-"""PTX, cubins and LLVM-IR that others made: read with real tools, and held against a target's."""
+"""Imported PTX, cubins and LLVM-IR: read with real tools, and compared with a target's code."""
 
 from __future__ import annotations
 

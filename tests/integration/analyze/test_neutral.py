@@ -1,4 +1,4 @@
-"""Changes that the compiler makes nothing of are left out; all others stay."""
+"""Changes that do not affect the compiled code are left out; all others stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PTX with real tools: nvcc's is read, variants share modules, errors come home, edits assemble."""
+"""PTX with real tools: reading nvcc's, sharing modules, mapping errors, assembling edits."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_confined_variants_assemble(folder: Path, tmp_path: Path) -> None:
 
 
 def invoked(*words: object) -> str:
-    """What ``gi-cuda`` says, here, where the PTX has been made already."""
+    """Return the output of a command, run in this process, where the PTX exists already."""
     done = CliRunner().invoke(app, [*map(str, words)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.output

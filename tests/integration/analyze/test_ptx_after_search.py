@@ -1,5 +1,7 @@
-"""What comes after a search on PTX, and searches that start from a winner, by the verbs themselves:
-the real compiler, a pretended GPU. A winner is planted of which is known what it does."""
+"""Commands after a search on PTX, and searches that start from a winner.
+
+They run with the real compiler and a simulated GPU. The planted winner has known effects.
+"""
 
 from __future__ import annotations
 

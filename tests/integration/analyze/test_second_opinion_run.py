@@ -1,4 +1,4 @@
-"""A search on a pretended GPU, where all is right: what races does not become its best."""
+"""A search on a simulated GPU that finds all right: a variant with a race does not win."""
 
 from __future__ import annotations
 

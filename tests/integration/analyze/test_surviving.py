@@ -1,4 +1,4 @@
-"""What the cases do not tell of the places that a winner changes."""
+"""Mutation tests of the places that a winner changes: changes that the cases do not detect."""
 
 from __future__ import annotations
 

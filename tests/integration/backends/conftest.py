@@ -1,4 +1,4 @@
-"""Real kernels, really compiled, each run in a process of its own that may crash."""
+"""Compile real kernels for the host, and run each in a process of its own that may crash."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _FORK = multiprocessing.get_context("fork")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the child ended.
+    """Result of a launch in a child process.
 
     Attributes:
         status: as in ``subprocess``: negative for a signal.
-        report: what the runtime wrote before a signal.
+        report: text that the runtime wrote before a signal.
         error: kind and message of a HostLaunchError, or empty.
         outputs: the buffers after the launch.
         switches: fibre switches of the launch.
@@ -51,11 +51,11 @@ class Outcome:
 
 
 class Host:
-    """Compiles and launches, under a schedule or in the natural order.
+    """Compiler and launcher of kernels, under a schedule or in the natural order.
 
     Attributes:
-        folder: for what is compiled.
-        shards: by source, so that the same one is compiled once.
+        folder: folder for compiled shards.
+        shards: compiled shards, by source.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Host:
         exports: Sequence[str] = (),
         options: Sequence[str] = ("-O2",),
     ) -> Path:
-        """The text as a shard; RuntimeError with the compiler's messages if it does not compile."""
+        """Compile a text to a shard; raise RuntimeError with the compiler's messages on failure."""
         # What a text includes comes in front of it, as it does in a shard.
         front = "".join(f"{line.strip()}\n" for line in text.splitlines() if "#include" in line)
         body = variant_text("v0", prepare(_INCLUDE.sub("", text)), kernels, symbols)
@@ -125,10 +125,11 @@ class Host:
         masks: str = "checked",
         sample: int = 0,
     ) -> Outcome:
-        """Compiles the text and launches its kernel k with these arguments, in order.
+        """Compile the text and launch its kernel k with these arguments, in order.
 
-        Textures and surfaces are told by their arguments' names: as views, linear ones also by a
-        component's type, the components of a texel, whether they are normalized.
+        The names of textures and surfaces describe them: views, and for linear memory the
+        component's type,
+        the components of a texel, and whether they are normalized.
         """
         kernels = [] if exports else ["k"]
         job = {
@@ -165,7 +166,7 @@ class Host:
 
 
 def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
-    """Runs one launch in a process that it may take down."""
+    """Run one launch in this process, which it may crash."""
     faulthandler.disable()
     os.dup2(os.open(report, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     runtime = Runtime(job["library"])

@@ -1,8 +1,8 @@
-"""A driver with bytes behind its addresses, for machines without a GPU.
+"""A simulated CUDA driver with real memory, for machines without a GPU.
 
-Kernels are functions of Python; the tool's own are done here. What a worker does between launches
-(filling, comparing, mending, keeping answers) is then all real, and every access beyond what was
-allocated fails.
+Kernels are Python functions; the tool's own kernels are done here. All work of a worker between
+launches (filling, comparing, restoring, keeping answers) is real, and every access beyond allocated
+memory fails.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NUMBER = b"@variant "
 
 
 def numbered(cubin: bytes, number: int) -> bytes:
-    """A cubin of a variant: its kernels are what the driver has under this number."""
+    """Return a cubin that stands for the variant of this number in the driver."""
     return cubin + _NUMBER + str(number).encode()
 
 
@@ -47,10 +47,10 @@ class Driver:
     """The driver's state.
 
     Attributes:
-        kernels: what the launches of variants do, by their numbers.
-        calls: how often memory was taken, given back and copied to, and page-locked.
-        launched: the numbers of the variants that were launched, in order.
-        read: how many bytes were copied from the device.
+        kernels: the function for each variant's launches, by number.
+        calls: number of allocations, frees, copies, and page-locked allocations.
+        launched: the numbers of the launched variants, in order.
+        read: number of bytes copied from the device.
     """
 
     kernels: dict[int, Kernel]
@@ -62,7 +62,7 @@ class Driver:
     _blocks: dict[int, Bytes] = field(default_factory=dict)
 
     def at(self, address: int, size: int) -> Bytes:
-        """So many bytes that begin at an address."""
+        """Return some bytes from an address on."""
         number = bisect.bisect_right(self._begins, address) - 1
         assert number >= 0, "an address in front of all memory"
         begin = self._begins[number]
@@ -71,13 +71,13 @@ class Driver:
         return block[offset : offset + size]
 
     def array(self, address: int, count: int, kind: type[np.generic]) -> NDArray[Any]:
-        """So many values that begin at an address."""
+        """Return some values from an address on."""
         return self.at(address, count * np.dtype(kind).itemsize).view(kind)
 
     # -- what PyCUDA offers --------------------------------------------------------------------
 
     def module(self) -> ModuleType:
-        """The driver as PyCUDA shows it."""
+        """Return the driver as a module that replaces ``pycuda.driver``."""
         found: Any = ModuleType("pycuda.driver")
         found.Error = found.MemoryError = _Error
         found.init = lambda: None
@@ -101,7 +101,7 @@ class Driver:
         return found
 
     def take(self, size: int) -> int:
-        """The address of memory that is new."""
+        """Allocate memory; return its address."""
         self.calls["taken"] += 1
         address = self._next
         self._next += (size // _ALIGNMENT + 2) * _ALIGNMENT
@@ -110,7 +110,7 @@ class Driver:
         return address
 
     def give_back(self, address: int) -> None:
-        """Nobody needs this memory any more."""
+        """Free memory."""
         self.calls["given back"] += 1
         self._begins.remove(address)
         self._blocks.pop(address, None)  # who collects garbage may have emptied it
@@ -139,7 +139,7 @@ class Driver:
     # -- the tool's own kernels ----------------------------------------------------------------
 
     def check(self, arguments: bytes, checks: int) -> None:
-        """What ``gi_check`` of helpers.cu does."""
+        """Do the work of ``gi_check`` in helpers.cu."""
         table, found = struct.unpack("@PP", arguments)
         head = struct.calcsize("@PPQII")
         each = head + len(NOTHING)
@@ -170,25 +170,27 @@ def agree(rule: bytes, got: NDArray[Any], want: NDArray[Any]) -> bool:
 
 
 def first_wrong(rule: bytes, got: NDArray[Any], want: NDArray[Any]) -> int:
-    """The index of the first value that a packed rule does not allow, as the text that devices
-    compile has it; the number of values where there is none."""
+    """Return the index of the first value that a packed rule does not allow.
+
+    It is computed by the text that devices compile; the number of values if all are allowed.
+    """
     first = _library().gi_first_wrong
     first.argtypes, first.restype = [ctypes.c_char_p, *[ctypes.c_void_p] * 2], ctypes.c_uint64
     return int(first(rule, got.ctypes.data, want.ctypes.data))
 
 
 def _repeated(word: int, address: int, size: int) -> Bytes:
-    """A word, wherever it is aligned to four bytes, in so many bytes."""
+    """Return some bytes of memory that is filled with a word, aligned to four bytes."""
     pattern = np.frombuffer(struct.pack("<I", word), np.uint8)
     return np.resize(pattern, size + 4)[address % 4 :][:size]
 
 
 class _Error(Exception):
-    """What the driver does not do."""
+    """An operation that the driver refuses."""
 
 
 class _Allocation:
-    """Memory, until nobody has it any more."""
+    """Memory that is freed with the object."""
 
     def __init__(self, driver: Driver, size: int) -> None:
         self._driver, self._address = driver, driver.take(size)
@@ -203,7 +205,7 @@ class _Allocation:
 
 
 class _Event:
-    """Time goes on by a millisecond from one to the next."""
+    """An event; each is a millisecond later than the one before."""
 
     def record(self, stream: object = None) -> None:
         pass
@@ -268,7 +270,7 @@ class _Function:
 
 @contextmanager
 def installed(driver: Driver) -> Iterator[None]:
-    """While this lasts, PyCUDA is this driver, without addresses that it can reserve."""
+    """Replace PyCUDA by this driver in the context, without reserved addresses."""
     package: Any = ModuleType("pycuda")
     package.driver = driver.module()
     modules = {"pycuda": package, "pycuda.driver": package.driver}

@@ -1,4 +1,4 @@
-"""A process that is forked on demand into ones that do what their line says."""
+"""A process that forks on demand; the children do what their connection tells."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from gi_cuda.backends.protocol.schedules import Schedule
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What is promised holds in every order."""
+    """Run each test that uses `host` in every order of threads."""
     if "host" in metafunc.fixturenames:
         orders = [None, *Schedule]
         metafunc.parametrize("host", orders, ids=lambda one: str(one or "natural"), indirect=True)

@@ -1,4 +1,4 @@
-"""Compilers of sources with their headers, whole and as far as variants reach them."""
+"""Prepare compilers of sources with their headers, complete and reduced to what variants reach."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compiler_of(toolkit: Toolkit, text: str, folder: Path) -> NvccCompiler:
 def preludes(
     compiler: NvccCompiler, options: tuple[str, ...] = ()
 ) -> tuple[ShardSetup, ShardSetup]:
-    """All of it, and what is within reach."""
+    """Return the setup with all headers, and the one with the part that is reached."""
     whole = compiler.prepared(options)
     assert whole is not None
     return whole, whole.within_reach_of(compiler.names)

@@ -1,4 +1,4 @@
-"""Which worker gets what: a fresh one is dear, and some requests may share one."""
+"""Assignment of requests to workers: fresh workers are expensive; some requests may share one."""
 
 from __future__ import annotations
 

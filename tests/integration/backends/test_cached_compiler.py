@@ -78,19 +78,19 @@ def variants(numbers: Sequence[int], first: int = 1) -> list[Variant]:
 
 
 def compiled(folder: Path) -> bool:
-    """Whether a compiler was at work in a folder: it leaves sources behind."""
+    """Tell whether a compiler worked in a folder; it leaves sources there."""
     return any(folder.rglob("*.c*"))
 
 
 def plain(built: Built) -> object:
-    """What became of a variant, without its number and its place."""
+    """Return a built variant without its number and its path."""
     if isinstance(built, Binary):
         return replace(built, ident=0, path=Path(), compiled_as=None)
     return replace(built, ident=0)
 
 
 def outputs(cache: CodeCache | None, folder: Path, first: int) -> list[Mapping[str, Any]]:
-    """What variants of a target under several configurations answer."""
+    """Return the answers of a target's variants under several configurations."""
     subject = load_subject(TARGETS / "scale", "host")
     configurations = [{**subject.space.default, "BLOCK": block} for block in (32, 64, 128)]
     found = []

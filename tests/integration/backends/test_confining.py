@@ -1,4 +1,4 @@
-"""PTX is confined beside the process that asks for it, and nothing of that stays."""
+"""Confinement of PTX in a process of its own, which leaves nothing behind."""
 
 from __future__ import annotations
 

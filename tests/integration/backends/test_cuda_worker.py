@@ -1,4 +1,4 @@
-"""What a GPU's worker says of variants, with a driver that needs no GPU: see ``driver.py``."""
+"""Judgement of variants by a GPU's worker, with a driver that needs no GPU: see ``driver.py``."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ NOWHERE = Siblings()
 
 @dataclass(frozen=True)
 class Given:
-    """What a launch is given."""
+    """The arguments of a launch."""
 
     driver: Driver
     ins: int
@@ -109,7 +109,7 @@ class Given:
 
 
 def right(driver: Driver, arguments: bytes) -> Given:
-    """What the reference does."""
+    """Do what the reference does."""
     memory = Given(driver, *struct.unpack_from("@PPPi", arguments))
     memory.out[:] = 2 * memory.values
     memory.large[:] = memory.values > 0.5

@@ -163,7 +163,7 @@ def test_the_baseline_knows_each_device(scale_tools: Tools, tmp_path: Path) -> N
 
 
 def records(tools: Tools) -> Iterator[tuple[int, Evaluation]]:
-    """What becomes of some individuals."""
+    """Yield the results of some individuals."""
     subject = tools.subject
     limits = {loop.ident: 10_000 for loop in subject.grammar.loops}
     bounds = Bounds(limits, Sampling(screen=2, step=1, most=2, limit=LIMIT))
@@ -181,7 +181,7 @@ def outcome(one: Evaluation) -> tuple[Survival, bool]:
 
 @pytest.fixture(scope="module")
 def alone(scale_tools: Tools, programs: dict[str, Program]) -> Outcomes:
-    """How the batch is judged on one device."""
+    """Return the outcomes of the batch on one device."""
     found = {n: outcome(one) for n, one in records(scale_tools)}
     assert len(set(found.values())) > 2
     return found

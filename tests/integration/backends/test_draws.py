@@ -1,5 +1,7 @@
-"""A redrawn scalar: another one in each recorded run. Answers are judged in the first draw, and at
-the end in another one."""
+"""Redrawn scalars, which have another value in each recorded run.
+
+Answers are judged in the first draw, and at the end in another one.
+"""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def test_faults_do_not_disturb_their_neighbours(
 def test_no_worker_starts_beside_a_single_request(
     tmp_path: Path, scale: Subject, programs: dict[str, Program]
 ) -> None:
-    """What another one does when it opens a device would disturb the times."""
+    """A worker that opens its device would disturb the times of the request."""
     with open_tools(scale, tmp_path, workers=2, jobs=1) as tools:
         fork_server = tools.pool.process_id
         tools.pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
@@ -303,7 +303,7 @@ def test_where_a_device_has_no_room_for_all_workers_there_are_fewer(
     programs: dict[str, Program],
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """As on a GPU whose memory others take; nothing is lost, and nobody is to blame."""
+    """Other processes may use a GPU's memory. No request is lost, and no variant is blamed."""
     fine = measure(programs, "fine 0")
     with open_tools(scale, tmp_path, workers=2, jobs=1) as tools:
         pool = tools.pool

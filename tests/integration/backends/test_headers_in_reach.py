@@ -41,7 +41,7 @@ __global__ void scale(float *x, __half *h) { x[threadIdx.x] = FACTOR * sinf(x[1]
 
 
 def batch(broken: set[int]) -> list[Variant]:
-    """As many variants as are worth it."""
+    """Return the smallest batch for which the search for needed headers pays off."""
     return [
         Variant(i, KERNEL.replace("x[1]", "y[1]") if i in broken else KERNEL, {"FACTOR": f"{i}.5f"})
         for i in range(room.WORTH)

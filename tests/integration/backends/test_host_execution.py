@@ -1,4 +1,4 @@
-"""What CUDA promises about threads, blocks, barriers and warps, checked against numpy."""
+"""CUDA's guarantees for threads, blocks, barriers and warps, checked against numpy."""
 
 from __future__ import annotations
 

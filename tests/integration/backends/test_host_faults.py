@@ -1,4 +1,4 @@
-"""What goes wrong is caught, explained in one line, and ends the process by its own signal."""
+"""Faults of kernels are caught, explained in one line, and end the process by their own signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Textures of one to three dimensions, layers, filters, and surfaces: what is read and written."""
+"""Textures of one to three dimensions, layers, filters, and surfaces: values read and written."""
 
 from __future__ import annotations
 

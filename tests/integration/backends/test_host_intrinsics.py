@@ -1,4 +1,4 @@
-"""CUDA's intrinsics against what exact arithmetic gives."""
+"""CUDA's intrinsics, compared with exact arithmetic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA's words: memory spaces, atomics, vector types, templates, intrinsics."""
+"""CUDA's language: memory spaces, atomics, vector types, templates, intrinsics."""
 
 from __future__ import annotations
 

@@ -195,7 +195,10 @@ WORK = """
 
 @pytest.fixture
 def assembly(host):
-    """What a batch of variants of a kernel is compiled to, THIS being the variant's number."""
+    """Return a function that compiles several variants of a kernel to assembly.
+
+    In the kernel's text, THIS stands for a variant's number.
+    """
 
     def compiled(text: str, variants: int) -> str:
         lines = ['#include "gi_cuda_host.hpp"']

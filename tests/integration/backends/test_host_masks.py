@@ -1,4 +1,4 @@
-"""Warp functions whose masks leave out who calls them: refused, or done as devices do."""
+"""Warp functions whose mask excludes a calling thread: refused, or done as devices do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where libraries come to lie on the host: elsewhere each time, in memory of their own."""
+"""Addresses of libraries on the host: different at each load, in memory of their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reference(scale: Subject, tmp_path: Path) -> Binary:
 
 
 def address(loaded: HostProgram) -> int:
-    """Where the library of a loaded binary lies."""
+    """Return the address of the library of a loaded binary."""
     (memory,) = loaded.library.shard.memories((0, 1))
     return memory.ctypes.data
 

@@ -1,4 +1,4 @@
-"""ldmatrix, stmatrix and mma.sync: who holds what, as PTX's manual has it shape by shape."""
+"""Matrix elements of each thread in ldmatrix, stmatrix and mma.sync, checked by PTX's manual."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def c_place(i):
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a product, and of what it is made of."""
+    """Shape and types of a matrix product."""
 
     rows: int
     depth: int

@@ -1,4 +1,4 @@
-"""cuRAND's device functions: the numbers of cuRAND's own, for seeds, sequences and offsets."""
+"""cuRAND's device functions: the numbers of the original, for seeds, sequences and offsets."""
 
 from __future__ import annotations
 

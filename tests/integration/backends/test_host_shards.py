@@ -1,4 +1,4 @@
-"""What shards call that is not in them is that of the process which loads them."""
+"""Shards call library functions of the process that loads them."""
 
 from __future__ import annotations
 

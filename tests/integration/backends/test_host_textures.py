@@ -1,4 +1,4 @@
-"""Texture objects over linear memory: what tex1Dfetch gives, and what it refuses."""
+"""Texture objects over linear memory: results of tex1Dfetch, and invalid uses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FORMATS: dict[str, tuple[str, str, int, bool]] = {
 
 
 def memory(dtype: str) -> np.ndarray:
-    """What lies behind a texture."""
+    """Return the memory behind a texture."""
     if dtype == "float32":
         return np.linspace(-1e10, 1e10, 24, dtype=np.float32)
     return _HALVES.view(np.float16) if dtype == "float16" else _BYTES.view(dtype)

@@ -1,6 +1,7 @@
-"""A GPU that a search on the CPU leaves idle is noticed, whatever else its back end lacks.
+"""Detection of a GPU that a search on the CPU does not use, even if its back end is incomplete.
 
-Asked of a driver made here, so that it is known what it says."""
+The tests use a driver of their own with known answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Isolation of processes that run somebody else's kernels, tried in real ones."""
+"""Isolation of processes that run untrusted kernels, tested with real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where workers cannot have a device, the first request says why."""
+"""The first request tells why workers cannot open a device."""
 
 from __future__ import annotations
 

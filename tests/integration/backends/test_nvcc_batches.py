@@ -1,4 +1,4 @@
-"""Real batches: errors come home, code keys tell code apart, resources are nvcc's own numbers."""
+"""Batches with real nvcc: error messages, code keys, resource usage."""
 
 from __future__ import annotations
 

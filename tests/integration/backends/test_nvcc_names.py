@@ -1,4 +1,4 @@
-"""Kernels and variables by the names that a target gives them: instances, overloads, namespaces."""
+"""Kernels and variables by their names in a target: instances, overloads, namespaces."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ __global__ void k(int *out, int n) {
 def keys(
     folder: Path, *texts: str, symbols: tuple[str, ...] = (), level: str = "-O2"
 ) -> Mapping[int, bytes | None]:
-    """Of variants that are compiled as one batch, as their numbers say."""
+    """Return the code keys of variants that are compiled as one batch, by number."""
     cxx = find_compiler()
     compiler = HostCompiler(
         cxx=cxx,

@@ -1,4 +1,4 @@
-"""The host back end's headers, compiled once: the code is the same, and sooner there."""
+"""Precompiled headers of the host back end: same code in less time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that are forked from one which has loaded what they need."""
+"""Processes forked from a process with loaded modules."""
 
 from __future__ import annotations
 

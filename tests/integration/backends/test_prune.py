@@ -132,7 +132,7 @@ def together(toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> Toge
 
 @pytest.fixture(scope="module")
 def large(toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> Together:
-    """Those that need large headers besides."""
+    """Return sources that also need large headers."""
     texts = {path.stem: read(path) for path in SOURCES if path.stem in LARGE}
     return Together(toolkit, {"library": LIBRARY} | texts, tmp_path_factory.mktemp("large"))
 

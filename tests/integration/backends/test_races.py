@@ -1,4 +1,4 @@
-"""What races and what does not: kernels of one idea each, watched by the host's detector."""
+"""The host's race detector, on kernels of one idea each, with and without races."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_a_barrier_that_others_never_reach_is_told_and_is_no_race(host) -> None:
 
 
 def watched(host, body: str) -> list[SanitizerFinding]:
-    """What is found in a kernel of this body, in two blocks of 64 threads."""
+    """Return the findings in a kernel with this body, run by two blocks of 64 threads."""
     text = (
         "__device__ float total;\n"
         "__global__ void k(float *in, float *out, int *count) {" + body + "}\n"

@@ -1,4 +1,4 @@
-"""Functions of listed headers that nobody calls by name: operators, conversions, and their like."""
+"""Functions of headers that are used without their names: operators, conversions and others."""
 
 from __future__ import annotations
 

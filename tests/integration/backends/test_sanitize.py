@@ -1,4 +1,4 @@
-"""Sanitizers watching real variants: they see what the oracle cannot."""
+"""Sanitizers on real variants find faults that the oracle cannot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Watch = Callable[[str], tuple[list[SanitizerFinding], str]]
 
 @pytest.fixture(scope="module")
 def watch(scale: Subject, scale_tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Watch:
-    """What the sanitizers find in a text, and how its run ended."""
+    """Return a function that runs a text under the sanitizers: their findings, and how it ended."""
     tools, folder = scale_tools, tmp_path_factory.mktemp("watched")
     establish(scale, tools.compiler, tools.pool, folder / "b", tools.reference)
     (sanitizer,) = backend_named("host").sanitizers(tools.compiler)
@@ -60,7 +60,7 @@ def test_the_reference_is_clean(scale: Subject, watch: Watch) -> None:
 def test_how_the_interpreter_ends_is_none_of_the_programs(
     scale: Subject, scale_tools: Tools, tmp_path: Path
 ) -> None:
-    """As a driver may end it that still has a context open."""
+    """A driver with an open context may end the process with another status."""
     folder = Path(shutil.copytree(scale.target.folder, tmp_path / "scale"))
     with (folder / "data.py").open("a") as file:
         file.write("\nimport atexit, os\natexit.register(os._exit, 7)\n")

@@ -1,4 +1,4 @@
-"""A pool goes on with the fork server of another one: cases that are there are not made again."""
+"""Pools that continue with the fork server of another pool, which has made the cases already."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _has_ended(process: int) -> bool:
 def test_workers_may_be_started_while_others_are_left(
     noting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As another thread does where Ctrl-C ends what it works for."""
+    """Another thread does that if Ctrl-C ends its work."""
     session = Session(load_target(noting), "host", ("train",), tmp_path / "reference")
     leave, left = Connection.close, list[int]()
     with closing(ForkServer.started(session)) as server:

@@ -1,4 +1,4 @@
-"""A target whose inputs are read through textures: right answers, wrong ones, what is refused."""
+"""A target with texture inputs: right answers, wrong answers, refused uses."""
 
 from __future__ import annotations
 

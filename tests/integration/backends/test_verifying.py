@@ -1,4 +1,4 @@
-"""Variants of one request are verified a case at a time, and wait for the device once for that."""
+"""Variants of one request are verified case by case, with a single wait for the device per case."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ WEIGHTS = np.array([1, 2, 3, 4], np.float32)
 
 
 def wish(source: Path | None, folder: Path, **more: object) -> Wish:
-    """All launches of a kernel as a target, at most four."""
+    """Return the request for a target of a kernel's launches, at most four."""
     given = {"launches": "best", "cases": 4, "limit": 1 << 30, "repeat": 2, **more}
     return Wish(from_options((), ()), None, source, folder=folder, **given)  # type: ignore[arg-type]
 
 
 def weigh(n: int, seed: int, *, twice: bool = False, in_place: bool = False) -> Made:
-    """A launch of the template."""
+    """Return a launch of the template."""
     rng = np.random.default_rng(seed)
     values, before = rng.random(n, dtype=np.float32), rng.random(n, dtype=np.float32)
     after = values * WEIGHTS[np.arange(n) % 4] * np.float32(2 if twice else 1)
@@ -54,7 +54,7 @@ def weigh(n: int, seed: int, *, twice: bool = False, in_place: bool = False) -> 
 
 
 def rows(n: int, seed: int, addresses: int = 0) -> Made:
-    """A launch on structs with pointers of the host, or of the device."""
+    """Return a launch on structs with pointers of the host, or of the device."""
     layout = np.dtype([("host", "uint64"), ("sum", "float32"), ("unused", "uint32")])
     before = np.zeros(n, layout)
     before["host"] = 0x5555_0000_1000
@@ -73,7 +73,7 @@ def rows(n: int, seed: int, addresses: int = 0) -> Made:
 
 
 def sample(width: int, height: int) -> Made:
-    """A launch that reads bytes as real numbers, through a texture of two dimensions."""
+    """Return a launch that reads bytes as floats, through a two-dimensional texture."""
     image = np.random.default_rng(width).integers(0, 256, width * height, dtype=np.uint8)
     after = np.float32(2) * (image.astype(np.float32) / np.float32(255))
     texture = {
@@ -99,7 +99,7 @@ def sample(width: int, height: int) -> Made:
 
 
 def smooth(n: int, seed: int) -> Made:
-    """A launch whose first pointer points into an array, which it goes back from."""
+    """Return a launch whose first pointer points into an array, before which it reads."""
     values = np.random.default_rng(seed).random(n + 2, dtype=np.float32)
     before = np.zeros(n, np.float32)
     after = values[:-2] + values[1:-1] + values[2:]
@@ -114,7 +114,7 @@ def smooth(n: int, seed: int) -> Made:
 
 
 def total(n: int) -> Made:
-    """A launch that adds numbers of both signs, with errors larger than rounding usually makes."""
+    """Return a launch that adds numbers of both signs, with errors larger than usual."""
     values = np.random.default_rng(n).random(n, dtype=np.float32)
     values[: n // 2] += np.float32(100)
     values[n // 2 :] -= np.float32(100)
@@ -130,7 +130,7 @@ def total(n: int) -> Made:
 
 
 def heat(width: int, height: int, steps: int) -> tuple[Made, ...]:
-    """All launches of the example's first kernel in one run."""
+    """Return all launches of the example's first kernel in one run."""
     rng = np.random.default_rng(width)
     plate = rng.random((height, width), dtype=np.float32)
     conductivity = rng.random((height, width), dtype=np.float32)
@@ -152,10 +152,10 @@ def heat(width: int, height: int, steps: int) -> tuple[Made, ...]:
 
 
 def heat_and_change(width: int, height: int, steps: int, *, between: float = 0.0) -> list[Made]:
-    """All launches of the example in one run.
+    """Return all launches of the example in one run.
 
     Args:
-        between: what the host adds to a plate while the device waits for its second kernel.
+        between: added by the host to a plate before the launch of the second kernel.
     """
     cells, found = width * height, []
     blocks = -(-cells // 256)
@@ -211,7 +211,7 @@ def answered(target: Path) -> list[bool]:
     """Run the reference of a target on the host, and compare its answers with the application's.
 
     Returns:
-        for each case whether they are the same bit for bit; none may be wrong.
+        For each case, whether the answers are equal in all bits; none may be wrong.
     """
     subject = load_subject(target, "host")
     with open_tools(subject, target.parent / "answered", workers=1, jobs=1) as tools:

@@ -1,4 +1,4 @@
-"""From what an application's launches got to a target that passes on the host back end."""
+"""Targets captured from an application's launches pass on the host back end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The injected library with a driver that has no device: Python reads what it writes down."""
+"""The injected library with a driver that has no device: Python reads its recordings."""
 
 from __future__ import annotations
 

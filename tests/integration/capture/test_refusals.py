@@ -1,4 +1,4 @@
-"""What cannot be captured ends in one message that says what to do."""
+"""Refused captures: one message each, with a remedy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.recorded import Made, Recorded
 
 
 def refused(folder: Path, wanted: Wish, run: Sequence[Made], again: Sequence[Made] = ()) -> str:
-    """Why a kernel's launches cannot be captured."""
+    """Return the message with which the capture of a kernel's launches is refused."""
     application = Recorded(("./app",), runs=(tuple(run), tuple(again or run)))
     uses, _ = list_kernels(application, folder / "scratch")
     with pytest.raises(UserError) as error:

@@ -1,4 +1,4 @@
-"""What tests of the command line share."""
+"""Fixtures for tests of the command line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from gi_cuda.backends.cuda.driver import query
 
 @pytest.fixture
 def no_gpu() -> None:
-    """Skips where there is a GPU."""
+    """Skip the test if there is a GPU."""
     if query().gpus:
         pytest.skip("there is a GPU, so the cuda back end can be used")

@@ -1,4 +1,4 @@
-"""How tests see that a command refuses what it was given."""
+"""Assertions that a command refuses its arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Tree = Mapping[str, bytes | None]
 
 
 def tree(folder: Path) -> Tree:
-    """All that is in a folder: every path, with the contents of files."""
+    """Return every path in a folder, with the contents of files."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in sorted(folder.rglob("*"))
@@ -24,7 +24,7 @@ def tree(folder: Path) -> Tree:
 
 
 def is_refused(done: Done, *said: str) -> None:
-    """One message on stderr with all of these words, exit status 2, no traceback."""
+    """Assert one message on stderr with all of these words, exit status 2, no traceback."""
     assert done.returncode == 2, done
     assert "Traceback" not in done.stderr
     assert len(re.findall("error", done.stderr, re.I)) >= 1

@@ -41,7 +41,7 @@ def runtime(tmp_path: Path) -> None:
 
 
 def asked(command: Command) -> tuple[int, int]:
-    """How many variants came from the cache, and how many were asked for."""
+    """Return the number of variants from the cache, and of all variants."""
     done = command("cache")
     assert done.returncode == 0, done.stderr
     found = re.search(r"(\d+) of (\d+) variants", done.stdout)

@@ -1,4 +1,4 @@
-"""``gi-cuda check`` and ``evolve`` on targets that are not what they say."""
+"""``gi-cuda check`` and ``evolve`` on targets with wrong claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users get wrong: one message that says what, where and what to do; nothing half-written."""
+"""Mistakes of users: one message with place and remedy; nothing is half-written."""
 
 from __future__ import annotations
 
@@ -66,7 +66,15 @@ def without_parameters(target: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """How a target in the folder ``t`` is spoilt, what is called, and what must be said, or not."""
+    """A way to spoil the target in the folder ``t``, a command, and expected words of its message.
+
+    Attributes:
+        said: words of the message.
+        words: the command.
+        spoil: changes the target.
+        environment: variables of the command.
+        unsaid: a text that the message must not have.
+    """
 
     said: tuple[str, ...]
     words: tuple[str, ...] = ("evolve", "t", "--run", "deep/down/run")

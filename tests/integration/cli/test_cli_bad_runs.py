@@ -1,4 +1,4 @@
-"""A run, and what does not fit it any more: refused with one message, and nothing is lost."""
+"""Runs that no longer fit their target or options: refused with one message, without losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shells complete verbs, options and values, by what ``gi-cuda --show-completion`` gives them."""
+"""Completion of verbs, options and values by shells, from ``gi-cuda --show-completion``."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Home:
 
 @pytest.fixture(scope="module", params=ASKING)
 def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """What a shell is told once."""
+    """Return a shell's home folder, with the completion installed."""
     shell, folder = shutil.which(request.param), tmp_path_factory.mktemp(request.param)
     if shell is None:
         pytest.skip(f"there is no {request.param}")

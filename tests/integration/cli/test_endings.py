@@ -61,7 +61,7 @@ def hangs(started: AtWork, surroundings: dict[str, str]) -> bool:
 
 
 def compiles(mark: str) -> bool:
-    """Whether a compiler of a command is at work, which hangs."""
+    """Tell whether a compiler of a command runs, which hangs."""
     for pid in family(mark):
         with contextlib.suppress(OSError):
             if str(HANGING).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -70,7 +70,7 @@ def compiles(mark: str) -> bool:
 
 
 def ended(started: AtWork, number: int) -> Done:
-    """What comes of a command that is asked to end."""
+    """Ask a command to end by a signal; return its result."""
     assert started.process.pid is not None
     os.kill(started.process.pid, number)
     assert started.ended(PATIENCE)

@@ -1,4 +1,4 @@
-"""``gi-cuda try``: genotypes that somebody has in mind, one by one."""
+"""``gi-cuda try``: single genotypes given by the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCALE = Path(__file__).parents[2] / "targets" / "scale"
 
 
 def answers(said: str) -> dict[int, str]:
-    """What was said of each genotype, by its number."""
+    """Return the message on each genotype, by its number."""
     lines = (line.partition(": ") for line in said.splitlines() if line[:1].isdigit())
     return {int(number): text for number, _, text in lines}
 
@@ -34,7 +34,7 @@ def test_each_is_told_with_its_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("include", ["", "#include <cuda_runtime.h>\n"])
 def test_larger_blocks_than_launch_bounds_allow_are_refused(include: str, tmp_path: Path) -> None:
-    """As a GPU would, whether a header of CUDA is read before or not."""
+    """A GPU would refuse them, too, whether or not the source includes a header of CUDA."""
     target = copy_scale(tmp_path / "scale")
     kernel = target / "kernel.cu"
     kernel.write_text(include + kernel.read_text("utf-8"), "utf-8")

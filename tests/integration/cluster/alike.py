@@ -1,4 +1,4 @@
-"""A search whose individuals were evaluated elsewhere, beside one that has them here."""
+"""Compare a search on a cluster with the same search in one process."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from tests.integration.cluster.pretended import Here
 
 
 def check_as_alone(run: Run, number: int, folder: Path) -> None:
-    """All of a run's individuals were evaluated, each as this process does it; and a search that
-    breeds whatever is measured bred the same ones.
+    """Check that a run's individuals and evaluations are those of a search in this process.
 
     Args:
-        number: of individuals.
+        number: number of individuals.
         folder: for another run.
     """
     individuals, evaluations = run.store.individuals(), run.store.evaluations()

@@ -28,7 +28,7 @@ def _cluster() -> Iterator[LocalCluster]:
 
 @pytest.fixture
 def cluster(_cluster: LocalCluster) -> LocalCluster:
-    """Four worker processes; who dies is started anew."""
+    """Return four worker processes; those that died are started again."""
     with Client(_cluster, set_as_default=False) as client:
         client.wait_for_workers(WORKERS)
     return _cluster

@@ -1,4 +1,4 @@
-"""Workers of a cluster that measure nothing: what becomes of a genotype is made up of its text."""
+"""Workers of a cluster that measure nothing: the result of a genotype follows from its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gi_cuda.results.verdict import Verdict
 
 
 def outcome(genotype: str) -> Evaluation:
-    """What becomes of a genotype, always the same."""
+    """Return the result of a genotype, always the same."""
     number = xxh3_64_intdigest(genotype.encode()) % 100
     if number < 10:
         return not_built("kernel.cu:1: does not compile")
@@ -36,10 +36,10 @@ def outcome(genotype: str) -> Evaluation:
 
 @dataclass(frozen=True)
 class Here:
-    """Does the same on the search's own machine.
+    """An evaluator of the same pretended results on the search's own machine.
 
     Attributes:
-        prepare: makes individuals ready.
+        prepare: prepares individuals.
     """
 
     prepare: Callable[[Mapping[int, Genotype]], dict[int, Trial]]
@@ -63,12 +63,13 @@ class Here:
 
 @dataclass(frozen=True)
 class Pretended:
-    """What a worker pretends to evaluate with.
+    """Results of a worker that measures nothing.
 
     Attributes:
-        folder: where all of them write down what they evaluate, and where their deaths lie: each
-            of its files ``death-*`` is for one worker, which takes it away and dies of it.
-        seconds, floor: what it pretends to have measured.
+        folder: shared by all workers, who log their evaluations in it. A file ``death-*`` in it
+            kills
+            one worker, which removes the file first.
+        seconds, floor: the pretended baseline.
     """
 
     folder: Path
@@ -100,20 +101,20 @@ class Pretended:
 
 @contextmanager
 def pretending(package: Package, threads: int) -> Iterator[Pretended]:
-    """A worker that is ready at once."""
+    """Yield a worker that is ready at once."""
     yield Pretended(Path(package.target))
 
 
 @contextmanager
 def refusing(package: Package, threads: int) -> Iterator[Pretended]:
-    """A worker that cannot take part."""
+    """Refuse to take part, as a worker."""
     raise UserError("its device is a toaster", hint="make toast")
     yield
 
 
 @contextmanager
 def choosy(package: Package, threads: int) -> Iterator[Pretended]:
-    """Workers of which the first one alone can take part."""
+    """Yield the first worker; refuse all others."""
     try:
         (Path(package.target) / "taken").touch(exist_ok=False)
     except FileExistsError:

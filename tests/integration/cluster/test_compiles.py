@@ -1,4 +1,4 @@
-"""What a machine that compiles for another one sends: a file once, code as it would be there."""
+"""Messages of a machine that compiles for another one: each file once, code as compiled there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches whose individuals are evaluated by others: the same ones, each once, whoever dies."""
+"""Searches with remote evaluation: the same individuals, each evaluated once."""
 
 from __future__ import annotations
 

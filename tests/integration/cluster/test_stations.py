@@ -1,4 +1,4 @@
-"""A process for each device of one machine. Here all of them have the processor."""
+"""One process for each device of a machine; here each device is the processor."""
 
 from __future__ import annotations
 

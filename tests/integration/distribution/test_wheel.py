@@ -1,5 +1,4 @@
-"""What people install: sdist and wheel are built, installed into an environment of their own, and
-used in an empty folder, without the checkout."""
+"""Sdist and wheel: built, installed into an environment of their own, used without the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small targets of which a source and parameters are given."""
+"""Small targets with a given source and parameters."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def parameter(name: str, values: str, default: object, kind: str = "macro") -> s
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Makes the target in ``tmp_path`` of a head for the source and parameters."""
+    """Return a function that makes a target in ``tmp_path``, given the head of its source and
+    parameters.
+    """
 
     def write(head: str, *more: str, block: str = "64", body: str = BODY) -> Subject:
         (tmp_path / "kernel.cu").write_text(f"{head}\n{body}")

@@ -1,4 +1,4 @@
-"""Rewrites of small kernels, and the kinds of objections to each."""
+"""Judge rewrites of small kernels by the kinds of objections to each."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ NEAR = 'kind = "tolerance"\nabsolute = 1e-4\nrelative = 1e-4'
 def codes(
     folder: Path, kernel: str, target: str, data: str, edits: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, set[str]], str]:
-    """The kinds of objections to each edit of a kernel, and which sizes were tried.
+    """Return the kinds of objections to each edit of a kernel, and the sizes that were tried.
 
     Args:
-        edits: by name, texts that are replaced and what stands in their place, in turn.
+        edits: for each name, pairs of an old text and its replacement, in turn.
     """
     for name, text in (("kernel.cu", kernel), ("target.toml", target), ("data.py", data)):
         (folder / name).write_text(text.lstrip())
@@ -83,7 +83,7 @@ def target_of(
     launch: tuple[str, str] = ("(n + 31) / 32", "32"),
     oracle: str = NEAR,
 ) -> str:
-    """A target whose kernel takes buffers and scalars in their order.
+    """Return a target whose kernel takes buffers and scalars in their order.
 
     Args:
         buffers: name, type, size and role of each.

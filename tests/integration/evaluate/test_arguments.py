@@ -1,4 +1,4 @@
-"""Launches are held against the parameters of kernels, as the preprocessor leaves them."""
+"""Checks of launch arguments against kernel parameters after preprocessing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAIN = "__global__ void fill(const float *in, float *out, int n)"
 
 
 def said(make: Make, kernel: str, name: str = "fill") -> list[str]:
-    """What is found of a kernel that the target calls by a name."""
+    """Return the complaints about a kernel that the target calls by a name."""
     subject = make(HEAD, body=f"{kernel} {BODY}\n")
     file = subject.target.file
     text = file.read_text()

@@ -70,7 +70,7 @@ def evaluated(
 
 
 def untimed(outcome: Outcome) -> Outcome | None:
-    """What does not depend on times."""
+    """Return an outcome if it does not depend on times, else None."""
     timed = (Outcome.FASTER, Outcome.SAME, Outcome.SLOWER, Outcome.UNCERTAIN)
     return None if outcome in timed else outcome
 

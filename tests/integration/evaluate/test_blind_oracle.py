@@ -1,4 +1,4 @@
-"""Where the oracle tells nothing from right answers nothing is certified."""
+"""Nothing is certified if the oracle accepts wrong answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defaults that are not what the source has are found, and only those."""
+"""Parameter defaults that differ from the source are found; others cause no message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves out an input is told, however little that changes; what does not is not."""
+"""Variants that ignore an input are detected, however little it changes the results."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_what_is_right_for_real_numbers_below_one_alone_is_told(tools: Tools) ->
 
 
 def test_what_overflows_where_the_reference_does_not_is_told(tools: Tools) -> None:
-    """As a softmax does that leaves out its largest value; for numbers up to 88 it is right."""
+    """A softmax that does not subtract the largest value overflows; up to 88 it is right."""
     whole, unsafe = unmodified(tools.subject), "        part += logf(expf(in[i]));\n"
     variant = replace(whole, text=whole.text.replace("        part += in[i];\n", unsafe))
     told = "with a thousand times as much in place of the input in it is wrong: held-out: trail["
@@ -283,7 +283,7 @@ def case(seed, n):
 def test_a_size_that_the_source_is_not_made_for_tells_nothing_of_others(
     before: str, after: str, told: str, tmp_path: Path
 ) -> None:
-    """With half a block's width the source adds what nothing has put into shared memory."""
+    """The source itself adds uninitialized shared memory at half a block's width."""
     for name, text in (("kernel.cu", PAIRS), ("target.toml", OF_PAIRS), ("data.py", DATA)):
         (tmp_path / name).write_text(text.lstrip())
     subject = load_subject(tmp_path, "host")
@@ -334,7 +334,7 @@ __global__ void pairs(const int *in, int *out, int width, int n) {
 def test_a_size_with_which_threads_write_where_others_do_tells_nothing(
     after: str, told: str, tmp_path: Path
 ) -> None:
-    """With half its width a row's second half is the next one's first, and who is last is right."""
+    """Rows overlap at half their width, and results depend on the order of writes."""
     subject = of_rows(tmp_path, "host")
     with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
         whole = unmodified(subject)

@@ -1,4 +1,4 @@
-"""Parameters that change nothing are found, and only those."""
+"""Parameters without effect are found; others cause no message."""
 
 from __future__ import annotations
 

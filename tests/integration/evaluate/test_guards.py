@@ -1,4 +1,4 @@
-"""Loops that an edit keeps from ending: a guard ends them, and that is no way to be right."""
+"""Guards end loops that an edit made endless; the variant is wrong nevertheless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On the host, what means nothing to its compiler makes no other phenotype."""
+"""Text that the host's compiler ignores does not change a phenotype on the host."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_of_launch_bounds_the_first_means_something(
 
 
 def are_one(scale: Subject, first: str, second: str) -> bool:
-    """Whether two texts have the same phenotype."""
+    """Tell whether two texts have the same phenotype."""
     variant = unmodified(scale).variant(0)
     variants = [replace(variant, ident=at, text=text) for at, text in enumerate((first, second))]
     read = open_compiler(scale, 1).preprocess(variants)

@@ -1,5 +1,4 @@
-"""Faults that show with several inputs changed at once, other members of structs, or other random
-numbers."""
+"""Faults that show only if several inputs, struct members or random numbers change together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that a data module knows are held against the reference's, where it was recorded."""
+"""Known answers of a data module are compared with the reference's when these are recorded."""
 
 from __future__ import annotations
 

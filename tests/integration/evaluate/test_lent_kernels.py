@@ -1,4 +1,4 @@
-"""Variants that are lent kernels of the reference are what they are when compiled whole."""
+"""Variants with compiled kernels of the reference behave as when compiled whole."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def variants(subject: Subject) -> dict[int, Genotype]:
 
 
 def limits(subject: Subject) -> dict[int, int]:
-    """Of loops."""
+    """Return a limit of iterations for each loop."""
     return {loop.ident: 1000 for loop in subject.grammar.loops}
 
 
@@ -57,7 +57,7 @@ def phenotypes(
 
 
 def compiled(compiler: Compiler, ready: Sequence[Phenotype], folder: Path) -> dict[int, Built]:
-    """What becomes of them."""
+    """Return the built variants by number."""
     return {one.ident: one for one in compiler.compile(ready, folder)}
 
 

@@ -1,5 +1,7 @@
-"""Rewrites that are right on all cases and wrong on other inputs are told, with the kind of fault;
-those that are right everywhere are not."""
+"""Rewrites that are wrong on other inputs only are detected, with the kind of fault.
+
+Rewrites that are right everywhere are not objected to.
+"""
 
 from __future__ import annotations
 
@@ -267,7 +269,7 @@ def case(seed, n):
 
 
 def test_nothing_wins_where_no_input_has_any_effect(tmp_path: Path) -> None:
-    """As in a program that never fills its data."""
+    """An example is a program that never fills its data."""
     edits = {"left out": ("in[i] * by[i]", "0.0f")}
     found, _ = codes(tmp_path, SCALED, OF_SCALED, ZEROS, edits)
     assert found["left out"] == {"nothing-varies unverified"}

@@ -1,4 +1,4 @@
-"""What is measured of a parameter's value is what a patch makes of the file, and nothing else."""
+"""The code measured for a parameter's value is the code of the patched file, and nothing else."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_a_parameter_is_that_of_all_kernels_that_are_launched_with_it(
 
 @pytest.mark.usefixtures("toolkit")
 def test_nvcc_tells_what_the_source_defines(make: Make, tmp_path: Path) -> None:
-    """What is asked of macros behind the source must not go with what no kernel reaches."""
+    """Removing unreachable code must not remove the queries of macros after the source."""
     make("#define TIMES 4", TIMES)
     subject = load_subject(tmp_path, "cuda")
     assert check_defaults(subject, open_compiler(subject, 1)).own == {"TIMES"}

@@ -1,4 +1,4 @@
-"""Targets whose reference fails: where it says so, and that what it says to do works."""
+"""Targets whose reference fails: place in the message, and a remedy that works."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def data(*pairs: tuple[str, str]) -> Change:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """How a target is spoilt, what is said, and what its user does then."""
+    """A way to spoil a target, the words of the message, and the remedy that its user applies."""
 
     spoil: Change
     said: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Individuals become the same sources in other processes as here."""
+"""Individuals render to the same sources in other processes."""
 
 from __future__ import annotations
 

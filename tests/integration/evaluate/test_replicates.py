@@ -1,4 +1,4 @@
-"""Readings of real variants: what is wrong is said, what is the same is measured once."""
+"""Readings of real variants: wrong ones are reported, equal ones are measured once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SAME = f"{WASTE} <_kernel.cu_33>"
 
 @pytest.fixture(scope="module")
 def readings(scale: Subject, measurer: GenotypeMeasurer) -> Mapping[str, Reading]:
-    """What is read of several genotypes together."""
+    """Return the readings of several genotypes, measured together."""
     values = scale.original.configuration.having({"BLOCK": 128, "REPEAT": 2})
     genotypes = {one: scale.read(one) for one in (WRONG, WASTE, SAME, "BLOCK=32")}
     genotypes[FORBIDDEN] = Genotype(values)

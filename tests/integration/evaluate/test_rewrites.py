@@ -1,4 +1,4 @@
-"""Checks of a kernel that somebody else rewrote, in workers that are isolated from it."""
+"""Checks of rewritten kernels in isolated workers."""
 
 from __future__ import annotations
 

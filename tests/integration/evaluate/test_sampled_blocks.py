@@ -1,4 +1,4 @@
-"""A processor runs a sample of a large launch's blocks, and rewrites that have more of them."""
+"""Samples of blocks of a large launch run on a processor, also for rewrites with more blocks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def case(n):
 def test_where_a_sample_has_all_blocks_of_the_reference_those_of_others_run_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With four times the blocks a sample of 256 threads would add a quarter of the items."""
+    """A variant with four times the blocks adds a quarter of the items if only 256 threads run."""
     monkeypatch.setattr("gi_cuda.evaluate.scrutiny.elsewhere.SAMPLES", (256,))
     for name, text in (("kernel.cu", SUM), ("target.toml", SUM_TARGET), ("data.py", SUM_DATA)):
         (tmp_path / name).write_text(text)

@@ -1,4 +1,4 @@
-"""Variants in one text, compiled once for all of them, are what they are by themselves."""
+"""Variants compiled in one text with a run-time choice behave as compiled alone."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def trials(evaluator: Evaluator, number: int = 40) -> Mapping[int, Trial]:
 def outcomes(
     evaluator: Evaluator, batch: Mapping[int, Trial], first: FirstRun | None
 ) -> dict[int, Evaluation]:
-    """What becomes of them, with or without a first run."""
+    """Return the results of variants, with or without a first run."""
     work = Batch(evaluator.equipment, evaluator.unmodified(), batch, SAMPLING, PastResults(), first)
     return dict(work.run(lambda: False))
 
@@ -123,7 +123,7 @@ def test_a_search_finds_the_same_right(evaluator: Evaluator) -> None:
 def test_each_variant_of_it_has_the_machine_code_of_that_variant(
     target: Path, shared: Mapping[str, Expansion], toolkit: Toolkit, tmp_path: Path
 ) -> None:
-    """Where the number is a constant, all that others have there is gone again."""
+    """The compiler removes the code of other variants if the chosen number is a constant."""
     subject = load_subject(target, "cuda", edits="full")
     drawn = [*draw(subject, 24, 1, seed=8)]
     expansions = [{**subject.expansions(one), **shared} for one in drawn]
@@ -241,7 +241,7 @@ def test_variants_of_many_edits_are_few_in_a_text(evaluator: Evaluator) -> None:
 
 
 def test_those_of_one_descent_are_neighbours(evaluator: Evaluator) -> None:
-    """What all of a text have is not chosen as it runs."""
+    """Edits that all variants of a text have need no choice at run time."""
     subject = evaluator.subject
     pair = [Delete("_kernel.cu_22"), Delete("_kernel.cu_24")]
     drawn = [one for one in draw(subject, 24, 1, seed=7) if not set(one.edits) & set(pair)]

@@ -1,4 +1,4 @@
-"""What a search would breed of most is looked at on a processor: it comes out as what that says."""
+"""Second opinions: likely parents of a search run on a processor, whose verdict counts."""
 
 from __future__ import annotations
 
@@ -98,13 +98,13 @@ def opinions(
     asking: Dependence | None = None,
     known: bool = False,
 ) -> dict[str, Evaluation]:
-    """What becomes of genotypes, in the order in which it is told.
+    """Return the results of genotypes, in the order of their arrival.
 
     Args:
-        later: those of them that are bred once others are evaluated.
-        codes: their machine code, where it matters.
-        asking: who is asked where nobody can look elsewhere.
-        known: whether it is known before that nobody can, and that who is asked answers.
+        later: genotypes that are bred once others are evaluated.
+        codes: their machine code, if it matters.
+        asking: the workers to ask if none can look elsewhere.
+        known: it is known before that none can look elsewhere, and that the workers asked answer.
     """
     second = SecondOpinion(Said(subject, ratios, codes or {}), subject, elsewhere, asking)
     if known:
@@ -298,7 +298,7 @@ def test_nothing_is_lost_of_what_is_bred_meanwhile(subject: Subject, elsewhere: 
 def test_who_looks_does_not_keep_the_search_from_breeding(
     subject: Subject, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of many that wait the slowest are believed; and all, where there is nothing else to do."""
+    """The slowest are believed if many wait, and all if there is nothing else to do."""
     monkeypatch.setattr("gi_cuda.evaluate.second_opinion.MOST", 1)
     monkeypatch.setattr("gi_cuda.evaluate.second_opinion._together", lambda: 1)
     slow = f"{RACING} {STATEMENT}"

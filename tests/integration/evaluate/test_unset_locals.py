@@ -1,4 +1,4 @@
-"""What reads locals that nothing sets is told, whatever happened to be there when it was judged."""
+"""Variants that read uninitialized locals are detected, whatever value these happened to have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference can be compiled in each way to rehearse, on both levels."""
+"""The reference compiles in each way to rehearse, on both levels."""
 
 from __future__ import annotations
 

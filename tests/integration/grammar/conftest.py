@@ -1,4 +1,4 @@
-"""Shared by the tests of transformations: a compiler for the host, and the variants of a source."""
+"""Fixtures for tests of transformations: a compiler for the host, and the variants of a source."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.integration.backends.conftest import Host
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A compiler with a folder of its own."""
+    """Return a compiler with a folder of its own."""
     return Host(tmp_path_factory.mktemp("shards"), build_library(), {})
 
 
 def variants(text: str, kind: RuleType) -> Iterator[str]:
-    """A source with each choice at each site of a family."""
+    """Yield a source with each choice at each site of a family."""
     program = CudaText(convert(Source("k.cu", text), types=EDIT_SETS["transforms"]))
     for rule in program.grammar.rules:
         if rule.type is kind:

@@ -26,7 +26,7 @@ PASSES = ROOT / "tests" / "targets" / "passes"
 
 
 def seams(grammar: Grammar) -> dict[str, Expansion]:
-    """What can be done at each seam of a source."""
+    """Return the possible expansion at each seam of a source."""
     rules = (rule for rule in grammar.rules if rule.seam is not None)
     return {one.name: Expansion(body=(*grammar.donors(one.name), "")[0]) for one in rules}
 

@@ -1,4 +1,4 @@
-"""Kernels of which a block does the work of several give the answers that they gave before."""
+"""Kernels whose blocks do the work of several give the original's answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def inputs(w: int, h: int) -> Mapping[str, np.ndarray | np.generic]:
 
 @pytest.mark.parametrize("name", sweep(KERNELS, next(iter(KERNELS))))
 def test_answers_stay_the_same_and_no_threads_race(host: Host, name: str) -> None:
-    """With the grid that the work takes, and with the grid as it was."""
+    """Tested with the grid that the work takes, and with the original grid."""
     before = KERNELS[name]
     code = read_code(Source("k.cu", before))
     (site,) = Coarsen().sites(code)

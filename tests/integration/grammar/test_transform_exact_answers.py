@@ -1,6 +1,6 @@
 """Kernels that do not compare their index give the same answers with exact launches.
 
-Rewritten host code launches exactly the old work for any size: see also
+Rewritten host code launches exactly the old work for any size. See also
 ``test_transform_launch_answers.py``, which has the compiler and the spellings.
 """
 

@@ -1,4 +1,4 @@
-"""Kernels whose threads have several items give the answers that they gave before."""
+"""Kernels whose threads have several items give the original's answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def inputs(n: int, m: int) -> Mapping[str, np.ndarray | np.generic]:
 
 @pytest.mark.parametrize("name", sweep(BEFORE, next(iter(BEFORE))))
 def test_answers_stay_the_same_and_no_threads_race(host: Host, name: str) -> None:
-    """With the grid that the work takes, and with the grid as it was."""
+    """Tested with the grid that the work takes, and with the original grid."""
     before = f"{HEAD}{BEFORE[name]}}}\n"
     code = read_code(Source("k.cu", before))
     (site,) = Jam().sites(code)

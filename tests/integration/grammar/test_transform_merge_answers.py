@@ -1,4 +1,4 @@
-"""Kernels whose blocks are merged give the answers that they gave before."""
+"""Kernels whose blocks are merged give the original's answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kinds(report: str) -> set[str]:
 
 @pytest.mark.parametrize("name", sweep(BEFORE, next(iter(BEFORE))))
 def test_answers_stay_the_same_and_no_threads_race(host: Host, name: str) -> None:
-    """With the grid that the work takes, and with the grid as it was."""
+    """Tested with the grid that the work takes, and with the original grid."""
     kernel = BEFORE[name]
     before = f"{HEAD}{kernel.body}}}\n"
     block = (TILE, 1 if kernel.flat else TILE, 1)

@@ -1,4 +1,4 @@
-"""Kernels of which more blocks share a loop give the answers that they gave before."""
+"""Kernels whose blocks share a loop give the original's answers."""
 
 from __future__ import annotations
 

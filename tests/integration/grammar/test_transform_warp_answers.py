@@ -1,4 +1,4 @@
-"""Kernels whose rows get lanes give the answers that they gave before, without races."""
+"""Kernels whose rows get lanes give the original's answers, without races."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of ``init`` share."""
+"""Fixtures for tests of ``init``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from tests.command import with_little_data
 
 @pytest.fixture(scope="module", autouse=True)
 def little_data() -> Iterator[None]:
-    """Cases for a GPU that take a processor no time: they are looked at in ``trial``. It is there
-    before targets that tests of a module share are made."""
+    """Make ``init`` propose small cases for a GPU; tests in ``trial`` cover their sizes.
+
+    The fixture acts before the targets that tests of a module share are made.
+    """
     with pytest.MonkeyPatch.context() as patch:
         with_little_data(patch.setattr)
         yield

@@ -1,4 +1,4 @@
-"""What tests of ``gi-cuda init`` share: targets that it writes, and what it says of them."""
+"""Helpers for tests of ``gi-cuda init``: the targets that it writes, and its output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADERS = ("-I", str(SOURCES / "include"))
 
 
 def init(name: str, folder: Path, *options: str) -> Target:
-    """The target that init writes, with all of its inputs made once."""
+    """Return the target that init writes, after making all of its inputs once."""
     words = ["init", str(SOURCES / name), "--no-trial", "-o", str(folder), *options]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -68,7 +68,7 @@ def tree(folder: Path, files: dict[str, str]) -> Path:
 
 
 def said(source: Path, folder: Path, *options: str) -> list[str]:
-    """What init says of a target that it writes."""
+    """Return the lines that init prints about a target that it writes."""
     done = CliRunner().invoke(
         app,
         ["init", str(source), "--no-trial", "-o", str(folder), *options],

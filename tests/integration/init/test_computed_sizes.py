@@ -1,4 +1,4 @@
-"""Buffers whose size host code computes of what it computes the kernel's sizes of."""
+"""Buffers whose sizes host code computes from the same values as the kernel's sizes."""
 
 from __future__ import annotations
 

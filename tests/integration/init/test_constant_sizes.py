@@ -1,4 +1,4 @@
-"""Buffers whose size the source says in numbers: nothing is made larger than they are."""
+"""Buffers of constant size: no size is raised beyond them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def has_one_struct_of_arrays(target: Target, bits: int, train: int) -> None:
 def test_a_struct_of_arrays_is_one_and_its_items_lie_in_it(
     bits: int, train: int, tmp_path: Path
 ) -> None:
-    """With more of them than the arrays have, threads would write where others do."""
+    """More items than the arrays have would make threads write into the next array."""
     source = tmp_path / "columns.cu"
     source.write_text(SOURCE.replace("LOG 12", f"LOG {bits}"))
     has_one_struct_of_arrays(init(str(source), tmp_path / "target"), bits, train)

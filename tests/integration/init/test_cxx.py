@@ -1,5 +1,7 @@
-"""C++ as public code has it: each source gets from ``gi-cuda init`` to a reference that passes, and
-its random edits compile, on the host and with nvcc where it is there."""
+"""C++ as in public code, from ``gi-cuda init`` to a reference that passes.
+
+Random edits of each source compile, on the host and with nvcc if it is installed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launches of which no host code tells: as many threads as the kernel has items for."""
+"""Launches without host code: a thread for each item."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BEYOND = "(blockIdx.x + blockIdx.y * gridDim.x) * blockDim.x + threadIdx.x"
 def test_there_is_a_thread_for_each_item_that_threads_are_compared_with(
     number: str, tmp_path: Path
 ) -> None:
-    """With one for each item of the image most would return at once."""
+    """One thread for each item of the image would be too many: most would return at once."""
     source = tmp_path / "fold.cu"
     source.write_text(FOLDED.replace("NUMBER", number), "utf-8")
     (launch,) = init(str(source), tmp_path / "target").launches[0].steps

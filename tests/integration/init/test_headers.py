@@ -1,4 +1,4 @@
-"""``gi-cuda init`` finds headers as the project does; what is not needed is left out."""
+"""``gi-cuda init`` finds headers as the project does, and leaves out those that are not needed."""
 
 from __future__ import annotations
 

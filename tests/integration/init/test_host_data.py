@@ -1,4 +1,4 @@
-"""What data.py makes is between the numbers that the host code draws."""
+"""Data of data.py lie in the range of the random numbers of the host code."""
 
 from __future__ import annotations
 

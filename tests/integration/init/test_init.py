@@ -1,4 +1,4 @@
-"""``gi-cuda init`` on sources in the style of public code: what it writes passes ``check``."""
+"""``gi-cuda init`` on sources in the style of public code: its targets pass ``check``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``init`` refuses, and that what it says to do about it works."""
+"""Sources that ``init`` refuses; the remedy in its message works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``init`` mends where it tries what it proposes."""
+"""Fixes by ``init`` when it tries its proposal."""
 
 from __future__ import annotations
 

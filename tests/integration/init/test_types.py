@@ -1,4 +1,4 @@
-"""``gi-cuda init`` on parameters of all types: what it writes loads, and passes ``check``."""
+"""``gi-cuda init`` on parameters of all types: its targets load, and pass ``check``."""
 
 from __future__ import annotations
 

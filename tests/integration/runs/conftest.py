@@ -1,4 +1,4 @@
-"""The command line as users start it, a target in a repository of its own, and one finished run."""
+"""Fixtures for runs: the command line, a target in a git repository, and one finished run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WASTED = "waste += tile[i % BLOCK]"
 
 
 def printed(verb: str, *words: object) -> dict[str, Any]:
-    """What a verb prints as JSON, which fits its schema and has every key of it."""
+    """Return the JSON that a verb prints, after checking it against its schema."""
     done = gi_cuda(*verb.split(), *words, "--json")
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -60,9 +60,9 @@ class Finished:
 
     Attributes:
         repository: a git work tree that holds the target.
-        folder: the run's.
-        said: what ``evolve`` printed.
-        seed: what it was started with.
+        folder: the run's folder.
+        said: the output of ``evolve``.
+        seed: the seed of the search.
     """
 
     repository: Path
@@ -76,8 +76,10 @@ class Finished:
 
 
 def copy_scale(to: Path) -> Path:
-    """The small target, which wastes so much that a variant without that is faster on a busy
-    machine as well."""
+    """Copy the small target, with more useless work.
+
+    A variant without this work is faster on a busy machine, too.
+    """
     shutil.copytree(SCALE, to, ignore=shutil.ignore_patterns("__pycache__"))
     kernel = to / "kernel.cu"
     text = kernel.read_text("utf-8")
@@ -90,7 +92,7 @@ def copy_scale(to: Path) -> Path:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
-    """A copy of the small target that a test may change."""
+    """Return a copy of the small target that a test may change."""
     return copy_scale(tmp_path / "scale")
 
 
@@ -107,8 +109,10 @@ def git(folder: Path, *words: str) -> str:
 
 
 def as_searched(subject: Subject) -> Subject:
-    """The small target as a search on the host has it: a sum never comes to the number that it is
-    compared with, and so no case tests that line."""
+    """Return the small target as a search on the host sees it.
+
+    A sum never equals the number that it is compared with, so no case tests that line.
+    """
     parsed, names = subject.parsed, subject.grammar.mutable
     counted = parsed.count_places(names)
     assert counted is not None
@@ -119,7 +123,7 @@ def as_searched(subject: Subject) -> Subject:
 
 
 def good_seed(subject: Subject, population: int) -> int:
-    """A seed whose first generation holds the good edit, so that the search surely gains."""
+    """Return a seed whose first generation has the good edit, so that the search surely gains."""
     vary = PRESET.vary(as_searched(subject))
     for seed in range(1, 500):
         rng, tabu = random.Random(f"{seed}/0"), Tabu()
@@ -130,7 +134,7 @@ def good_seed(subject: Subject, population: int) -> int:
 
 
 def with_winner(run: Path, genotype: str, folder: Path) -> Path:
-    """A copy of a run in which one more individual is the winner."""
+    """Return a copy of a run in which one more individual is the winner."""
     shutil.copytree(run, folder)
     with Store(folder / DATABASE) as store:
         last = store.generations()[-1].number
@@ -140,7 +144,7 @@ def with_winner(run: Path, genotype: str, folder: Path) -> Path:
 
 
 def add_winner(store: Store, genotype: str, origin: str, parents: tuple[int, ...] = ()) -> int:
-    """The number of one more individual, in a generation of its own, which is the winner."""
+    """Add an individual in a generation of its own, as the winner; return its number."""
     ident, last = store.next_ident(), store.generations()[-1].number
     one = Individual(ident, last + 1, genotype, b"winner", None, origin, parents)
     store.add_generation(last + 1, Tally(1), [one], Tabued())
@@ -156,8 +160,10 @@ def add_winner(store: Store, genotype: str, origin: str, parents: tuple[int, ...
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Finished:
-    """The small target, in a git repository, evolved for three generations of twelve: a copy of
-    what the first of the processes that run tests has made."""
+    """Return a copy of a run: the small target in a git repository, three generations of twelve.
+
+    The first test process makes the run, for all of them.
+    """
     shared = Path(os.environ[OWN_CACHE], "finished")
     shared.mkdir(exist_ok=True)
     made, known = shared / "repository", shared / "known.json"
@@ -177,7 +183,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Finish
 
 
 def _evolved(repository: Path, seed: int) -> str:
-    """Make a repository with the small target and a run of it; what ``evolve`` says."""
+    """Make a repository with the small target and a run of it; return the output of ``evolve``."""
     copy_scale(repository / "kernels" / "scale")
     git(repository, "init", "--quiet")
     git(repository, "add", "--all")

@@ -17,7 +17,7 @@ PLAN = Plan("barracuda", SETTINGS, 1, 1, 2)
 
 
 def target(folder: Path, *more: str) -> Path:
-    """A copy of the target, with more cases."""
+    """Copy the target, with more cases."""
     shutil.copytree(EVEN, folder, ignore=shutil.ignore_patterns("__pycache__"))
     file = folder / "target.toml"
     file.write_text("\n".join((file.read_text(), *more)))
@@ -25,7 +25,7 @@ def target(folder: Path, *more: str) -> Path:
 
 
 def without_other_seeds(made: Path) -> Path:
-    """A target whose data module has nothing to say to seeds that no case has."""
+    """Make a target's data module refuse seeds that no case has."""
     data = made / "data.py"
     data.write_text(data.read_text().replace("    rng", "    assert seed < 3\n    rng"))
     return made

@@ -1,4 +1,4 @@
-"""The target ``races`` of ``tests/cheats``, of whose threads some must wait for others."""
+"""The target ``races`` of ``tests/cheats``, whose threads have to wait for each other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ _FEWER = {"n = 5000": "n = 1250", "n = 3333": "n = 834", "n = 4444": "n = 1111"}
 
 
 def small_races(folder: Path) -> Path:
-    """A copy of it with a quarter of the data. On a GPU many threads are needed to have some of
-    them race; on the host a detector tells of one that does, and each that it watches takes it
-    long."""
+    """Copy the target with a quarter of the data.
+
+    A GPU needs many threads to show a race. The host's detector finds a race of any two threads,
+    but is
+    slow with many.
+    """
     made = Path(shutil.copytree(RACES, folder, ignore=shutil.ignore_patterns("__pycache__")))
     file = made / "target.toml"
     text = file.read_text()

@@ -1,4 +1,4 @@
-"""Runs of any size that nobody measured: real genotypes, and what became of them made up."""
+"""Synthetic runs of any size: real genotypes with made-up results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHASES = Phases(1.0, 1.0, 5.0, 2.0, 0.5, 10.0)
 
 
 def grow(store: Store, subject: Subject, count: int, population: int, rng: Random) -> None:
-    """Add so many individuals to a run that has none, bred of the better half each time."""
+    """Add individuals to a run that has none, bred from the better half each time."""
     parents: list[tuple[int, Genotype]] = [(0, subject.original)]
     for number, first in enumerate(range(1, count + 1, population)):
         bred = []
@@ -76,7 +76,7 @@ def _evaluation(ident: int, rng: Random) -> Evaluation:
 
 
 def copy_without_individuals(run: Path, folder: Path) -> Path:
-    """A run of the same target and baseline in which nothing was bred yet."""
+    """Make a run with the target and baseline of another one, without individuals."""
     folder.mkdir()
     with Store(run / DATABASE) as old, Store(folder / DATABASE, create=True) as new:
         new.put(**{name: old.get(name) for name in FACTS if old.get(name) is not None})

@@ -1,5 +1,7 @@
-"""From winner to upstream on the command line: validate, minimize, interactions, history, explain,
-patch; each on a run of its own."""
+"""Commands after a search: validate, minimize, interactions, history, explain, patch.
+
+Each works on a run of its own.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,13 @@ def test_edits_that_others_overrule_are_no_changes(
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """What ``validate`` said, beside measurements from elsewhere, and its own in a file."""
+    """Output of ``validate`` with measurements from another machine, and its own measurements.
+
+    Attributes:
+        said: the output.
+        there: measurements from elsewhere.
+        here: file with its own measurements.
+    """
 
     said: str
     there: Measured

@@ -26,7 +26,7 @@ SHORT = PRESETS["barracuda"].settings.having(4, 1)
 
 
 def quietly(attempt: Callable[[], T]) -> T:
-    """What comes of an attempt; made again where the machine was too busy to measure on."""
+    """Run an attempt, again if the machine was too busy to measure; return its result."""
     for _ in range(ATTEMPTS - 1):
         try:
             return attempt()
@@ -99,7 +99,7 @@ def test_a_level_that_the_back_end_does_not_run(tmp_path: Path) -> None:
 def test_the_documented_searches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As they stand, but on the small target, and for a shorter time."""
+    """The examples run unchanged, except for the small target and less time."""
     text = (Path(__file__).parents[3] / "docs" / "reference" / "json.md").read_text("utf-8")
     example = re.findall(r"```python\n(.*?)```", text, re.S)[1]
     assert "seconds=60" in example

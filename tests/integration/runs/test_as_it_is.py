@@ -1,4 +1,4 @@
-"""A patch is measured against the file as it is, whatever ``target.toml`` says of it."""
+"""Patches are measured against the file on disk, even if ``target.toml`` has other defaults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Asked = list[tuple[list[Candidate], Candidate | None]]
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """What was to be validated beside what."""
+    """Record the candidates that were to be validated, and the one beside them."""
     seen: Asked = []
     validate = gi_cuda.runs.run.Run.validate
 

@@ -1,4 +1,4 @@
-"""What batches leave to each other: nothing that is loaded, and what is known of machine code."""
+"""State between batches: nothing stays loaded; results of known machine code are reused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_worker_never_runs_what_an_earlier_batch_left_loaded(
 
 
 def test_records_come_as_soon_as_they_are_known(scale: Subject, tmp_path: Path) -> None:
-    """What cannot be built, and what was measured before, waits for no compiler and no worker."""
+    """Failed builds and known results wait for no compiler and no worker."""
     configuration = scale.original.configuration
     fine = Genotype(configuration, (HARMLESS,))
     with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 1)) as run:
@@ -56,7 +56,7 @@ def test_records_come_as_soon_as_they_are_known(scale: Subject, tmp_path: Path) 
 
 
 def test_the_same_machine_code_is_measured_once(scale: Subject, tmp_path: Path) -> None:
-    """With nothing added up, the loop that adds goes, and so does what looks at the sum."""
+    """The compiler removes the loop without additions, and the test of the sum."""
     configuration = scale.original.configuration
     smaller = replace(configuration, chosen=(32, *configuration.chosen[1:]))
     with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 1)) as run:

@@ -1,4 +1,4 @@
-"""What an edit did to one worker is believed at once when it happens to another."""
+"""A crash after an edit is believed at once if the same edit crashed another worker before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the best individuals becomes the winner, and what is made of those that cannot."""
+"""Choice of the winner among the best individuals, and repair of those that are wrong."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_of_one_that_was_told_wrong_the_part_that_is_not_stays(
 
 
 def test_what_pays_of_an_individual(tmp_path: Path, few_processes: None) -> None:
-    """Where nothing is faster together, nobody can tell what pays."""
+    """No change can be said to pay if the changes together are not faster."""
     subject = load_subject(EVEN, "host", edits="all")
     with create_run(subject, tmp_path / "run", PLAN) as run:
 

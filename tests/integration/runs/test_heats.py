@@ -1,5 +1,4 @@
-"""The best of several configurations are entered in the order of their times on cases like the
-held-out ones."""
+"""Order of the best configurations: by their times on cases like the held-out ones."""
 
 from __future__ import annotations
 

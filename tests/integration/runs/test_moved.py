@@ -1,5 +1,4 @@
-"""Runs and targets that were moved, what is listed of runs, and how a mail's reader finds again
-what it says."""
+"""Runs and targets that were moved, lists of runs, and references in mails."""
 
 from __future__ import annotations
 

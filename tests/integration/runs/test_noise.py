@@ -1,5 +1,4 @@
-"""What is called faster was so in two processes, or by far; where nothing can be gained, nothing
-is."""
+"""Faster individuals are confirmed in a second process; without possible gain nothing wins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On the host threads run one after another; what is right in one order alone is not right."""
+"""Variants that are right in one order of the host's threads only are wrong."""
 
 from __future__ import annotations
 

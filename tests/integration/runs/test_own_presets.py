@@ -1,4 +1,4 @@
-"""Searches of one's own: offered by an installed package, or given as an object from Python."""
+"""User-defined searches: from an installed package, or given as an object from Python."""
 
 from __future__ import annotations
 

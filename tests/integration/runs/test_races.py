@@ -1,4 +1,4 @@
-"""No winner is certified whose threads race, whether its answers tell or not."""
+"""Winners with data races are never certified, even if their answers are right."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Of what a search on a GPU found best, what races goes before it is measured: a processor sees
-that."""
+"""Finalists of a search on a GPU are checked for races on a processor before they are measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gi-cuda report``: what is in the page, without a browser."""
+"""``gi-cuda report``: contents of the page, without a browser."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def shown(run: Path) -> dict[str, Any]:
 
 
 def data_of(text: str) -> dict[str, Any]:
-    """What the script gets."""
+    """Return the data that the page's script gets."""
     match = re.search(r'id="payload">([^<]*)<', text)
     assert match
     found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(match[1])))
@@ -228,7 +228,7 @@ def test_a_file_that_is_there_is_kept(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_synthetic_run_is_a_real_one(run: Path, tmp_path: Path) -> None:
-    """What other tests here look at."""
+    """Other tests of this module use synthetic runs."""
     grown = copy_without_individuals(run, tmp_path / "grown")
     with Store(grown / DATABASE) as store:
         grow(store, stored_subject(store, grown), 30, 10, Random(1))

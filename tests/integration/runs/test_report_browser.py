@@ -73,7 +73,7 @@ def visit(browser: Chrome, text: str, file: Path, width: int) -> None:
 
 @contextmanager
 def without_scripts(browser: Chrome) -> Iterator[None]:
-    """As for a reader who lets no page run any."""
+    """Disable scripts, as some readers do."""
     command = "Emulation.setScriptExecutionDisabled"
     browser.execute_cdp_cmd(command, {"value": True})
     yield
@@ -81,14 +81,14 @@ def without_scripts(browser: Chrome) -> Iterator[None]:
 
 
 def asked_for(browser: Chrome) -> list[str]:
-    """Where requests went since this was asked last."""
+    """Return the addresses of requests since the last call."""
     events = (json.loads(one["message"])["message"] for one in browser.get_log("performance"))
     sent = [one["params"] for one in events if one["method"] == "Network.requestWillBeSent"]
     return [one["request"]["url"] for one in sent]
 
 
 def drawn(browser: Chrome, chart: str) -> dict[str, Any]:
-    """What a figure was given."""
+    """Return the options of a figure."""
     script = f"return echarts.getInstanceByDom(document.getElementById('{chart}')).getOption()"
     found: dict[str, Any] = browser.execute_script(script)
     return found
@@ -113,7 +113,7 @@ def test_one_run(browser: Chrome, grown: Callable[[int], Path], tmp_path: Path, 
 
 
 def seen(browser: Chrome, selector: str) -> list[str]:
-    """What can be seen of such elements: the words in them, or beside an image."""
+    """Return the visible texts of elements, or the alternative texts of images."""
     those = browser.find_elements("css selector", selector)
     return [one.get_attribute("alt") or one.text for one in those if one.is_displayed()]
 

@@ -1,5 +1,4 @@
-"""What verbs say of a run of which all was asked, and that the page of ``gi-cuda report`` says it
-too, number by number."""
+"""Every number on the page of ``gi-cuda report`` is one that another verb prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run is not lost to another process, nor to a machine that has not what is needed."""
+"""Runs survive another process, and machines that lack a requirement."""
 
 from __future__ import annotations
 

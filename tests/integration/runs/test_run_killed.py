@@ -1,4 +1,4 @@
-"""A run that is killed or stopped at any moment goes on as if nothing had been."""
+"""Runs that are killed or stopped at any moment resume as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def moment(rng: random.Random, folder: Path) -> Callable[[], bool]:
 
 
 def sources(folder: Path) -> dict[str, int]:
-    """What the compiler was given, and when; files come and go."""
+    """Return the compiler's input files with their times; files come and go."""
     found: dict[str, int] = {}
     for place, _, names in os.walk(folder / "build" / "batch"):
         for name in names:

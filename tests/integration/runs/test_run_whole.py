@@ -56,7 +56,7 @@ def test_a_stopped_generation_tells_what_it_spent(scale: Subject, tmp_path: Path
 
 
 def test_a_search_stops_while_it_compiles(scale: Subject, tmp_path: Path) -> None:
-    """What is compiled then need not be waited for, nor measured, and is done on resuming."""
+    """It need not wait for the builds; they are done again on resuming."""
     with create_run(scale, tmp_path / "run", SMALL) as run:
         stops = chain([False], repeat(True))
         search = run.evolution(stop=lambda: next(stops))
@@ -247,7 +247,7 @@ def test_check_passes(tmp_path: Path) -> None:
 
 
 def only(bnf: str, kept: str) -> str:
-    """What a user makes of a ``.bnf`` to allow one rule: all others written out as text."""
+    """Edit a ``.bnf`` as a user does to allow a single rule: write all others out as text."""
     productions = re.findall(r"^<([^>]+)> ::=((?: .*\n)(?: {4}.*\n)*)", bnf, re.M)
     head = bnf[: bnf.index("<kernel.cu> ::=")]
     items = {name: " " + " ".join(text.split("\n")).strip() for name, text in productions}

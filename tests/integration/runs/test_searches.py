@@ -1,4 +1,4 @@
-"""Which way to search finds more: three of them with five seeds each, as scipy sees it."""
+"""Comparison of searches: three presets with five seeds each, checked against scipy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MEASURED = 3
 
 @pytest.fixture(scope="module")
 def searches(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """As many runs, whose winners are individuals of the finished one with right answers."""
+    """Return copies of the finished run, with right individuals as their winners."""
     folder = tmp_path_factory.mktemp("searches")
     with open_store(finished.folder) as store:
         right = [ident for ident, one in sorted(store.evaluations().items()) if one.right]

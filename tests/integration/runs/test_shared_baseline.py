@@ -1,4 +1,4 @@
-"""A run takes the baseline of another one, where that is of the same target, devices and tools."""
+"""Baselines taken from another run with the same target, devices and tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks faster must be right on cases like the held-out ones before anything is bred of it."""
+"""Faster individuals must be right on cases like the held-out ones before they breed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def odd(folder: Path) -> Path:
 
 
 def evaluated(run: Run, *genotypes: str) -> Mapping[str, Evaluation]:
-    """What becomes of genotypes in a search."""
+    """Return the results of genotypes in a search."""
     evaluator = run.evaluator()
     numbers = dict(enumerate(genotypes, 1))
     batch = {ident: run.subject.read(genotype) for ident, genotype in numbers.items()}
@@ -72,7 +72,7 @@ def test_a_reference_may_fail_with_other_seeds(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few_processes")
 def test_what_is_faster_rehearses_there_first_where_deaths_are_dear(tmp_path: Path) -> None:
-    """What is wrong there, or dies, is told before it runs there as it is."""
+    """Variants that are wrong or crash on these cases are detected in the rehearsal."""
     subject = load_subject(odd(tmp_path / "odd"), "host")
     with create_run(subject, tmp_path / "run", PLAN) as run:
         evaluator = run.evaluator()

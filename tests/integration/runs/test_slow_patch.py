@@ -1,4 +1,4 @@
-"""No patch of what is not faster is written."""
+"""Patches are not written for variants that are not faster."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What a new user types, on terminals of 80 and 200 columns: no word is broken, nothing is cut, and
-each ends with the command that comes next."""
+"""Commands of a new user on terminals of 80 and 200 columns.
+
+No word is broken, nothing is cut, and each command ends with the next one to type.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ def place(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def typed(words: Sequence[object], columns: int, cwd: Path) -> tuple[list[str], list[str]]:
-    """What a terminal of so many columns shows in the end, line by line; and on standard error."""
+    """Return the final lines on a terminal of some columns, and those on standard error."""
     terminal = {"COLUMNS": str(columns), "FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm"}
     done = gi_cuda(*words, cwd=cwd, XDG_CACHE_HOME=str(cwd / "cache"), **terminal)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""A run knows what no case tests, and sells nothing of it."""
+"""Code that no case tests is known to a run, and a patch has no change of it."""
 
 from __future__ import annotations
 

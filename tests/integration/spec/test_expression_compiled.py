@@ -45,7 +45,7 @@ def preprocessor_text(rng: random.Random, depth: int) -> str:
 
 
 def compiled_text(rng: random.Random, depth: int) -> str:
-    """As above for compiled code, where 64 bits must be asked for; with casts and sizeof."""
+    """Return a random expression for compiled code, with 64-bit suffixes, casts and sizeof."""
     if depth == 0:
         if rng.random() < 0.1:
             return f"sizeof({rng.choice(('char', 'unsigned short', 'int', 'double', 'size_t'))})"

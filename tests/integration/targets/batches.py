@@ -1,4 +1,4 @@
-"""Variants of a shipped target: compiled in one batch, and run on a case of it."""
+"""Compile variants of a shipped target in one batch, and run them on a case."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ LIMIT = 0.2
 
 
 def replaced(source: str, old: str, new: str) -> str:
-    """The source with the first place of a text changed."""
+    """Return the source with the first occurrence of a text replaced."""
     assert old in source, old
     return source.replace(old, new, 1)
 
 
 def configurations(subject: Subject) -> list[Configuration]:
-    """The default, then each value of each parameter by itself, as far as it is allowed."""
+    """Return the default, then each value of each parameter alone, if the constraints allow it."""
     default = dict(subject.space.default)
     found: list[Configuration] = [default]
     for parameter in subject.space.parameters:
@@ -57,7 +57,7 @@ def _variants(subject: Subject, edited: Sequence[Edited], *options: str) -> list
 
 
 def built(subject: Subject, edited: Sequence[Edited], folder: Path, *options: str) -> list[Built]:
-    """All of them, compiled with these options besides the target's; none may fail."""
+    """Compile all of them with these options besides the target's; none may fail."""
     found = build_batch(open_compiler(subject, 2), _variants(subject, edited, *options), folder)
     binaries = [found[number] for number in range(len(edited))]
     assert [one for one in binaries if not isinstance(one, Binary)] == []
@@ -66,14 +66,14 @@ def built(subject: Subject, edited: Sequence[Edited], folder: Path, *options: st
 
 
 def phenotypes(subject: Subject, chosen: Sequence[Configuration]) -> int:
-    """How many of the configurations differ in what is compiled, or in how."""
+    """Return the number of configurations that differ in preprocessed text or options."""
     edited = [(one, subject.reference) for one in chosen]
     found = open_compiler(subject, 2).preprocess(_variants(subject, edited)).values()
     return len({(one.key, one.options) for one in found if isinstance(one, Phenotype)})
 
 
 def outputs(subject: Subject, chosen: Sequence[Built], case: CaseData) -> list[Outputs | str]:
-    """What each answers to the case, or why it has no answer."""
+    """Return the answers of each variant to the case, or the reason why it has none."""
     device = HostDevice(subject.target, {case.name: case}, WorkerSlot(2))
     return [_outputs(subject, device, one, case) for one in chosen]
 
@@ -100,7 +100,7 @@ def _outputs(subject: Subject, device: HostDevice, one: Built, case: CaseData) -
 def penalty_of(
     subject: Subject, case: CaseData, answers: Outputs | str, expected: Outputs
 ) -> float:
-    """What the target's oracle says of answers, where others are right."""
+    """Return the oracle's penalty for answers, given the expected ones."""
     if isinstance(answers, str):
         return float("inf")
     oracle = subject.target.oracle
@@ -110,7 +110,7 @@ def penalty_of(
 def outputs_apart(
     subject: Subject, chosen: Sequence[Built], case: CaseData
 ) -> Iterator[Outputs | str]:
-    """The same, each in a process of its own, which it may take down."""
+    """Yield the outputs of each variant, run in a process of its own that may crash."""
     context = multiprocessing.get_context("fork")
     for one in chosen:
         with ProcessPoolExecutor(1, context, faulthandler.disable) as pool:
@@ -123,7 +123,7 @@ def outputs_apart(
 def compiled_for_the_device(
     folder: Path, chosen: Sequence[Configuration], toolkit: Toolkit, scratch: Path
 ) -> list[str]:
-    """Compile a target's source under configurations with nvcc; what it says where one fails."""
+    """Compile a target's source under configurations with nvcc; return the messages of failures."""
     subject = open_subject(folder, "cuda")
     variants = _variants(subject, [(one, subject.reference) for one in chosen])
     compiler = nvcc_compiler(subject, 2, toolkit, "sm_90")

@@ -1,4 +1,4 @@
-"""What tests of several targets ask of their configurations."""
+"""Helpers for tests of several targets: configurations that cover all values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gi_cuda.spec import Configuration, Target
 
 
 def covering(configurations: Sequence[Configuration]) -> list[Configuration]:
-    """Few of them, in which each value of each parameter is to be found."""
+    """Return few of the configurations that together have each value of each parameter."""
     found: list[Configuration] = []
     seen: set[tuple[str, int]] = set()
     for one in reversed(configurations):
@@ -23,11 +23,12 @@ def covering(configurations: Sequence[Configuration]) -> list[Configuration]:
 def differing(
     target: Target, base: Configuration, texts: Callable[[Sequence[Configuration]], Sequence[str]]
 ) -> Mapping[str, int]:
-    """For each parameter how many texts its values lead to, preprocessed all at once.
+    """Return the number of different texts for each parameter's values, preprocessed together.
 
     Args:
-        base: what the other parameters are.
-        texts: the source under each of several configurations, leaving no macro behind.
+        base: values of the other parameters.
+        texts: returns the source under each of several configurations, with macros undefined at the
+            end.
     """
     asked = [(p.name, {**base, p.name: value}) for p in target.parameters for value in p.values]
     whole = "\nnext_one\n".join(texts([one for _, one in asked]))

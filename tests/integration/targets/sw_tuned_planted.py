@@ -1,4 +1,4 @@
-"""Faults and gains planted in sw_tuned's source: what is there, and what it becomes."""
+"""Faults and gains planted in sw_tuned's source, as old and new texts."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ EDITS: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def mutant(changes: Sequence[tuple[str, str]]) -> str:
-    """The source with the first place of each text changed."""
+    """Return the source with the first occurrence of each text replaced."""
     text = target().source.read_text()
     for old, new in changes:
         assert old in text, old
@@ -109,7 +109,7 @@ def fault(name: str) -> str:
 
 
 def variant(text: str, configuration: Configuration) -> str:
-    """A source under a configuration, without its includes, leaving no macro behind."""
+    """Return a source under a configuration, without includes, with macros undefined at the end."""
     body = re.sub(r"^#include .*$", "", text, flags=re.M)
     names = {*re.findall(r"^#\s*define (\w+)", text, re.M), *(p.name for p in target().parameters)}
     before = (

@@ -87,7 +87,7 @@ def host_cases() -> list[str]:
 def answers_on_the_host(
     library: Path, chosen: Sequence[Configuration], case_name: str
 ) -> list[dict[str, np.ndarray]]:
-    """What each variant of a shard writes for a case."""
+    """Return the answers of each variant of a shard to a case."""
     shipped = target()
     case = load_case(shipped, find_case(shipped, case_name))
     runtime = Runtime(build_library())

@@ -119,7 +119,7 @@ def case_of(name: str) -> CaseData:
 
 @cache
 def expected(name: str) -> Outputs:
-    """What the alignment in plain Python says."""
+    """Return the answers of the alignment in plain Python."""
     case = case_of(name).values
     scores = Scores(*(int(case[cost]) for cost in COSTS))
     refs = np.split(case["refs"], case["ref_starts"][1:-1])
@@ -156,7 +156,7 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> list[Built]:
 
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory: pytest.TempPathFactory) -> list[Built]:
-    """With each fault, then without each superfluous thing."""
+    """Return variants with each fault, then variants without each superfluous part."""
     variants = edited([*FAULTS.values(), *SUPERFLUOUS.values()])
     return built(subject(), variants, tmp_path_factory.mktemp("changed"), "-O0")
 

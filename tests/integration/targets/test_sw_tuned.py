@@ -148,7 +148,7 @@ def host_case(name: str) -> Case:
 
 
 def expected(case: Case) -> Answers:
-    """What the alignment in plain Python says."""
+    """Return the answers of the alignment in plain Python."""
     scores = alignment.Scores(
         *(int(case[name]) for name in ("match", "mismatch", "gap_open", "gap_extend"))
     )

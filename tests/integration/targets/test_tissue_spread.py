@@ -237,7 +237,7 @@ def recorded(library: Path, case_name: str) -> Reference:
 def reasons(
     library: Path, chosen: Sequence[tuple[int, Configuration]], case_name: str, runs: int
 ) -> list[str]:
-    """Why the oracle rejects the first run of each variant that it rejects, else nothing."""
+    """Return the reason why the oracle rejects a run of each variant; "" if it accepts all."""
     shipped, case = target(), case_of(case_name)
     reference, tissue = recorded(library, case_name), Tissue(library, case)
     found = []

@@ -1,6 +1,6 @@
-"""The tumour of tissue_many in Python: media as whole arrays, cells one after the other.
+"""A model of tissue_many's tumour in Python: media as whole arrays, cells one after the other.
 
-Numbers have 32 bits and are added in the kernels' order, so results are the same to the bit.
+Numbers have 32 bits and are added in the kernels' order, so results are equal in all bits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RULES = (
 
 
 class Cell(NamedTuple):
-    """What is at a site."""
+    """The contents of a site."""
 
     kind: int = EMPTY
     clock: int = 0
@@ -54,7 +54,7 @@ def period(word: int, mean: int) -> int:
 
 
 class Tissue:
-    """A tissue and what happens in it."""
+    """A simulated tissue."""
 
     def __init__(self, case: Mapping[str, Any]) -> None:
         self.width, self.height = int(case["width"]), int(case["height"])
@@ -154,7 +154,7 @@ class Tissue:
         return scramble(scramble(word ^ site) + use & WORD)
 
     def beside(self, site: int) -> list[int | None]:
-        """The eight sites around, in order; None outside."""
+        """Return the eight neighbouring sites, in order; None outside."""
         y, x = divmod(site, self.width)
         return [
             (y + b) * self.width + x + a
@@ -170,7 +170,7 @@ class Tissue:
         return bool(fraction(word) < chance)
 
     def regulate(self) -> dict[int, int]:
-        """Cells age and die; who wants to move or to divide."""
+        """Age cells and let them die; return the wishes of cells to move or divide."""
         wishes = {}
         for i, cell in enumerate(self.cells):
             word, rules = self.word(i, WISH), self.rules
@@ -198,7 +198,7 @@ class Tissue:
         return wishes
 
     def choose(self, site: int) -> int | None:
-        """The empty site beside a cell that it likes best."""
+        """Return the neighbouring empty site that a cell likes best."""
         kind = self.cells[site].kind
         trait = self.traits[kind]
         oxygen, signal = self.fields[OXYGEN].reshape(-1), self.fields[SIGNAL].reshape(-1)
@@ -215,7 +215,7 @@ class Tissue:
         return max(liked)[2] if liked else None
 
     def settle(self, wishes: Mapping[int, int], goals: Mapping[int, int]) -> list[int]:
-        """Everything at once; divisions, moves and kills."""
+        """Apply all wishes at once; return the numbers of divisions, moves and kills."""
         picked: dict[int, list[tuple[int, int, int]]] = {}
         for site, goal in goals.items():
             order = self.beside(goal).index(site)
@@ -246,7 +246,7 @@ class Tissue:
         return events
 
     def wound(self, cell: Cell, site: int) -> Cell:
-        """With a clock of a cycle, if it is of the tumour."""
+        """Return a cell with its clock set to a cycle, if it belongs to the tumour."""
         if cell.kind not in (TUMOUR, STEM):
             return cell
         cycle = period(self.word(site, CLOCK), self.times["cycle"]) + cell.clone % 4

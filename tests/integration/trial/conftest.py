@@ -1,4 +1,4 @@
-"""Sources of which targets are proposed and tried."""
+"""Sources from which targets are proposed and tried."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAUNCH = "k<<<(n + 127) / 128, 128>>>(a, b, n);"
 
 
 def host(launch: str, *sizes: str, values: str = "int n = 4000;") -> str:
-    """Host code that allocates buffers ``a``, ``b``, ... of ``float`` and makes a launch."""
+    """Return host code that allocates ``float`` buffers ``a``, ``b``, ... and makes a launch."""
     names = "abc"[: len(sizes)]
     declared = " ".join(f"float *{name};" for name in names)
     made = " ".join(
@@ -27,7 +27,7 @@ def host(launch: str, *sizes: str, values: str = "int n = 4000;") -> str:
 
 @pytest.fixture
 def trial(tmp_path: Path) -> Callable[[str], Outcome]:
-    """Tries the target that is proposed for a source."""
+    """Return a function that tries the target proposed for a source."""
 
     def tried(text: str) -> Outcome:
         source = tmp_path / "k.cu"

@@ -1,4 +1,4 @@
-"""What a trial shows of buffers, data and names, and how proposals are mended by that."""
+"""Observations of a trial on buffers, data and names, and the fixes that follow from them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_nothing_is_known_of_is_looked_at(trial: Callable[[str], Outcome]) 
 def test_the_tolerance_of_small_numbers_is_small(
     trial: Callable[[str], Outcome], tmp_path: Path
 ) -> None:
-    """With the usual one zeros would do for them."""
+    """The usual tolerance would accept zeros instead."""
     outcome = trial(
         "__global__ void k(const float *a, float *b, float *c, int n) {"
         f"{INDEX} if (i < n) {{ b[i] = a[i] * 1e-10f; c[i] = a[i]; }} }}\n"
@@ -68,7 +68,7 @@ def test_the_tolerance_of_small_numbers_is_small(
 def test_small_numbers_beside_others_of_fewer_digits_get_a_tolerance_of_their_own(
     trial: Callable[[str], Outcome],
 ) -> None:
-    """What is allowed to the others would do for zeros."""
+    """The tolerance of the other buffer would accept zeros instead."""
     outcome = trial(
         "__global__ void k(const float *a, float *b, double *c, int n) {"
         f"{INDEX} if (i < n) {{ b[i] = a[i]; c[i] = a[i] * 1e-11; }} }}\n"

@@ -1,4 +1,4 @@
-"""How trials end: mended, passed over, or with what cannot be mended."""
+"""Ends of trials: fixed, passed over, or with a trouble that has no fix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .conftest import INDEX, LAUNCH, host, roles, sizes
 
 @pytest.fixture
 def soon_hung(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What never ends has less time to: to that it makes no difference."""
+    """Shorten the time limit; endless kernels fail in any case."""
     monkeypatch.setattr(running, "_LIMIT", 0.25)
 
 
@@ -89,7 +89,7 @@ def test_init_without_a_trial_runs_nothing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def copying(tmp_path: Path) -> Proposal:
-    """What is proposed for a kernel that copies as many items as its case says."""
+    """Return the proposal for a kernel that copies as many items as its case says."""
     source = tmp_path / "k.cu"
     source.write_text(
         "__global__ void k(const float *a, float *b, int n) {"

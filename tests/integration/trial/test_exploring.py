@@ -1,4 +1,4 @@
-"""How far from its buffers a kernel goes, and what it does to them, told exactly."""
+"""Exact reports of a kernel's accesses: distance from its buffers, and their kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that read at indices which they have read."""
+"""Kernels that use values they read as indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grids that are the same whatever there is, and what has an item for each of their threads."""
+"""Grids of fixed size, and buffers with an item for each of their threads."""
 
 from __future__ import annotations
 

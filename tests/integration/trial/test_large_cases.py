@@ -1,4 +1,4 @@
-"""Sizes for a GPU: what runs with little data is tried with much, and mended."""
+"""Sizes for a GPU: proposals that run with little data are tried with more, and fixed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def main(launch: str, size: str = "n") -> str:
 
 @pytest.fixture
 def tried(tmp_path: Path) -> Callable[[str], Outcome]:
-    """What becomes of a source."""
+    """Return a function that tries a source."""
 
     def of(text: str) -> Outcome:
         source, scratch = tmp_path / "k.cu", tmp_path / "attempts"
@@ -80,7 +80,7 @@ def test_the_square_of_a_size_is_no_memory_full(
 
 @pytest.fixture
 def passing(tmp_path: Path) -> Outcome:
-    """What passes, whatever a trial would say: a thousand items on the host, a million on a GPU."""
+    """Return an outcome that passes untried: a thousand items on the host, a million on a GPU."""
     source = tmp_path / "k.cu"
     source.write_text(
         f"__global__ void k(const float *a, float *b, int n) {{ {INDEX} if (i < n) b[i] = a[i]; }}"

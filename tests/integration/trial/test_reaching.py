@@ -1,4 +1,4 @@
-"""Data with which more of a kernel is reached."""
+"""Data that reaches more of a kernel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
 
 @pytest.fixture
 def reaching(tmp_path: Path) -> Callable[[str], tuple[Reach, Outcome]]:
-    """What the cases of a target reach at first, and what becomes of it."""
+    """Return a function that tries a kernel: coverage of its first cases, and the outcome."""
 
     def of(body: str) -> tuple[Reach, Outcome]:
         source = tmp_path / "k.cu"

@@ -1,4 +1,4 @@
-"""Proposals whose blocks, buffers or rounds are too small or too large, and how they are mended."""
+"""Proposals whose blocks, buffers or loops are too small or too large, and their fixes."""
 
 from __future__ import annotations
 

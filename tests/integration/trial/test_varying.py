@@ -1,4 +1,4 @@
-"""Scalars that are others in other cases, so that no variant takes them for constants."""
+"""Scalars that differ between cases, so that no variant takes them for constants."""
 
 from __future__ import annotations
 

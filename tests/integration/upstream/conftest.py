@@ -1,4 +1,4 @@
-"""A small application with its target, in a git repository: it is really built and run."""
+"""A small application with its target in a git repository, really built and run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Project:
     """An application whose kernel is a target.
 
     Attributes:
-        root: its uppermost folder.
+        root: its top folder.
         original: the target's genotype without changes.
     """
 
@@ -54,10 +54,10 @@ class Project:
         return load_target(self.root / "target")
 
     def judged(self, before: str, after: str, **keys: Any) -> ApplicationResult:
-        """What the application says of a patch that replaces a text.
+        """Judge a patch that replaces a text, by the application.
 
         Args:
-            keys: of the application, where they are others.
+            keys: other values of the application's keys.
         """
         target, text = self.target, self.kernel.read_text(encoding="utf-8")
         assert target.application is not None
@@ -76,7 +76,7 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.fixture
 def unversioned(tmp_path: Path, scale: Subject) -> Project:
-    """The application in a folder that git does not know."""
+    """Return the application in a folder without git."""
     root = tmp_path / "project"
     shutil.copytree(SOURCES, root)
     shutil.copy(TARGETS / "scale" / "kernel.cu", root)
@@ -90,7 +90,7 @@ def unversioned(tmp_path: Path, scale: Subject) -> Project:
 
 @pytest.fixture
 def project(unversioned: Project) -> Project:
-    """The application, committed."""
+    """Return the application, committed to git."""
     (unversioned.root / ".gitignore").write_text("*.o\n/scaled\n*.bin\n")
     git(unversioned.root, "init", "--quiet")
     git(unversioned.root, "add", "--all")

@@ -1,4 +1,4 @@
-"""An application judges patches of its kernel: it is built, run and timed with and without."""
+"""Applications judge patches of their kernel: built, run and timed with and without the patch."""
 
 from __future__ import annotations
 
@@ -128,8 +128,10 @@ def test_what_differs_from_run_to_run_anyway_does_not_count(project: Project) ->
 
 
 def test_the_copy_is_the_work_tree_as_it_is_now(project: Project) -> None:
-    """What is not committed and new files are in it; so are ignored ones that are named, and the
-    history; not what git ignores, and not what names the work tree as the place to build in."""
+    """The copy has uncommitted changes, new files, ignored files that are named, and the history.
+
+    It has no other ignored files, and no file that names the work tree as the place to build in.
+    """
     root = project.root
     (root / "report.cpp").write_text((root / "report.cpp").read_text().replace("values", "items"))
     (root / "new.txt").write_text("new\n")

@@ -1,4 +1,4 @@
-"""Judges one half of an output, and nothing of two others."""
+"""Oracle that compares half of one output, and nothing of two others."""
 
 
 def penalty(case, outputs, reference):

@@ -1,4 +1,4 @@
-"""What the launches are to give, by numpy alone."""
+"""Oracle of the launches: expected results by numpy."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ TOLERANCE = 1e-5
 def penalty(
     case: Mapping[str, Any], outputs: Mapping[str, Any], reference: Mapping[str, Any]
 ) -> tuple[float, str]:
-    """How many values are wrong, and the first of them; infinite where one is no number."""
+    """Return the number of wrong values and a message on the first."""
     grey = blurred(case)
     turned = grey[::-1, ::-1]
     for name, wanted in (("grey_values", grey), ("out", turned)):
@@ -24,7 +24,7 @@ def penalty(
 
 
 def blurred(case: Mapping[str, Any]) -> np.ndarray:
-    """The mean of four components, halfway to both neighbours; edges go on beyond them."""
+    """Return the mean of four components, blurred by weights 1, 2, 1 along x; edges repeat."""
     shape = int(case["height"]), int(case["width"])
     grey = case["pixels"].reshape(*shape, 4).mean(axis=2) / 255
     wide = np.pad(grey, ((0, 0), (1, 1)), mode="edge")

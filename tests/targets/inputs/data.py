@@ -1,5 +1,4 @@
-"""Inputs of which each by itself changes next to nothing, two factors that are always 1, and a
-limit that is never reached."""
+"""Inputs of which each alone changes little, two factors of 1, and a limit that is not reached."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the launches are to give, by numpy alone."""
+"""Oracle of the launches: expected results by numpy."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ TOLERANCE = 1e-4
 def penalty(
     case: Mapping[str, Any], outputs: Mapping[str, Any], reference: Mapping[str, Any]
 ) -> tuple[float, str]:
-    """How many values are wrong, and the first of them; infinite where one is no number."""
+    """Return the number of wrong values and a message on the first."""
     wanted, found = expected(case), outputs["out"]
     wrong = ~np.isclose(found, wanted, rtol=TOLERANCE / 10, atol=TOLERANCE)
     if not wrong.any():
@@ -21,7 +21,7 @@ def penalty(
 
 
 def expected(case: Mapping[str, Any]) -> np.ndarray:
-    """The weighed bits of each stretch, then spread so often, with zeros around the weights."""
+    """Return the weighted bits of each stretch, spread repeatedly, with zeros around weights."""
     words = case["text_words"].reshape(-1, 4).view(np.uint8)
     weights = case["weight_bytes"] / 255
     sums = np.concatenate([[0], np.cumsum(weights * np.unpackbits(words, axis=1).sum(axis=1))])

@@ -1,4 +1,4 @@
-"""Edits whose truth is planted, and a measurer that times them with noise."""
+"""Edits with planted effects, and a measurer that times them with noise."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Names = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What each set of edits really does.
+    """The true effect of each set of edits.
 
     Attributes:
-        gains: speed-up of a set of edits that are all there, by set; they multiply.
-        fails: whether a set of edits gives wrong answers on the train cases.
-        fails_held_out: and on the held-out ones.
+        gains: speed-up of sets of edits that are all present; speed-ups multiply.
+        fails: returns whether a set of edits gives wrong answers on the train cases.
+        fails_held_out: the same for the held-out cases.
     """
 
     gains: dict[Names, float]
@@ -49,10 +49,10 @@ class Simulated:
     """A measurer of planted edits, with noise drawn from a seed.
 
     Attributes:
-        placement: standard deviation of what each build of a variant adds to all its times, as a
-            fraction: where its code comes to lie.
-        beside: the edits of what they are timed beside.
-        asked: the sizes of the batches it was asked for.
+        placement: standard deviation of the relative error that each build of a variant adds to all
+            its times, as the address of its code does.
+        beside: the edits of the variant that they are timed beside.
+        asked: the sizes of the batches that it measured.
     """
 
     truth: Truth
@@ -93,7 +93,7 @@ def changed(names: Sequence[str]) -> Changed:
 
 
 def measurer(truth: Truth, seed: int) -> tuple[Simulated, Simulated]:
-    """The train and the held-out measurer of one truth."""
+    """Return the train and the held-out measurer of one truth."""
     held_out = Simulated(truth, lambda n: truth.fails(n) or truth.fails_held_out(n), seed + 1000)
     return Simulated(truth, truth.fails, seed), held_out
 
@@ -101,7 +101,7 @@ def measurer(truth: Truth, seed: int) -> tuple[Simulated, Simulated]:
 def measurers(
     truth: Truth, seed: int, placement: float = 0.0, confirming: Truth | None = None
 ) -> Measurers:
-    """All measurers of one truth, or with another one on the cases that confirm."""
+    """Return all measurers of one truth, or of another one on the confirm cases."""
     several = [*measurer(truth, seed), Simulated(confirming or truth, truth.fails, seed + 2000)]
     if confirming is not None:
         several[2].fails = confirming.fails
@@ -122,7 +122,7 @@ def measurers(
 
 @pytest.fixture(scope="session")
 def planted() -> Truth:
-    """All kinds of truth in one winner: see its parts.
+    """Return a truth with all kinds of effects.
 
     ``a``, ``b``, ``c`` gain on their own; ``p`` and ``q`` only together; ``s`` is wrong without
     ``t`` and ``t`` without ``s``; ``w`` gains on the train cases and is wrong on the others; forty

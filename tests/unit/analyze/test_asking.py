@@ -1,4 +1,4 @@
-"""Answers of programs that are asked for ideas."""
+"""Answers of programs that supply ideas."""
 
 from __future__ import annotations
 

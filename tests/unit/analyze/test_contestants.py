@@ -1,4 +1,4 @@
-"""What words name that `compare` takes."""
+"""Contestants that `compare` takes as words."""
 
 from __future__ import annotations
 

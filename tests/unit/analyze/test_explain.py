@@ -1,4 +1,4 @@
-"""What is said of a change of source."""
+"""Descriptions of changes of source."""
 
 from __future__ import annotations
 

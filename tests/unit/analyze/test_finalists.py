@@ -1,4 +1,4 @@
-"""Which individuals are validated."""
+"""Choice of individuals for validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dependencies of changes whose truth is known are found exactly."""
+"""Dependencies of changes with planted effects are found exactly."""
 
 from __future__ import annotations
 

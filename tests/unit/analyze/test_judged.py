@@ -1,4 +1,4 @@
-"""A reading is a failure where an objection fails the contestant, whatever its speed is."""
+"""Readings fail if an objection fails the contestant, whatever its speed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Several looks at the held-out cases: nothing is certified by chance, and gains that are there
-are."""
+"""Several looks at the held-out cases: real gains are certified, chance results are not."""
 
 from __future__ import annotations
 

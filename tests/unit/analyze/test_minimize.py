@@ -1,4 +1,4 @@
-"""Minimizing winners whose truth is known gives exactly that truth."""
+"""Minimizing winners with planted effects leaves exactly the useful changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of changes of PTX, and the lines of source shown with them."""
+"""Descriptions of changes of PTX, with lines of source."""
 
 from __future__ import annotations
 

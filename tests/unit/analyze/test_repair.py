@@ -1,4 +1,4 @@
-"""What is right of something that is wrong."""
+"""Repair: the right part of a wrong individual."""
 
 from __future__ import annotations
 

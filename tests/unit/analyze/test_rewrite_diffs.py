@@ -1,4 +1,4 @@
-"""Diffs of rewrites: every ordinary form of one, and what it means for which file."""
+"""Diffs of rewrites: all ordinary forms, and the files that they change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launches of rewrites: read from their host code, told in the names of the target."""
+"""Launches of rewrites, read from their host code with the target's names."""
 
 from __future__ import annotations
 

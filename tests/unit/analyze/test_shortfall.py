@@ -1,4 +1,4 @@
-"""Why a gain on the train cases is none on the held-out ones."""
+"""Explanations of gains on the train cases that are lost on the held-out ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where buffers of rehearsals lie and what their shadow says, on a driver that keeps books."""
+"""Addresses and shadow memory of buffers in rehearsals, on a driver that records calls."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Driver:
         return TOTAL, TOTAL
 
     def behind(self, address: int) -> tuple[int, tuple[int, int]]:
-        """What is mapped at an address."""
+        """Return the mapping that contains an address."""
         return next((at, one) for at, one in self.mapped.items() if at <= address < at + one[0])
 
     def held(self, address: int) -> int:

@@ -1,4 +1,4 @@
-"""Shards of several builds begin in turn, no more at a time than there are jobs."""
+"""Compile shards of several builds in turn, limited by the number of jobs."""
 
 from __future__ import annotations
 

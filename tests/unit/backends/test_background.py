@@ -1,4 +1,4 @@
-"""Following a build while others look after what has been built."""
+"""Follow a build in the background while its finished variants are processed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def failures(*idents: int) -> list[Built]:
 
 
 def wait(build: Background[Built]) -> list[Built]:
-    """What has been built, once there is news."""
+    """Wait for news of a build; return the variants built since."""
     assert select.select([build.news], [], [], LONG)[0]
     return list(build.take())
 

@@ -1,4 +1,4 @@
-"""Texts that are made once on a machine."""
+"""Texts that are made once per machine."""
 
 from __future__ import annotations
 

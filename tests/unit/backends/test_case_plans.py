@@ -1,4 +1,4 @@
-"""How a worker runs a program on its cases: as the program's own configuration says."""
+"""Plans of a program's launches on its cases, which depend on its configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which GPUs are used, and how a worker is made to see one of them."""
+"""Choice of GPUs, and the environment by which a worker sees one of them."""
 
 from __future__ import annotations
 

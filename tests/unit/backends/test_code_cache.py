@@ -1,4 +1,4 @@
-"""The cache of compiled code: what is kept, how long, what becomes of what is damaged."""
+"""The cache of compiled code: entries, their lifetime, damaged files."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_file_that_is_gone_or_cut_off_is_not_there(tmp_path: Path) -> None:
 
 
 class Trap:
-    """What must not come to life."""
+    """An object that must not be unpickled."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return quiet, ("unpickled",)

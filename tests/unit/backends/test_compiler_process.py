@@ -1,4 +1,4 @@
-"""Compilers that end for reasons of the machine's."""
+"""Compilers that fail because of the machine."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ def test_a_full_disk_is_no_verdict(tmp_path: Path) -> None:
 
 
 def test_compilers_give_way_with_all_that_they_start() -> None:
-    """What is read comes once the compiler has been told to."""
+    """The input is sent only after the priority of the compiler is set."""
     done = run(["sh", "-c", "read go && nice"], limit=60.0, stdin="go\n")
     assert int(done.stdout) == min(19, os.nice(0) + 5)

@@ -1,4 +1,4 @@
-"""Code that does no harm, told by doing what the instructions say with addresses."""
+"""Confinement of code, checked by simulating its instructions on addresses."""
 
 from __future__ import annotations
 
@@ -71,8 +71,7 @@ def confined(instruction: str, more: str = "") -> str:
 
 
 class Carried(NamedTuple):
-    """Where a confined access goes, whether its address was forced there, and whether some of what
-    lies there is not a buffer's."""
+    """Address of a confined access; flags: it was forced there, part of it is outside a buffer."""
 
     place: int
     strayed: bool
@@ -80,7 +79,7 @@ class Carried(NamedTuple):
 
 
 def carried_out(text: str, registers: dict[str, int], size: int = 0) -> Carried:
-    """What a confined access does where a buffer of so many bytes lies in the window."""
+    """Simulate a confined access, with a buffer of `size` bytes in the window."""
     values = {"%gi_strayed": False, "%gi_beside": False, **PLACES, **registers}
     values |= {f"%gi_last{width}": END - width for width in (1, 2, 4, 8, 16)}
     bits = {"b64": 64, "s64": 64, "u64": 64, "b32": 32, "s32": 32, "u32": 32}

@@ -77,7 +77,7 @@ def test_a_process_that_is_going_disturbs_others_until_it_is_gone(turns: DeviceL
 
 
 def test_processes_that_share_a_device_by_its_name_take_turns() -> None:
-    """As the workers of two commands do."""
+    """The workers of two commands do that."""
     name = f"test {os.getpid()}"
     one, other, third = DeviceLock(), DeviceLock(), DeviceLock()
     try:

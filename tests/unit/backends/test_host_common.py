@@ -1,4 +1,4 @@
-"""Which functions may be compiled once for several variants."""
+"""Functions that may be compiled once for several variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is rewritten in device code, and that nothing else is."""
+"""Rewriting of device code for the host; all other text stays."""
 
 from __future__ import annotations
 

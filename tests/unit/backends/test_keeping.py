@@ -1,4 +1,4 @@
-"""How many launches are made where a program's variables keep their values."""
+"""Number of launches if a program's device variables keep their values."""
 
 from __future__ import annotations
 

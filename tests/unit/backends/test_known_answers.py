@@ -76,7 +76,7 @@ class Memory:
 
 
 def checked(answers: Answers, wanted: np.ndarray) -> int:
-    """Where a copy of what is wanted lies, in a round of its own."""
+    """Return the address of the device's copy of an answer, in a new round."""
     answers.forget_old()
     region = Region("out", 64, wanted.nbytes, True)
     checks = answers.checks("train", [(BUFFER, region)], {"out": wanted}, lambda _, one: one)

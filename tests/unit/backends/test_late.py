@@ -1,4 +1,4 @@
-"""Functions that templates say before they are declared get a declaration in front of them."""
+"""Functions that templates use before their declaration get a declaration before the template."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gi_cuda.backends.compile.reach import Reach
 
 
 def declared(text: str) -> list[str]:
-    """What stands in front of the template after what cannot be reached is gone."""
+    """Return the declarations before the template, after unreachable code is removed."""
     found = Reach(frozenset({"k"}), late=True).reached(text).text
     assert found.count("\n") == text.count("\n")
     line = next(line for line in found.split("\n") if "template" in line)

@@ -1,4 +1,4 @@
-"""Files in the place of headers that are left out."""
+"""Stand-ins for headers that are left out."""
 
 from __future__ import annotations
 

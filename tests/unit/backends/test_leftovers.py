@@ -1,4 +1,4 @@
-"""What is temporary does not outlive its process, not even one that is killed."""
+"""Temporary files do not outlive their process, not even if it is killed."""
 
 from __future__ import annotations
 

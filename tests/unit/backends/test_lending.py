@@ -1,4 +1,4 @@
-"""What an edit does not reach is the reference's; where that cannot be told, all is compiled."""
+"""Kernels that an edit does not affect are the reference's; in doubt, all is compiled."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ auto &gi_symbol_1 = seen;
 
 
 def parts(old: str, new: str, source: str = SOURCE, ident: int = 7) -> Sequence[Phenotype]:
-    """Those of the variant that has another text in a place."""
+    """Return the parts of a variant with one text replaced."""
     assert source.count(old) == 1
     found = lender(Phenotype(0, source, (), b"reference"), KERNELS, SYMBOLS)
     assert found is not None
@@ -98,7 +98,7 @@ def compiled(some: Sequence[Phenotype]) -> set[str]:
 
 
 def lent(some: Sequence[Phenotype]) -> frozenset[str]:
-    """What a variant is lent by the reference."""
+    """Return the kernels that a variant takes from the reference."""
     return frozenset.intersection(*(part.lent for part in some))
 
 

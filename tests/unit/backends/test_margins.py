@@ -1,4 +1,4 @@
-"""What lies beside a buffer: a word of the buffer's own."""
+"""Memory beside a buffer is filled with a word of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several threads ask for is found out once."""
+"""Values that several threads ask for are computed once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which order variants and the reference run where they are timed."""
+"""Order of variants and reference in timed runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of locals that nothing sets, in assembly of g++."""
+"""Values of uninitialized locals, in assembly of g++."""
 
 from __future__ import annotations
 

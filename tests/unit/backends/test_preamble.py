@@ -1,4 +1,4 @@
-"""Which of the host's headers stand before variants."""
+"""Headers of the host back end that are included before variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an oracle prepared comes back from a file as it was, and what is in a file runs nothing."""
+"""Prepared data of an oracle: read back unchanged from a file, without executing anything."""
 
 from __future__ import annotations
 

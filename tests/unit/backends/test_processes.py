@@ -1,4 +1,4 @@
-"""Processes end with all that they started, and whoever waits for them is told."""
+"""Processes end with all of their children, and waiting threads are notified."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ while :; do wait; done
 
 
 def runs(pid: int) -> bool:
-    """Whether a process is there that has not ended."""
+    """Tell whether a process exists and has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

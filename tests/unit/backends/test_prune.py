@@ -1,4 +1,4 @@
-"""What no name leads to goes; whatever might be needed, or is not understood, stays."""
+"""Pruning removes unreachable declarations; needed and unparsable ones stay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ using ::cosine;
 
 
 def kept(header: str, *names: str) -> str:
-    """What is left, in one line, without line markers."""
+    """Return the remaining text in one line, without line markers."""
     text = pruned(header, names)
     return " ".join(" ".join(line.split()) for line in text.splitlines() if line[:1] != "#")
 

@@ -1,4 +1,4 @@
-"""A shard's PTX in parts."""
+"""Splitting the PTX of a shard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PTX modules of several variants: names, what stands there once, and whose line is whose."""
+"""PTX modules of several variants: names, shared parts, and the variant of each line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants lose host code, and what their kernels cannot reach; the rest stays where it was."""
+"""Host code and code that kernels do not reach are removed from variants; offsets stay the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ int Settings::level = 3;
 
 
 def plain(text: str) -> str:
-    """What stands in a text, without line markers and white space."""
+    """Return a text without line markers and white space."""
     return " ".join(" ".join(line.split()) for line in text.splitlines() if line[:1] != "#").strip()
 
 
@@ -199,7 +199,7 @@ def test_another_name_for_a_namespace_goes_with_those_who_say_it() -> None:
 
 
 def test_names_for_types_of_libraries_that_are_not_there_go() -> None:
-    """Who says a template's argument does not mean every type that is made of it."""
+    """The name of a template argument does not refer to every type made of it."""
     text = """
 typedef double real;
 using absent::place;

@@ -1,4 +1,4 @@
-"""Declarations of headers whose functions the source defines go from headers to variants."""
+"""Declarations in headers of functions that the source defines move from headers to variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What variants are judged against is read from a run's folder, whichever version wrote it."""
+"""Reference answers in a run's folder, written by any version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came in the place of declarations is what reading all of it would find."""
+"""Parsing only changed declarations gives the same result as parsing everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes that no memory holds are refused before anything is allocated."""
+"""Sizes that exceed memory are refused before any allocation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a round is kept on the device, and what is told of a run that was looked at."""
+"""Rounds: runs whose results stay on the device, and the report of a checked run."""
 
 from __future__ import annotations
 

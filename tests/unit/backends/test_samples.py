@@ -1,4 +1,4 @@
-"""How many runs are one sample of a time."""
+"""Number of runs that make one sample of a time."""
 
 import pytest
 

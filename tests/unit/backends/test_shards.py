@@ -1,4 +1,4 @@
-"""Cutting batches into shards, and bringing errors home."""
+"""Splitting batches into shards, and assigning errors to variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the signs of confined code stand for, and where it can run at all."""
+"""Signs that confined code leaves, their meanings, and its requirements."""
 
 from __future__ import annotations
 

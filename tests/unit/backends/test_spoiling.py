@@ -1,4 +1,4 @@
-"""Parts from all over a large output are spoilt."""
+"""Spoiling parts all over a large output."""
 
 from __future__ import annotations
 

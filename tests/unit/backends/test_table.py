@@ -1,4 +1,4 @@
-"""Back ends are found by their names, and say of themselves what others need to know."""
+"""Lookup of back ends by name, and their properties."""
 
 from __future__ import annotations
 

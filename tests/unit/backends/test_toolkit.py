@@ -1,4 +1,4 @@
-"""Finding nvcc, and what is said where it is missing or not whole."""
+"""Search for nvcc, and messages if it is missing or incomplete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of the numbers that a kernel wrote."""
+"""Magnitudes of the numbers that a kernel wrote."""
 
 from __future__ import annotations
 

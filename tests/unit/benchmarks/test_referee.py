@@ -1,4 +1,4 @@
-"""The corpus of the false-verdict benchmark: how it is read, and that its truth holds."""
+"""The corpus of the false-verdict benchmark: reading it, and the truth of its labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of searchers: what random search is expected to find, and the summary of runs."""
+"""The benchmark of searchers: expected results of random search, and summaries of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of live tuning: what its caches say, and the arguments that it makes for pnpoly."""
+"""The benchmark of live tuning: reading its caches, and the arguments made for pnpoly."""
 
 from __future__ import annotations
 

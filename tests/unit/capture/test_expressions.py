@@ -1,4 +1,4 @@
-"""Numbers that were seen, found again as expressions."""
+"""Expressions for numbers that were observed."""
 
 from gi_cuda.capture.expressions import agrees, blocks_of, size_of
 

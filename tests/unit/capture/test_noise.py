@@ -1,4 +1,4 @@
-"""How far results may be off."""
+"""Tolerances of results, from captured runs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The kernels of an application, and the launches that are worth a case."""
+"""Kernels of an application, and the launches chosen as cases."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How long a search may take of the time that a command is given."""
+"""Time of a search within the time of a command."""
 
 from __future__ import annotations
 

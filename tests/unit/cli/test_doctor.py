@@ -1,4 +1,4 @@
-"""What ``gi-cuda doctor`` finds, says, and ends with."""
+"""Findings, output and status of ``gi-cuda doctor``."""
 
 from __future__ import annotations
 

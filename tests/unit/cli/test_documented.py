@@ -1,4 +1,4 @@
-"""What the documentation says can be typed, can be typed; and what it points to is there."""
+"""Commands in the documentation are valid, and its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WHOLE = {"--debug", "--version", "--help", "-h", "--install-completion", "--show
 
 
 def options(verb: str) -> set[str]:
-    """What a verb takes."""
+    """Return the options of a verb."""
     module = import_module(f"gi_cuda.cli.{gi_cuda.cli._MODULES.get(verb, verb)}")
     app = typer.Typer()
     app.command()(module.command)
@@ -34,7 +34,7 @@ OPTIONS = {verb: options(verb) | WHOLE for verb in (*VERBS, *gi_cuda.cli._FORMER
 
 
 def commands(text: str) -> Iterator[str]:
-    """Those that stand in a block or between backticks, each on one line."""
+    """Yield the commands in blocks or between backticks, each on one line."""
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.S | re.M)
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     lines += re.findall(r"`(gi-cuda [^`]*)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
@@ -73,7 +73,7 @@ def test_it_can_be_cited_as_the_version_that_it_is() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link may name in a page: its headings, as they are shown to browsers."""
+    """Return the anchors of a page: its headings, as browsers name them."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.S | re.M)
     headings = re.findall(r"^#+ (.*)$", text, re.M)
     plain = (re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings)

@@ -1,4 +1,4 @@
-"""What verbs say while they work, and of variants that fail."""
+"""Output of verbs while they work, and on variants that fail."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_where_there_is_no_terminal_work_is_told_of_in_lines(
 
 
 class Diffs:
-    """As much of a subject as is needed to show a variant."""
+    """The part of a subject's interface that shows variants."""
 
     def diff(self, genotype: str) -> str:
         return f"the diff of {genotype}"

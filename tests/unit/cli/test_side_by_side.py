@@ -1,4 +1,4 @@
-"""Processes side by side, one at a time on each device."""
+"""Parallel processes, one at a time on each device."""
 
 from __future__ import annotations
 

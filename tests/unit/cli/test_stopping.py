@@ -1,4 +1,4 @@
-"""How a command ends when it is asked to."""
+"""Commands that are interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of verbs: at once, complete, and of help to those who mistype."""
+"""The list of verbs: fast, complete, with suggestions after a typing mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far answers are from the reference's, and how that is said."""
+"""Distance of answers from the reference's, and its description."""
 
 from __future__ import annotations
 

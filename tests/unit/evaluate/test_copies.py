@@ -1,4 +1,4 @@
-"""Devices that are too noisy beside others."""
+"""Devices that are noisier than others."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Scripted:
 
 
 def timed(pool: Scripted, copies: int) -> list[float]:
-    """How far each copy that finds the noise floor is off."""
+    """Return the deviation of each copy that measures the noise floor."""
     programs = [Program(Binary(at, Path("none"), None), {}, ("c",)) for at in range(copies)]
     (one,) = time_copies(cast(Any, None), cast(Any, pool), programs, programs[0])
     return [round(abs(copy.samples[0].variant / pool.seconds - 1), 6) for copy in one.found]

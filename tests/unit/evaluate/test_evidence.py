@@ -1,4 +1,4 @@
-"""Deaths count once the device is known to work."""
+"""Crashes count once the device is known to work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose crash confirms another one's."""
+"""Confirmation of a crash by an earlier crash with the same edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indices and numbers that a kernel asks for, and what the cases give."""
+"""Indices and numbers that a kernel compares, and their values in the cases."""
 
 from __future__ import annotations
 

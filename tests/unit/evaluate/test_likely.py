@@ -1,4 +1,4 @@
-"""Which variants will probably be right."""
+"""Prediction of variants that will be right."""
 
 from __future__ import annotations
 

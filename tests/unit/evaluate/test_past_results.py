@@ -1,4 +1,4 @@
-"""What is believed of a measurement, and what is to be measured once more."""
+"""Reuse of measurements, and measurements to be repeated."""
 
 from __future__ import annotations
 

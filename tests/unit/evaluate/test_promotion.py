@@ -1,4 +1,4 @@
-"""When those that were right in their rehearsal are built."""
+"""Times at which variants are built after they passed their rehearsal."""
 
 from __future__ import annotations
 

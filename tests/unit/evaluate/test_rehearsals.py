@@ -1,4 +1,4 @@
-"""When it pays to run variants in code that does no harm first."""
+"""Decision to rehearse variants, in code that cannot do harm."""
 
 from __future__ import annotations
 

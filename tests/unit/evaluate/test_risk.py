@@ -1,4 +1,4 @@
-"""Whether what looks faster rehearses on cases that it has not seen."""
+"""Decision to rehearse faster variants on cases that they have not seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading what sanitizers wrote, and telling what is new."""
+"""Reading logs of sanitizers, and recognizing new findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which variants are measured together, and what is measured again."""
+"""Grouping of variants for measurement, and repeated measurements."""
 
 from __future__ import annotations
 

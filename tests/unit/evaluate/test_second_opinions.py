@@ -1,4 +1,4 @@
-"""Which individuals are looked at on a processor next."""
+"""Choice of the next individuals to run on a processor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where there is no shared memory, a detector that watches nothing else is not started."""
+"""A race detector for shared memory is not started for programs without any."""
 
 from __future__ import annotations
 

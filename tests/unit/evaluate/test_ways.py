@@ -1,4 +1,4 @@
-"""What the reference does in the ways to rehearse."""
+"""The reference's own signs in rehearsals, and the choice of the way to rehearse."""
 
 from __future__ import annotations
 

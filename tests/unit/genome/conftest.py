@@ -1,4 +1,4 @@
-"""A small kernel's grammar and space, and strategies that draw genotypes of them."""
+"""A small kernel's grammar and space, and strategies that draw genotypes of these."""
 
 from __future__ import annotations
 
@@ -45,13 +45,15 @@ __global__ void k(int *out, const int *in, int n) {
 
 @pytest.fixture(scope="session")
 def grammar() -> Grammar:
-    """Every rule type that configurations and edits can meet, some of it under ``#ifdef``."""
+    """Return a grammar with every rule type that configurations affect, some under ``#ifdef``."""
     return convert(Source("k.cu", KERNEL))
 
 
 @pytest.fixture(scope="session")
 def space() -> Space:
-    """Parameters of every kind, numbers with a gap and words without an order, two constraints."""
+    """Return parameters of every kind, numbers with a gap and words without an order, two
+    constraints.
+    """
     macro, flag, option = ParameterKind.MACRO, ParameterKind.FLAG, ParameterKind.OPTION
     return Space(
         (
@@ -73,7 +75,7 @@ def space() -> Space:
 
 @pytest.fixture(scope="session")
 def all_edits(grammar: Grammar) -> tuple[Edit, ...]:
-    """Every edit that some configuration allows."""
+    """Return every edit that some configuration allows."""
     edits = (
         edit
         for rule in grammar.rules
@@ -89,7 +91,7 @@ def all_edits(grammar: Grammar) -> tuple[Edit, ...]:
 
 @pytest.fixture(scope="session")
 def mixtures(all_edits: tuple[Edit, ...]) -> st.SearchStrategy[list[Edit]]:
-    """Edits of all kinds and swaps, many of them of the same few rules."""
+    """Return a strategy of edits of all kinds and swaps, many of these at the same few rules."""
     some = {edit.place for edit in all_edits if edit.place.startswith("_")}
     few = [
         edit
@@ -102,7 +104,7 @@ def mixtures(all_edits: tuple[Edit, ...]) -> st.SearchStrategy[list[Edit]]:
 
 @pytest.fixture(scope="session")
 def genotypes(space: Space, all_edits: tuple[Edit, ...]) -> st.SearchStrategy[Genotype]:
-    """Genotypes with allowed configurations; edits often fall on the same few rules."""
+    """Return a strategy of genotypes with allowed configurations and edits at few rules."""
     configurations = st.fixed_dictionaries(
         {}, optional={p.name: st.sampled_from(p.values) for p in space.parameters}
     ).map(space.default.having)

@@ -1,4 +1,4 @@
-"""Text to genotype and back, and what is said of text that is none."""
+"""Notation of genotypes: parsing, printing, and messages on invalid text."""
 
 from __future__ import annotations
 

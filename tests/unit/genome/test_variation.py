@@ -1,4 +1,4 @@
-"""Mutation and crossover: what holds for every child, and the paper's proportions."""
+"""Mutation and crossover: properties of every child, and the paper's proportions."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ seeds = st.integers(0, 2**32)
 
 
 def shares(outcomes: Iterable[Hashable]) -> dict[Hashable, float]:
-    """How often each outcome comes, as a fraction."""
+    """Return the share of each outcome."""
     counts = Counter(outcomes)
     return {what: count / counts.total() for what, count in counts.items()}
 
 
 def drawn(draw: Callable[[], Hashable]) -> Iterator[Hashable]:
-    """What DRAWS draws give."""
+    """Yield DRAWS draws."""
     return (draw() for _ in range(DRAWS))
 
 

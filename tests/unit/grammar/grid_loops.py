@@ -15,7 +15,7 @@ STRIDE = "blockDim.x * gridDim.x"
 
 
 class Case(NamedTuple):
-    """A kernel's body, a launch, a choice of the family, and the launch after it."""
+    """A kernel's body, a launch, a choice of the family, and the transformed launch."""
 
     body: str
     before: str

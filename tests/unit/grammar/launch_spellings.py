@@ -40,13 +40,13 @@ WARPS = {"k.times.x": 32}
 
 @dataclass(frozen=True)
 class Spelling:
-    """A launch before and after.
+    """A launch before and after a transformation.
 
     Attributes:
-        name: for people.
-        shape: how the launches of ``k`` change.
+        name: for test ids.
+        shape: the change of the launches of ``k``.
         before, after: the text, without the kernels.
-        kernels: the kernels in front of the text.
+        kernels: the kernels before the text.
     """
 
     name: str

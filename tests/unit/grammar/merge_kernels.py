@@ -22,8 +22,8 @@ class Kernel:
     Attributes:
         body: the body.
         grid: the blocks along x, y and z for arrays of ``n * m`` elements.
-        flat: whether blocks have threads along x alone.
-        bare: whether nothing guards the accesses of blocks beyond the grid, so that the grid stays.
+        flat: True if blocks have threads along x alone.
+        bare: True if nothing guards the accesses of blocks beyond the grid, so that the grid stays.
     """
 
     body: str

@@ -26,7 +26,7 @@ class Case(NamedTuple):
         before: its body, a statement a line.
         after: the lines of the body that change, by their first version.
         conditions: the lines of the test at its head.
-        ahead: what stands in front of ``__global__``.
+        ahead: text before ``__global__``.
         name: the name of the body's function.
         flag: its parameter.
     """

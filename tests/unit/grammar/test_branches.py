@@ -1,4 +1,4 @@
-"""Counts of the ways that device code takes, and what they say."""
+"""Counts of branches in device code, and conclusions from these."""
 
 from __future__ import annotations
 

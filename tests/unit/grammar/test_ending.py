@@ -1,4 +1,4 @@
-"""Headers without which a loop has no end stay; those of loops that something else ends do not."""
+"""Loop headers whose removal makes a loop endless stay; others may change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places before loops: where they are, what goes there, and what becomes of the source."""
+"""Places before loops: positions, possible donors, rendering."""
 
 from __future__ import annotations
 

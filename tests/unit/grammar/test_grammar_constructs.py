@@ -1,4 +1,4 @@
-"""Constructs of C++ and CUDA: what their names mean, what stays fixed and why."""
+"""Constructs of C++ and CUDA: meanings of names, and fixed parts with reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading sources: what becomes a rule, what stays fixed, and that nothing crashes."""
+"""Reading sources: rules, fixed parts, no crashes."""
 
 from __future__ import annotations
 

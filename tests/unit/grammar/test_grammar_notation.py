@@ -1,4 +1,4 @@
-"""The .bnf and .scope files: there and back, and obeyed when edited by hand."""
+"""The .bnf and .scope files: written, read back, and edited by hand."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def pairs(grammar: Grammar) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("file", SOURCES[::4], ids=lambda file: file.stem)
 def test_scope_files_edited_at_random_mean_what_they_say(file: Path) -> None:
-    """What is written is exactly what may go where, however the file was edited."""
+    """Exactly the pairs in the file are allowed, however it was edited."""
     source = read_source(file)
     grammar = convert(source, types=ALL_TYPES)
     bnf, lines = write_bnf(grammar), write_scope(grammar).splitlines()

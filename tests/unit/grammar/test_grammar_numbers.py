@@ -1,4 +1,4 @@
-"""Numbers that change by a step: which ones do, to what, and what becomes of the source."""
+"""Numbers that change by a step: their places, values and rendering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WHILE, COND, rhs and op: what becomes one, which donors fit, and what they render to."""
+"""WHILE, COND, rhs and op: their places, donors and rendering."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def texts(grammar: Grammar, *kinds: RuleType) -> list[str]:
 
 
 def offered(grammar: Grammar, kind: RuleType, text: str) -> set[str]:
-    """What the first rule of a type and text is offered by default."""
+    """Return the donors offered by default to the first rule of a type and text."""
     place = next(r.name for r in grammar.rules if r.type is kind and grammar.text(r.name) == text)
     view = grammar.under({})
     return {grammar.text(donor) for donor in view.donors(place)}

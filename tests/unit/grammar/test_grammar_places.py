@@ -1,4 +1,4 @@
-"""Which counts a source gets, to tell what cases reach of it."""
+"""Counters put into a source to measure coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each edit makes of the text, and that nothing else of it changes."""
+"""Rendering of each kind of edit; all other text stays the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One text that is many variants: what it holds where they differ."""
+"""Schemata: one text for many variants, with a choice wherever they differ."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_operand_is_chosen_with_the_statement_that_it_is_a_part_of() -> None:
 
 
 def test_what_says_where_a_thread_is_may_stand_for_how_many_there_are() -> None:
-    """Of the two types of triples CUDA has none converts better to the other."""
+    """CUDA has no common type of uint3 and dim3 that both convert to."""
     body = "  Score *at = scores + n * threadIdx.x, *end = scores + n * blockDim.x;"
     names = operands(body)
     found = of(body, {names["threadIdx"]: Expansion(body=names["blockDim"])})
@@ -135,7 +135,7 @@ def test_a_header_that_declares_cannot_be_chosen() -> None:
 
 
 def test_a_header_that_declares_is_that_of_all_variants() -> None:
-    """What others have within it is no longer there."""
+    """Edits of other variants within the header have no effect."""
     body = "  for (int i = n; i < 9; i++) p[i] = 1;\n  for (int i = 4; i < n; i++) p[i] = 2;"
     header = {"for1_k.cu_2": Expansion(body="for1_k.cu_3")}
     within = {"rhs_k.cu_2": Expansion(body="rhs_k.cu_3")}

@@ -1,4 +1,4 @@
-"""Scope against programs whose visible names are known because the generator kept count."""
+"""Scopes, checked on generated programs whose visible names are known."""
 
 from __future__ import annotations
 
@@ -114,12 +114,12 @@ class Writer:
                     self.mentioned.setdefault(env[name][0], len(self.lines))
 
     def is_mentioned(self, name: str, meaning: Meaning, line: int) -> bool:
-        """Whether something was meant before a line by a name there."""
+        """Tell whether a name's meaning was mentioned before a line."""
         number = meaning[0]
         return number not in self.bare or self.mentioned.get(number, line) < line
 
     def may_be_mentioned(self, name: str, meaning: Meaning, line: int) -> bool:
-        """Whether the name stands before a line, whatever it means there."""
+        """Tell whether the name occurs before a line, with any meaning."""
         number = meaning[0]
         between = self.lines[self.bare.get(number, 0) : line - 1]
         return number not in self.bare or any(name in WORD.findall(one) for one in between)

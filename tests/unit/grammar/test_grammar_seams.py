@@ -1,4 +1,4 @@
-"""Fusion and fission: where loops have seams, and what becomes of the source there."""
+"""Fusion and fission: seams of loops, and their rendering."""
 
 from __future__ import annotations
 

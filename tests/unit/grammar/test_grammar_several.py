@@ -1,4 +1,4 @@
-"""Sources of several files: one text with the headers in place, and back to the files."""
+"""Sources of several files: joining headers into one text, and splitting it again."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ def trees(draw: st.DrawFn) -> dict[str, str]:
 @settings(max_examples=60, deadline=None)
 @given(files=trees(), seed=st.integers(0, 1000))
 def test_any_tree_comes_back_and_means_the_same(files: dict[str, str], seed: int) -> None:
-    """As far as headers can be put in place, the text means to a preprocessor what it did."""
+    """The joined text preprocesses to the same, if all headers can be put in place."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, files)

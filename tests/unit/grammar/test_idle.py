@@ -1,4 +1,4 @@
-"""Types of rules by which nothing becomes faster: a search is offered none of their operations."""
+"""Rule types that never make code faster: a search is offered none of their operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a source's expressions are, where headers that stay includes or overloads decide it."""
+"""Types of expressions that depend on headers which stay includes, or on overloads."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def right_sides(path: Path) -> dict[str, set[str]]:
-    """What may stand on the right of each assignment, by what stands there."""
+    """Return the donors for the right side of each assignment, by its text."""
     grammar = convert(load_cuda(path, (), ()), None, ALL_TYPES)
     rules = [rule for rule in grammar.rules if rule.type is RuleType.RHS]
     text = grammar.text

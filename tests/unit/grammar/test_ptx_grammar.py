@@ -1,4 +1,4 @@
-"""Reading PTX: every instruction is found, and what it writes and reads is told right."""
+"""Reading PTX: every instruction, with the registers that it reads and writes."""
 
 from __future__ import annotations
 

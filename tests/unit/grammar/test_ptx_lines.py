@@ -1,4 +1,4 @@
-"""From PTX back to the lines of source, on what nvcc made with -lineinfo."""
+"""Mapping of PTX to lines of source, on output of nvcc -lineinfo."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read(path: Path) -> PtxGrammar:
 
 
 def by_text(grammar: PtxGrammar, found: Mapping[str, SourceLines], beginning: str) -> list[str]:
-    """What is said of the instructions that begin so."""
+    """Return the source lines of the instructions that begin with a text."""
     whole = [rule for rule in grammar.rules if rule.type in ("_", "jump")]
     texts = {rule.name: " ".join(grammar.text(rule.name).split()) for rule in whole}
     return [str(found[name]) for name, text in texts.items() if text.startswith(beginning)]

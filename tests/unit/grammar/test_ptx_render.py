@@ -1,4 +1,4 @@
-"""What edits make of PTX: repaired uses, and loops that end."""
+"""Rendering of edits of PTX: repaired uses, and loops that end."""
 
 from __future__ import annotations
 

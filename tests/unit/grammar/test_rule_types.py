@@ -1,4 +1,4 @@
-"""What the table of rule types says."""
+"""The table of rule types."""
 
 from __future__ import annotations
 

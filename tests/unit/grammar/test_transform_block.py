@@ -1,4 +1,4 @@
-"""Block shapes: which kernels are offered them, and what becomes of launches."""
+"""Block shapes: the kernels that are offered these, and the rewritten launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of blocks: which kernels are offered them, and what becomes of launches."""
+"""Numbers of blocks: the kernels that are offered these, and the rewritten launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of kernels whose threads take turns: they may be a part of what they were."""
+"""Smaller blocks for kernels whose threads take turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements without which a local is read that nothing has set; a search leaves them."""
+"""Statements whose removal leaves a local uninitialized; a search does not delete these."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __device__ int plain(int x) { return x; }
 
 
 def needed(body: str) -> set[str]:
-    """What is to stay of a kernel."""
+    """Return the statements of a kernel that have to stay."""
     grammar = convert(Source("k.cu", f"{HEAD}__global__ void k(int *p, int n) {{\n{body}\n}}\n"))
     return {grammar.text(rule.name) for rule in alone_setting(grammar)}
 

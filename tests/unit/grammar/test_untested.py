@@ -1,4 +1,4 @@
-"""What no case tests of a source, told by counts that are given."""
+"""Code of a source that no case tests, given counts."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ ODD, POSITIVE, PART, AGAIN, LARGE, EMPTY = 7, 13, 14, 14, 16, 17
 
 
 def untested_in(text: str, *unseen: tuple[int, Outcome], edits: str = "full") -> Untested:
-    """What is not tested where all is seen but some outcomes, by line; of conditions the whole ones
-    of an ``if``."""
+    """Return the untested code if all outcomes but some are seen; these are given by line.
+
+    Of conditions, the outcomes are those of the whole condition of an ``if``.
+    """
     grammar = convert(Source("k.cu", text), None, EDIT_SETS[edits])
     parsed = CudaText(grammar)
     counted = parsed.count_places(grammar.mutable)

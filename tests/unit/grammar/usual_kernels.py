@@ -1,6 +1,6 @@
-"""Kernels before and after ``usual``, where ``s`` is usually 2, ``w`` 3 and ``on`` 1.
+"""Kernels before and after ``usual``, with 2 as the usual value of ``s``, 3 of ``w``, 1 of ``on``.
 
-``n`` is how much data there is, ``a`` is read and ``b`` written; blocks have 64 threads.
+``n`` is the number of items, ``a`` is read and ``b`` written; blocks have 64 threads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class Case(NamedTuple):
     """A kernel: its head, its body, the head of the body's function, and the kernel after it.
 
     Attributes:
-        ahead: what stands in front of all.
+        ahead: text before the kernel.
     """
 
     head: str

@@ -1,4 +1,4 @@
-"""Small sources, read."""
+"""Small parsed sources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(tmp_path: Path) -> Reader:
 
 
 def launch(read: Callable[[str], CudaFile], host: str, kept: str = "") -> LaunchSite:
-    """The only launch of a kernel in some host code."""
+    """Return the only launch of a kernel in some host code."""
     code = read(KERNEL + host)
     types = read_element_types([code])
     (use,) = launch_sites(

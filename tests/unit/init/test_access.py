@@ -1,4 +1,4 @@
-"""What a kernel does with the memory behind a pointer."""
+"""Accesses of a kernel to the memory behind a pointer."""
 
 from __future__ import annotations
 

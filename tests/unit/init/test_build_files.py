@@ -1,4 +1,4 @@
-"""How a project is built is taken from its own build files."""
+"""Build commands and options from a project's own build files."""
 
 from __future__ import annotations
 

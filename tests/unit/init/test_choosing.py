@@ -1,4 +1,4 @@
-"""Kernels of a source are looked at one after the other, as long as there is time."""
+"""Kernels of a source are tried in order while there is time."""
 
 from __future__ import annotations
 

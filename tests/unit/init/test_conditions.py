@@ -1,4 +1,4 @@
-"""Code that is not compiled is blank to those who read a source for its declarations."""
+"""Code that is not compiled is replaced by blanks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of a proposed target that go with others."""
+"""Related numbers of a proposed target."""
 
 from __future__ import annotations
 

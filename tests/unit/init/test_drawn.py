@@ -1,4 +1,4 @@
-"""Between which numbers host code draws what a kernel gets."""
+"""Ranges of the random numbers that host code passes to a kernel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ int main() {{
 
 
 def drawn(read: Reader, host: str) -> Range | None:
-    """What a launch's first pointer leads to."""
+    """Return the range of the data behind a launch's first pointer."""
     code = read(KERNEL + host)
     types = read_element_types([code])
     (use,) = launch_sites(read_host_code(code), kernels(code)[0], types, KnownNames())

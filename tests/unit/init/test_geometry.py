@@ -1,4 +1,4 @@
-"""Launch geometry: what a kernel's text says of it."""
+"""Launch configurations guessed from a kernel's text."""
 
 from __future__ import annotations
 

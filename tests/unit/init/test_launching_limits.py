@@ -1,4 +1,4 @@
-"""Host code whose names hold each other, or ever more: reading it ends."""
+"""Reading host code ends, even with circular or ever growing definitions."""
 
 from __future__ import annotations
 

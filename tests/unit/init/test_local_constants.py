@@ -82,7 +82,7 @@ def test_a_template_argument_and_a_block_follow_the_constant(tmp_path: Path) -> 
 def test_an_instance_that_was_seen_follows_if_it_has_that_number(
     tmp_path: Path, seen: str, kernel: str
 ) -> None:
-    """As ``capture`` proposes: it knows the template arguments of the launch."""
+    """``capture`` proposes such a kernel: it knows the template arguments of the launch."""
     assert proposed(tmp_path, LAUNCH, ("float", seen)).kernel == kernel
 
 

@@ -1,4 +1,4 @@
-"""Of a Makefile what counts is what its conditions let in, where nobody sets anything."""
+"""Lines of a Makefile that its conditions include, with variables at their defaults."""
 
 from __future__ import annotations
 

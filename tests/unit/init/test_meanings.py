@@ -1,4 +1,4 @@
-"""What whole numbers in an array mean to a kernel."""
+"""Meanings of integers in an array: offsets of rows."""
 
 from __future__ import annotations
 

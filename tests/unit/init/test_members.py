@@ -1,4 +1,4 @@
-"""Scalars of which nothing is known, and structs taken apart."""
+"""Guessed scalars, and structs split into members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The block that a kernel takes for granted."""
+"""Block sizes that a kernel assumes."""
 
 from __future__ import annotations
 

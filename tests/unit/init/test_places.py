@@ -1,4 +1,4 @@
-"""Which arrays the numbers in another one lead into."""
+"""Arrays that are indexed by the numbers in another array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several kernels a target is proposed for."""
+"""Ranking of several kernels for a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of arrays: which numbers say how long they are."""
+"""Numbers that are row lengths of arrays."""
 
 from __future__ import annotations
 

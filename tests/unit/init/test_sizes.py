@@ -1,4 +1,4 @@
-"""How much data there is."""
+"""Sizes of the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel fetches from a texture object, as its text tells."""
+"""Fetches of a kernel from a texture object, from its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed with ``--json``."""
+"""Output of ``--json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figure of how fast searches found what they found."""
+"""The figure of the progress of searches."""
 
 from __future__ import annotations
 

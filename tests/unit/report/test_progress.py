@@ -1,4 +1,4 @@
-"""What a command is at is said to those who wait for it, beside what it finds."""
+"""Progress of a command on standard error or a terminal, beside its output."""
 
 from __future__ import annotations
 
@@ -35,8 +35,11 @@ def test_on_a_terminal_the_step_is_in_one_moving_line(capsys: pytest.CaptureFixt
 
 
 def told(*steps: tuple[float, float, float], deadline: float | None = None) -> list[Score]:
-    """How a search of one generation stands after each individual, given as its ratio with an
-    interval."""
+    """Return the score of a search of one generation after each individual.
+
+    Args:
+        steps: ratio, low and high of each individual.
+    """
     score, found = Score(generations=1, deadline=deadline), []
     for ident, (ratio, low, high) in enumerate(steps, 1):
         one = Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, ratio, low, high)

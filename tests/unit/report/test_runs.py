@@ -1,4 +1,4 @@
-"""``gi-cuda runs``: train and held-out speed-ups in columns of their own, and how a run stands."""
+"""``gi-cuda runs``: train and held-out speed-ups in columns of their own, states of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables keep what people copy."""
+"""Tables keep texts that users copy."""
 
 from __future__ import annotations
 

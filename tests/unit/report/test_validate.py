@@ -1,4 +1,4 @@
-"""What is said of a validation whose last judge was the application."""
+"""Output of a validation that ends with the application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is concluded of a whole application's times."""
+"""Conclusions from times of a whole application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of honesty: what it counts, and that it goes on where it was stopped."""
+"""The benchmark of honesty: its counts, and continuation after an interruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several kinds of devices say of one variant, as one answer."""
+"""Joint result of a variant on several kinds of devices."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_ratio_is_the_mean_of_logarithms_or_the_largest(
 
 
 def test_the_interval_of_a_geometric_mean_holds_as_often_as_it_says() -> None:
-    """Of 400 measurements of one truth, with more noise on one kind; 95 % of them, or more."""
+    """At least 95 % of 400 measurements of one truth, with more noise on one kind."""
     rng, truth, holds = random.Random(7), math.log(0.9) / 2 + math.log(1.2) / 2, 0
     for _ in range(400):
         found = {

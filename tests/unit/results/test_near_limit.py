@@ -1,4 +1,4 @@
-"""How near a kernel is to the limit that memory sets."""
+"""Share of the limit that memory bandwidth sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as faster, as sure and as accepted."""
+"""Criteria for faster, certain and accepted."""
 
 from __future__ import annotations
 

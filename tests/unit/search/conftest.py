@@ -28,7 +28,7 @@ FLOOR = 0.01
 
 
 def effect(gene: str) -> float | None:
-    """What one gene does to the time, always the same; None where it breaks the answers."""
+    """Return the time factor of one gene, always the same; None if it breaks the answers."""
     chance = xxh3_64_intdigest(gene.encode()) / 2**64
     if chance < 0.3:
         return None
@@ -38,7 +38,7 @@ def effect(gene: str) -> float | None:
 
 
 def landscape(genotype: Genotype) -> Evaluation:
-    """The evaluation of a genotype: the product of what its distinct genes do."""
+    """Return the evaluation of a genotype: the product of the effects of its distinct genes."""
     genes = sorted({*map(str, genotype.configuration.settings), *map(str, genotype.edits)})
     if xxh3_64_intdigest("".join(genes).encode()) % 29 == 0:
         return not_built("kernel.cu:1: does not compile")
@@ -58,7 +58,7 @@ def landscape(genotype: Genotype) -> Evaluation:
 
 @dataclass(frozen=True)
 class SimulatedTrial:
-    """A genotype with its phenotypic key."""
+    """A genotype with the key of its phenotype."""
 
     genotype: Genotype
     key: bytes | None
@@ -68,14 +68,14 @@ class SimulatedTrial:
 class Simulated:
     """An evaluator that measures by a function, in an order of its own.
 
-    It fails if it is asked to evaluate anything twice.
+    It fails if it is asked to evaluate a genotype twice.
 
     Attributes:
         subject: renders the genotypes.
-        measure: what it measures.
+        measure: returns the evaluation of a genotype.
         order: shuffles the batch, since real measurements end in any order.
         evaluated: genotypes by number, in the order in which they were evaluated.
-        keys: the phenotypic keys that it gave.
+        keys: the keys of phenotypes that it gave.
     """
 
     subject: Subject
@@ -119,7 +119,7 @@ class Simulated:
 
 @pytest.fixture(scope="session")
 def simulated(scale: Subject) -> Callable[..., Simulated]:
-    """Makes simulated evaluators; by default for the small target."""
+    """Return a function that makes simulated evaluators, by default for the small target."""
 
     def make(subject: Subject = scale, **others: object) -> Simulated:
         return Simulated(subject, **others)  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def simulated(scale: Subject) -> Callable[..., Simulated]:
 
 @pytest.fixture(scope="session")
 def evolution() -> Callable[..., Evolution]:
-    """Makes a search in a store, with an evaluator."""
+    """Return a function that makes a search in a store, with an evaluator."""
 
     def make(
         store: Store,
@@ -157,14 +157,14 @@ def evolution() -> Callable[..., Evolution]:
 
 @pytest.fixture(scope="session")
 def tiny(scale: Subject) -> Subject:
-    """A subject that can be used up: 10 configurations, 24 variants of the code each."""
+    """Return a subject with few variants: 10 configurations, 24 variants of the code each."""
     text = "__global__ void k(int *x) {\n    x[0] = 1;\n}\n"
     return replace(scale, parsed=CudaText(convert(Source("k.cu", text), None)))
 
 
 @pytest.fixture(scope="session")
 def variation(scale: Subject) -> Variation:
-    """How the default search varies the small target."""
+    """Return the variation of the default search on the small target."""
     return PRESETS["adaptive"].vary(scale)
 
 
@@ -183,7 +183,7 @@ def judged(
     parents: tuple[int, ...] = (),
     origin: Origin = Origin.MUTATION,
 ) -> Member:
-    """An individual with what measuring it gave; no verdict: its answers are wrong."""
+    """Return an individual with its measurement; without a verdict its answers are wrong."""
     right = verdict is not None
     found = ratio if right else float("inf")
     faster = verdict is Verdict.FASTER

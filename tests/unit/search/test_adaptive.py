@@ -189,7 +189,7 @@ def test_what_is_near_has_one_change_less_or_another_value(
 def test_what_breaks_alone_is_deleted_beside_others(
     variation: Variation, deletions: list[Delete]
 ) -> None:
-    """Those first that were tried beside the fewest; what is harmless is not among them."""
+    """Deletions tried beside the fewest others come first; harmless ones are left out."""
     configuration = variation.original.configuration
     harmless, broken, other = deletions[:3]
     known = Knowledge(variation, 1)

@@ -1,4 +1,4 @@
-"""Searches without generations: always as many under way, repeatable, resumable at any point."""
+"""Asynchronous searches: constant number of pending individuals, repeatable, resumable anywhere."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NUMBERS = {"population": 16, "generations": 5, "cohorts": 4}
 
 
 class Death(Exception):
-    """What ends a process in the middle of a measurement."""
+    """The end of a process in the middle of a measurement."""
 
 
 @dataclass
@@ -223,7 +223,7 @@ def test_recorded_fitness_gives_exactly_the_same_search(
 
 
 def test_a_used_up_space_ends_it(tiny: Subject, simulated: Make, evolution: Evolve) -> None:
-    """When nothing new comes of breeding, what is under way is still evaluated."""
+    """Individuals that are under way are still evaluated when breeding finds nothing new."""
     evaluator = InOrder(simulated(tiny), scattered)
     numbers = {"population": 40, "generations": 1000, "cohorts": 4}
     with Store(Path(":memory:"), create=True) as store:

@@ -1,4 +1,4 @@
-"""The benchmark of searches: what it plants can be had, and it is the same each time."""
+"""The benchmark of searches: planted improvements are reachable and reproducible."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_in_a_trap_the_two_gains_are_wrong_beside_each_other() -> None:
 
 
 def of_mutants(evaluator: TableEvaluator, count: int) -> list[Evaluation]:
-    """What measuring mutants gives, in a space in which nothing is planted."""
+    """Return simulated measurements of mutants, in a space without planted improvements."""
     target = subject()
     variation, rng = PRESETS["random"].vary(target), random.Random(1)
     mutants: dict[int, Genotype] = {}
@@ -91,7 +91,7 @@ def test_runs_may_be_disturbed() -> None:
 
 
 def test_edits_that_do_the_same_are_the_same() -> None:
-    """Of edits on one rule the last one decides; what is within a deleted rule is gone with it."""
+    """The last edit of a rule decides; edits within a deleted rule have no effect."""
     target = subject()
     one = target.read("<_kernel.cu_53> <_kernel.cu_53><_kernel.cu_65>")
     other = target.read("<_kernel.cu_53><_kernel.cu_65>")
@@ -129,7 +129,7 @@ def test_how_much_sooner_one_search_is() -> None:
 
 
 def printed(script: str) -> set[str]:
-    """What a script prints in processes that have sets in other orders."""
+    """Return the outputs of a script in processes with different hash seeds."""
     return {
         subprocess.run(
             [sys.executable, "-c", script],

@@ -1,4 +1,4 @@
-"""What the search ``adaptive`` learns of arms it draws, and of changes that it puts together."""
+"""Learning in the search ``adaptive``: arms of bandits, and effects of changes in unions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ GAINING, COSTING, BREAKING, IDLE = SOME[:3], SOME[3:6], SOME[6:8], SOME[8:]
 
 @pytest.fixture(scope="module")
 def measured() -> Effects:
-    """What was learned of 400 unions of eight of these changes each."""
+    """Return the effects learned from 400 unions of eight of these changes each."""
     effects, rng = Effects(), random.Random(1)
     gains = dict.fromkeys(GAINING, 0.02) | dict.fromkeys(COSTING, -0.02)
     for _ in range(400):

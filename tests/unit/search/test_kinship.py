@@ -1,4 +1,4 @@
-"""How much rules have to do with each other, by the words of their texts."""
+"""Kinship of rules by the words of their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conformance tests for presets: those that ship pass, and each kind of mistake is told."""
+"""The conformance tests for presets: shipped presets pass, and each kind of mistake is detected."""
 
 from __future__ import annotations
 

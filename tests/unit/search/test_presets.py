@@ -1,4 +1,4 @@
-"""The presets: their numbers, what they demand, and how a new one is found."""
+"""The presets: their numbers, their requirements, and the discovery of new ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the presets of GEVO and Paraiso do that their papers say."""
+"""The presets of GEVO and Paraiso behave as in their papers."""
 
 from __future__ import annotations
 
@@ -143,8 +143,7 @@ def test_what_is_uncertain_counts_for_less(mutants: list[Genotype]) -> None:
 
 
 def test_triangulation(scale: Subject, mutants: list[Genotype]) -> None:
-    """Of a change in which the two worse ones agree the best one decides, else the better one of
-    them."""
+    """The best parent decides on a change if the other two agree on it, else the second best."""
     a, b, c, d = (one.edits[0] for one in mutants[:4])
 
     def having(ident: int, ratio: float, *edits: Delete) -> Member:

@@ -1,4 +1,4 @@
-"""Searches on what a run recorded: the same one again, and others."""
+"""Searches on recorded results: the same search again, and other ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def searched(folder: Path, name: str, evaluations: int) -> Path:
 
 @pytest.mark.parametrize("name", ["paraiso", "adaptive", "gevo"])
 def test_the_same_search_is_had_of_what_was_recorded(name: str, tmp_path: Path) -> None:
-    """Whether it was stopped amid a generation, whether it has any; of a small copy as well."""
+    """Stopped within a generation or without generations; from the run or a small copy."""
     folder = searched(tmp_path / "run", name, 330)
     copy(folder, tmp_path / "table")
     for one in (folder, tmp_path / "table"):

@@ -1,4 +1,4 @@
-"""What the preset ``adaptive`` goes on with in place of its best one."""
+"""Rivals of the best individual from which the preset ``adaptive`` continues."""
 
 from __future__ import annotations
 

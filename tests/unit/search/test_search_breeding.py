@@ -1,4 +1,4 @@
-"""Selection, recipes and what they fall back to (Langdon et al., GECCO 2015, section 2.6)."""
+"""Selection and recipes, with fallbacks (Langdon et al., GECCO 2015, section 2.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search as a whole: repeatable, resumable, never the same thing twice, and worth its while."""
+"""The search as a whole: repeatable, resumable, without duplicates, and better than chance."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_replaying_recorded_times_repeats_a_run_exactly(
 
 
 class Death(Exception):
-    """What ends a process in the middle of a measurement."""
+    """The end of a process in the middle of a measurement."""
 
 
 def after(count: int) -> Callable[[], bool]:

@@ -1,4 +1,4 @@
-"""A searcher in a run: what it is asked and told, also where the run was stopped in between."""
+"""A searcher in a run: the calls that it gets, also after an interruption."""
 
 from __future__ import annotations
 

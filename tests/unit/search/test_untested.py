@@ -1,4 +1,4 @@
-"""No search makes a change that no case tests, whatever its preset and its set of edits."""
+"""Searches never change code that no case tests, with any preset and set of edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which edits are left to be tried, and which of them comes next."""
+"""Untried edits, and the order in which they are drawn."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_of_rules_with_equal_prospects_those_with_few_edits_come_first(
     assert few < many / 4
 
     def mean_turn(number: int) -> float:
-        """When edits at rules that are offered so many are drawn, 0 being first and 1 last."""
+        """Return the mean rank (0 first, 1 last) of edits at rules with `number` possible edits."""
         turns = []
         for seed in range(12):
             known, rng, keys, order = Knowledge(variation, seed), random.Random(seed), set(), []

@@ -149,13 +149,15 @@ Write = Callable[..., Path]
 
 
 def line(text: str) -> int:
-    """The line of the unspoilt target in which `text` stands first."""
+    """Return the line of the unchanged target that first has `text`."""
     return TARGET[: TARGET.index(text)].count("\n") + 1
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write the target, each (old, new) replaced once in its text; gives the folder."""
+    """Return a function that writes the target with replaced texts (old, new), and returns its
+    folder.
+    """
 
     def write(*changes: tuple[str, str], data: str = DATA) -> Path:
         text = TARGET

@@ -1,4 +1,4 @@
-"""What a data module returns becomes a case's inputs, or one clear message."""
+"""Inputs of cases from a data module, or one clear message."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cases(*several: str) -> tuple[tuple[str, str], ...]:
 
 
 def test_cases_that_confirm(write: Write) -> None:
-    """Of that role; else the train cases with another seed; else the held-out ones."""
+    """Confirm cases are those of that role, else train cases with other seeds, else held-out."""
 
     def found(*several: str) -> Confirming:
         data = DATA.replace("def case(seed, n", "def case(n, seed=0")

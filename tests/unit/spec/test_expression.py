@@ -1,5 +1,7 @@
-"""C integer expressions. Their arithmetic is held against a real preprocessor and a real compiler
-in tests/integration/spec."""
+"""C integer expressions.
+
+Tests in tests/integration/spec compare their arithmetic with a real preprocessor and compiler.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels as C++ names them."""
+"""Names of kernels in C++."""
 
 from __future__ import annotations
 

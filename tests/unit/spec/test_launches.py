@@ -1,4 +1,4 @@
-"""From a target, a configuration and a case to what exactly is launched."""
+"""Launches that follow from a target, a configuration and a case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading target.toml: what it means, and one clear message for everything that is wrong."""
+"""Reading target.toml: its meaning, and one clear message for each mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong in a target.toml is told with its file, line and key."""
+"""Mistakes in a target.toml are reported with file, line and key."""
 
 from __future__ import annotations
 

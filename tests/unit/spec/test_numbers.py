@@ -1,4 +1,4 @@
-"""Floats that numpy has none of: codes and values, in buffers and before oracles."""
+"""Floats that numpy lacks: codes and values, in buffers and for oracles."""
 
 from __future__ import annotations
 

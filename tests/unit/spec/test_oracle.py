@@ -1,4 +1,4 @@
-"""Oracles: every planted fault is caught, and what is right passes."""
+"""Oracles catch every planted fault, and accept right answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAN_AT, INF_AT, NEGATIVE_AT = 17, 18, 19
 
 
 def right(noise: float = 0.0, seed: int = 0) -> Outputs:
-    """What a run of the reference computes: reals of both signs, and whole numbers."""
+    """Return the answers of a run of the reference: reals of both signs, and integers."""
     values = np.linspace(-50, 50, N, dtype=np.float32) * np.float32(1.3)
     values[NAN_AT], values[INF_AT] = np.nan, np.inf
     values += np.float32(noise) * np.random.default_rng(seed).standard_normal(N, dtype=np.float32)

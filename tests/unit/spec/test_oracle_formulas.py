@@ -1,4 +1,4 @@
-"""Oracles are their formulas, for values of all kinds."""
+"""Oracles follow their formulas, for values of all kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of other sizes are few, tell blocks and parities apart, and stay inside the domain."""
+"""Cases of other sizes: few, within the domain, with different blocks and parities."""
 
 from __future__ import annotations
 

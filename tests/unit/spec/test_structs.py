@@ -1,4 +1,4 @@
-"""Structs by value, and addresses in memory: what they mean, and what none can be."""
+"""Structs by value, and addresses in memory: their meaning, and invalid ones."""
 
 from __future__ import annotations
 

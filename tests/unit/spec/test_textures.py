@@ -1,4 +1,4 @@
-"""Textures of a target: what they mean, and one clear message for what none can be."""
+"""Textures of a target: their meaning, and one clear message for invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integers that kernels usually get: what target.toml says of them."""
+"""Usual values of integers in target.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database of an earlier format opens, says the same, and is brought up to date once."""
+"""Databases of earlier formats open, keep their contents, and are updated once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run database: what goes in comes out, once, and nobody else's file is touched."""
+"""The run database: results are stored once and read back; foreign files are not touched."""
 
 from __future__ import annotations
 

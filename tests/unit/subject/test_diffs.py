@@ -1,4 +1,4 @@
-"""Patches: new defaults in place, and diffs that git takes and that give exactly the variant."""
+"""Patches: new defaults in place, and diffs that git applies and that give exactly the variant."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ GIT = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"
 
 
 def applied(folder: Path, path: str, before: str, diff: str) -> str:
-    """What ``git apply`` makes of a file."""
+    """Return a file after ``git apply`` of a diff."""
     file = folder / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(before, encoding="utf-8", errors="surrogateescape", newline="")

@@ -1,4 +1,4 @@
-"""A language is a row of the table of front ends: here one in which every line is a rule."""
+"""Front ends are entries of a table; here one for a language in which every line is a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patches cut into hunks: which lines are one, which need each other, which are none."""
+"""Patches split into hunks: lines of each, dependencies between hunks, invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts that a grammar cannot tell."""
+"""Starts that a grammar cannot express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sw_naive answers, by whole matrices of Python integers and a path followed back."""
+"""Expected answers of sw_naive, by whole matrices of Python integers and a traceback."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,7 +23,7 @@ Columns = list[tuple[int, int]]
 
 
 def trace(ref: Sequence[int], query: Sequence[int], scores: Scores) -> tuple[Traced, Columns]:
-    """The alignment that counts, and its columns from first to last.
+    """Return the reported alignment, and its columns from first to last.
 
     It ends first in the reference, then in the query. Backwards from there a pair is preferred to
     a gap in the reference, that to one in the query, and opening a gap to extending it.

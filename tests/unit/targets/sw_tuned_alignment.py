@@ -1,7 +1,7 @@
-"""Local alignment in plain Python, to hold sw_tuned's kernel against: whole matrices, traceback.
+"""Local alignment in plain Python, to check sw_tuned's kernel: whole matrices, traceback.
 
-Shares nothing with the kernel: scores may be below any bound, the end is looked up in the filled
-matrix, and the begin is that of the paths that lead there, followed back cell by cell.
+It shares nothing with the kernel: scores have no bound, the end is searched in the filled matrix,
+and the begin is found by following all paths back, cell by cell.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ _NONE = -(10**9)
 
 
 class Scores(NamedTuple):
-    """What a match gives; what a mismatch, the first and each further base of a gap cost."""
+    """Score of a match; costs of a mismatch, of the first and of each further base of a gap."""
 
     match: int = 3
     mismatch: int = 3
@@ -41,9 +41,9 @@ def substitution(a: int, b: int, scores: Scores) -> int:
 
 
 def align(ref: Sequence[int], query: Sequence[int], scores: Scores) -> Alignment:
-    """The best alignment that ends first in ref, then query, and there begins last.
+    """Return the best alignment that ends first and, of those, begins last.
 
-    Last: in the reference, then in the query.
+    First and last are by the reference, then by the query.
     """
     matrices = fill(ref, query, scores)
     best = max(map(max, matrices["best"]))
@@ -61,7 +61,9 @@ def align(ref: Sequence[int], query: Sequence[int], scores: Scores) -> Alignment
 
 
 def fill(ref: Sequence[int], query: Sequence[int], scores: Scores) -> dict[str, Matrix]:
-    """Best score of an alignment that ends in a cell: in any way, with a gap in either sequence."""
+    """Return the best scores of alignments ending in each cell: in any way, or with a gap in
+    either.
+    """
     best, in_ref, in_query = (
         [[start] * (len(query) + 1) for _ in range(len(ref) + 1)] for start in (0, _NONE, _NONE)
     )
@@ -85,7 +87,7 @@ def begins(
     scores: Scores,
     end: tuple[int, int],
 ) -> set[tuple[int, int]]:
-    """First bases of all best alignments with this end."""
+    """Return the first bases of all best alignments with this end."""
     found: set[tuple[int, int]] = set()
     seen: set[Cell] = set()
     waiting: list[Cell] = [("best", *end)]
@@ -108,7 +110,7 @@ def before(
     scores: Scores,
     cell: Cell,
 ) -> Iterator[Cell]:
-    """The cells from which the value of a cell may come."""
+    """Yield the cells from which the value of a cell may come."""
     matrix, i, j = cell
     best, value = matrices["best"], matrices[matrix][i][j]
     if i == 0 or j == 0:
@@ -128,7 +130,7 @@ def before(
 
 
 def align_by_trying(ref: Sequence[int], query: Sequence[int], scores: Scores) -> Alignment:
-    """The same by writing down every alignment there is; for a handful of bases."""
+    """Return the result of :func:`align` by listing all alignments; for a handful of bases."""
     found = [NO_ALIGNMENT]
     for begin_ref in range(len(ref)):
         for begin_query in range(len(query)):
@@ -151,7 +153,7 @@ def _extensions(
     score: int,
     last: str,
 ) -> Iterator[Alignment]:
-    """All alignments that begin at `start` and went on to `at` (exclusive) so far."""
+    """Yield all alignments that begin at `start` and have reached `at` (exclusive)."""
     (i, j), (begin_ref, begin_query) = at, start
     if i > begin_ref and j > begin_query:
         yield Alignment(score, begin_ref, i - 1, begin_query, j - 1)

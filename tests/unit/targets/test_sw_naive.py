@@ -1,4 +1,4 @@
-"""The pairs of sw_naive, and the alignment that its kernels are held against."""
+"""The pairs of sw_naive, and the alignment that its kernels are compared with."""
 
 from itertools import groupby
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The alignment that sw_tuned is held against, itself held against writing down all alignments."""
+"""The alignment that sw_tuned is compared with, checked against all alignments."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

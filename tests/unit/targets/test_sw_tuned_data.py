@@ -1,4 +1,4 @@
-"""The pairs of sw_tuned: what was asked for, hard ones first, the same again for the same seed."""
+"""The pairs of sw_tuned: as requested, hard ones first, reproducible by seed."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -39,7 +39,7 @@ def case_of(seed: int = 5) -> dict:
 
 
 def flow(field: np.ndarray, diffusion: float, decay: float) -> np.ndarray:
-    """Diffusion as a flow through each wall between two cells."""
+    """Return the change by diffusion, as a flow through each wall between two cells."""
     change = np.zeros_like(field)
     for axis in (0, 1):
         through = np.diff(field, axis=axis) * (diffusion / 4)
@@ -52,7 +52,7 @@ def flow(field: np.ndarray, diffusion: float, decay: float) -> np.ndarray:
 
 
 class Model:
-    """The tissue, one cell and one T cell after the other."""
+    """A model of the tissue that processes cells and T cells one after the other."""
 
     def __init__(self, case: dict, seed: int) -> None:
         self.case = case

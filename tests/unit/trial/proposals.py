@@ -1,4 +1,4 @@
-"""Proposals written as values, and the differences between two of them."""
+"""Build proposals from values, and compare two proposals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def proposal(
     shared: str = "0",
     **more: Any,
 ) -> Proposal:
-    """A proposal for a kernel ``k``.
+    """Return a proposal for a kernel ``k``.
 
     Args:
         parts: its buffers, scalars, sizes and parameters, in any order.
@@ -79,11 +79,11 @@ def buffer(
     elements: str | None = None,
     **more: Any,
 ) -> ProposedBuffer:
-    """A buffer.
+    """Return a buffer.
 
     Args:
         kind: the type of its elements.
-        elements: how many it has; None: the product of all sizes of the proposal.
+        elements: number of its items; None: the product of all sizes of the proposal.
     """
     element = Element(kind) if isinstance(kind, str) else kind
     given = {"access": _ACCESS.get(role, Access.NONE), "shown": f"{element.type} *", **more}
@@ -93,18 +93,18 @@ def buffer(
 def scalar(
     name: str, value: float = 2, kind: str | Element = "int32", **more: Any
 ) -> ProposedScalar:
-    """A scalar of which the source says nothing, unless ``source=True`` is given."""
+    """Return a scalar of unknown value, unless ``source=True`` is given."""
     element = Element(kind) if isinstance(kind, str) else kind
     return ProposedScalar(name, element, value, **{"source": False, **more})
 
 
 def size(name: str, train: int, held_out: int, device: int, **more: Any) -> Extent:
-    """A size of the data that the kernel gets as a parameter."""
+    """Return a size of the data that the kernel takes as a parameter."""
     return Extent(name, **{"passed": True, **more}, train=train, held_out=held_out, device=device)
 
 
 def macro(name: str, default: int, *values: int) -> Tunable:
-    """An active parameter."""
+    """Return an active parameter."""
     return Tunable(name, "macro", values or (default,), default, "", active=True)
 
 
@@ -117,7 +117,7 @@ B = buffer("b", "output")
 
 
 def changes(before: Proposal, after: Proposal) -> Changes:
-    """Return the differences of the second proposal; explanations for people are left out.
+    """Return the differences of the second proposal, explanations left out.
 
     A size is shown with its values in the train case, in the held-out case and on a GPU.
     """
@@ -148,11 +148,11 @@ def _fields(prefix: str, old: object, new: object) -> Changes:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A proposal, what went wrong with it, and the mends that are tried.
+    """A proposal, its trouble, and the fixes that are tried.
 
     Attributes:
-        mends: what is said of each mend and what it changes, the most promising first. ``...`` at
-            the end: there are more.
+        mends: name and changes of each fix, the most promising first. ``...`` at the end: there are
+            more.
     """
 
     before: Proposal
@@ -161,7 +161,8 @@ class Row:
 
 
 def tried(row: Row) -> list[tuple[str, Changes] | Any]:
-    """The mends of a row: as many as it has, with ``...`` where it ends in that and there are more.
+    """Return the fixes of a row: as many as it has, with ``...`` if it ends in that and there are
+    more.
 
     ``assert tried(row) == row.mends``.
     """
@@ -172,7 +173,7 @@ def tried(row: Row) -> list[tuple[str, Changes] | Any]:
 
 
 def beside(**beyond: int | Beyond) -> Beside:
-    """Accesses past the end of buffers in both cases: so many bytes, or as given."""
+    """Return accesses past the end of buffers in both cases, in bytes."""
     seen = {
         name: Beyond(0, one, one) if isinstance(one, int) else one for name, one in beyond.items()
     }
@@ -180,7 +181,7 @@ def beside(**beyond: int | Beyond) -> Beside:
 
 
 class Simulated:
-    """A kernel that goes as far in its buffers as expressions say, and is right otherwise.
+    """A simulated kernel that accesses as many elements of buffers as expressions say.
 
     >>> Simulated({"b": "n + 60"}).attempt(proposal(N, B), 0.1)  # doctest: +SKIP
     Beside({'train': {'b': Beyond(0, 240, 240)}, 'held-out': {'b': Beyond(0, 240, 240)}})
@@ -193,14 +194,15 @@ class Simulated:
         """Simulate a kernel.
 
         Args:
-            needs: how many elements of a buffer it uses, in terms of sizes, scalars and ``threads``
-                (of the launch) and ``blocks``.
+            needs: number of elements of a buffer that it accesses, as an expression of sizes,
+                scalars,
+                and ``threads`` and ``blocks`` of the launch.
         """
         self._needs = {name: parse(text) for name, text in needs.items()}
         self.tried: list[Proposal] = []
 
     def attempt(self, proposal: Proposal, patience: float) -> Trouble | None:
-        """Return the first trouble of a proposal; None where there is none."""
+        """Return the first trouble of a proposal; None if there is none."""
         self.tried.append(proposal)
         if what := impossible(proposal):
             return Impossible(what)
@@ -224,6 +226,6 @@ class Simulated:
 
 
 def answering(*troubles: Trouble | None) -> Attempt:
-    """An attempt that answers these in turn."""
+    """Return an attempt that gives these answers in turn."""
     waiting = iter(troubles)
     return lambda proposal, patience: next(waiting)

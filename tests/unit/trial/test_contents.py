@@ -1,4 +1,4 @@
-"""Mends of what buffers and scalars hold, and of the roles of buffers."""
+"""Fixes of the contents of buffers and scalars, and of the roles of buffers."""
 
 from __future__ import annotations
 

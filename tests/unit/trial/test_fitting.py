@@ -1,4 +1,4 @@
-"""Sizes that fit what was seen of a kernel."""
+"""Size expressions that fit the observed accesses of a kernel."""
 
 from __future__ import annotations
 

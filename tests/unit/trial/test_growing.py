@@ -1,4 +1,4 @@
-"""Mends of buffers that a kernel goes beyond."""
+"""Fixes of buffers that a kernel accesses out of bounds."""
 
 from __future__ import annotations
 

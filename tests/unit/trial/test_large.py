@@ -1,4 +1,4 @@
-"""Sizes for a GPU, which the host tries as well."""
+"""Sizes for a GPU, tried on the host as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mends that are a matter of one line, and what is not mended at all."""
+"""Fixes of one line, and troubles without a fix."""
 
 from __future__ import annotations
 

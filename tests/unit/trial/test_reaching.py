@@ -1,4 +1,4 @@
-"""Scalars, contents and sizes with which more of a kernel is reached."""
+"""Scalars, contents and sizes that reach more of a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mends of launches that are impossible, slow or too short to be timed."""
+"""Fixes of launches that are impossible, slow or too short to be timed."""
 
 from __future__ import annotations
 

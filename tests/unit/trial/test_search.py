@@ -1,4 +1,4 @@
-"""The order in which proposals are tried, and when the search for one that passes ends."""
+"""The order in which proposals are tried, and the end of the search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buffers that have an element for those sizes alone that the kernel uses."""
+"""Buffers with only the combinations of sizes that the kernel uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes with which no buffer is larger than the source has it."""
+"""Sizes with which all buffers fit into their size in the source."""
 
 from __future__ import annotations
 

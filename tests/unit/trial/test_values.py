@@ -1,4 +1,4 @@
-"""Which values of parameters a proposal offers, by what became of each."""
+"""Values of parameters that a proposal offers, given the result of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hardware counters under common names, and the pressures that they tell."""
+"""Hardware counters under common names, and the bottlenecks that they show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that are written for other tuners are read again with the same costs."""
+"""Results exported for other tuners are read back with the same costs."""
 
 from __future__ import annotations
 

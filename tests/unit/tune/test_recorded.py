@@ -1,4 +1,4 @@
-"""Recorded tunings of three dialects: what is read, and how mistakes are reported."""
+"""Recorded tunings of three dialects: reading, and messages on mistakes."""
 
 from __future__ import annotations
 

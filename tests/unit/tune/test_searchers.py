@@ -1,4 +1,4 @@
-"""Searchers: the rules that each keeps, how each is found, and how few evaluations they need."""
+"""Searchers: their rules, their discovery, and the few evaluations that they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patches of transformations that change launches: in the file, or in words."""
+"""Patches of transformations that change launches: in the file, or described in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program prints with a patch is held against what it prints without."""
+"""Comparison of a program's output with and without a patch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes upstream: patches that git takes, as diffs and as mails, in one step or in two."""
+"""Patches for upstream: diffs and mails that git accepts, in one step or in two."""
 
 from __future__ import annotations
 

@@ -41,6 +41,12 @@ def is_toolkit(folder: Path) -> bool:
     return (folder / "cuda_runtime_api.h").is_file()
 
 
+def is_newer_standard(value: str) -> bool:
+    """Tell whether a C++ standard is newer than nvcc's default: ``c++20``, not ``c++98``."""
+    match = _STANDARD.fullmatch(value)
+    return match is not None and _OLDEST < int(match[1]) < 90
+
+
 def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
     """Yield an option, if targets need it.
 
@@ -56,7 +62,7 @@ def option_said(option: str, value: str, folder: Path, place: str) -> Iterator[S
     elif option == "-D":
         if _DEFINITION.fullmatch(value):
             yield Said("-D", value, place)
-    elif (match := _STANDARD.fullmatch(value)) and _OLDEST < int(match[1]) < 90:
+    elif is_newer_standard(value):
         yield Said("-std", value, place)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from gi_cuda.errors import UserError
 from gi_cuda.init.build.build_files import said_by_build_files
-from gi_cuda.init.build.build_options import is_toolkit, of_nvcc
+from gi_cuda.init.build.build_options import is_newer_standard, is_toolkit, of_nvcc
 from gi_cuda.init.build.repository import Repository
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -187,7 +187,7 @@ def of_project(source: Path, given: Compilation, repository: Repository) -> Comp
             include = tuple(one for one in found.include if not is_toolkit(one))
             names = [*map(str, include), *found.define, *found.options, "-std"]
             origins = dict.fromkeys(names, str(database))
-            newest = found.standard if found.standard[-2:] > "17" else STANDARD
+            newest = found.standard if is_newer_standard(found.standard) else STANDARD
             found = replace(found, include=include, standard=newest, origins=origins)
             return joined(given, found)
     return joined(given, _of_build_files(source, repository))

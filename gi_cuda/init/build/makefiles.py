@@ -20,29 +20,28 @@ _OPTION = re.compile(
         (?:"[^"\n]*"|'[^'\n]*'|(?:\$\([\w.-]+\)|[^\s"';|&)])+)""",
     re.VERBOSE,
 )
+_CONTINUED = "\v"
+"""White space in the place of a line end that a backslash continues."""
 _PARTS = re.compile(r"(-I|-isystem|-D|--?std=)\s*[\"']?([^\"']*)")
 
 
 def of_makefiles(folder: Path) -> Iterator[Said]:
     """Yield the options in the Makefiles of a folder."""
     files = sorted({file for name in _MAKEFILES for file in folder.glob(name) if file.is_file()})
-    # Join continued lines.
-    texts = {file: re.sub(r"\\\r?\n", "  ", _without_comments(text_of(file))) for file in files}
+    texts = {file: _joined(_without_comments(text_of(file))) for file in files}
     here = {"CURDIR": str(folder), "PWD": str(folder)}
     texts = {file: counting(text) for file, text in texts.items()}
     variables = _assigned(texts.values(), here)
     for file, text in texts.items():
-        original = text_of(file)
         for at, option in of_nvcc(text):
-            yield Said("nvcc", option, f"{file}:{line_at(text, at)}")
+            yield Said("nvcc", option, f"{file}:{_line_at(text, at)}")
         for match in _OPTION.finditer(text):
             part = _PARTS.match(match[0])
             value = None if part is None else expanded(part[2], variables)
             # A quoted macro value is not parsed; skip the macro instead of defining it as empty.
             cut = match[0].endswith("=") and text[match.end() :].startswith(("'", '"'))
             if part is not None and value is not None and not cut:
-                at = original.find(match[0])
-                place = f"{file}:{line_at(original, at)}" if at >= 0 else str(file)
+                place = f"{file}:{_line_at(text, match.start())}"
                 yield from option_said(part[1], value, folder, place)
 
 
@@ -53,6 +52,16 @@ def _assigned(texts: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
         for name, value in _ASSIGNED.findall(text):
             variables.setdefault(name, value.strip())
     return variables
+
+
+def _joined(text: str) -> str:
+    """Join continued lines."""
+    return re.sub(r"\\\r?\n", f" {_CONTINUED}", text)
+
+
+def _line_at(text: str, at: int) -> int:
+    """Return the line number, from 1, of an offset in a text with joined lines."""
+    return line_at(text, at) + text.count(_CONTINUED, 0, at)
 
 
 def _without_comments(text: str) -> str:

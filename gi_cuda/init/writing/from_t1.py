@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from gi_cuda.init.build.build_options import is_newer_standard
+from gi_cuda.init.build.compilation import STANDARD
 from gi_cuda.init.writing.readme import relative
 from gi_cuda.init.writing.toml import Noted, table
 from gi_cuda.spec.load import MARK
 from gi_cuda.spec.target import Parameter
 from gi_cuda.tune.t1 import Problem
-
-_STANDARD = 17
-"""The oldest C++ standard that targets are compiled with."""
 
 _TOLERANCE = (1e-5, 1e-4)
 """Absolute and relative tolerance of floating-point results, if T1 gives none."""
@@ -56,7 +55,7 @@ def _target(problem: Problem, folder: Path) -> str:
 def _build(problem: Problem, folder: Path) -> str:
     """Return the ``[build]`` table; macros, headers and the standard get keys of their own."""
     define = {name: str(value) for name, value in problem.define.items()}
-    include, rest, standard = [], [], f"c++{_STANDARD}"
+    include, rest, standard = [], [], STANDARD
     words = [word for option in problem.options for word in option.split()]
     joined = re.sub(r"(?:^|(?<=\n))(-[DI])\n", r"\1", "\n".join(words)).split("\n")
     for word in filter(None, joined):
@@ -64,8 +63,8 @@ def _build(problem: Problem, folder: Path) -> str:
             define[found[1]] = found[2] or "1"
         elif word.startswith("-I"):
             include.append(relative((problem.source.parent / word[2:]).resolve(), folder))
-        elif found := re.fullmatch(r"--?std=((?:c|gnu)\+\+(\d+))", word):
-            standard = found[1] if _STANDARD < int(found[2]) < 98 else standard
+        elif found := re.fullmatch(r"--?std=(.+)", word):
+            standard = found[1] if is_newer_standard(found[1]) else standard
         elif not re.match(r"-arch|-gencode|--gpu-", word):
             rest.append(word)
     return table(

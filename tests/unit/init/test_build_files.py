@@ -48,6 +48,29 @@ def test_without_build_files_nothing_is_said(tmp_path: Path) -> None:
     assert own_build(tmp_path / "kernel.cu", Repository(tmp_path)) is None
 
 
+def test_options_behind_continued_lines_have_their_own_line(tmp_path: Path) -> None:
+    makefile = tmp_path / "Makefile"
+    makefile.write_text("FLAGS = -O3 \\\n  -g \\\n  -DN=4\nNVCCFLAGS = \\\n  -use_fast_math\n")
+    said = said_by_build_files(tmp_path / "a.cu", Repository(tmp_path))
+    places = {one.value: one.place for one in said}
+    assert places == {"N=4": f"{makefile}:3", "-use_fast_math": f"{makefile}:5"}
+
+
+@pytest.mark.parametrize(
+    ("written", "taken"), [("c++98", "c++17"), ("c++14", "c++17"), ("c++20", "c++20")]
+)
+def test_the_standard_of_a_compilation_database_is_at_least_nvcc_s(
+    written: str, taken: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "a.cu"
+    source.touch()
+    command = f"nvcc -std={written} -c a.cu"
+    entry = {"directory": str(tmp_path), "file": "a.cu", "command": command}
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
+    found = of_project(source, Compilation(), Repository(tmp_path))
+    assert found.standard == taken
+
+
 def test_the_toolkit_s_own_headers_are_no_folder_of_a_project(tmp_path: Path) -> None:
     for name in ("toolkit", "own"):
         (tmp_path / name).mkdir()

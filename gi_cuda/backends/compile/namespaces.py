@@ -1,8 +1,8 @@
 """Namespaces that a source shares with its headers.
 
-In a batch every variant is in a namespace of its own and the headers are outside of it. A
-``namespace image { ... }`` of the source is then another one than that of its headers, which it
-must go on seeing.
+In a batch, every variant is in a namespace of its own and the headers are outside of it. A
+``namespace image { ... }`` of the source then differs from that of its headers, but must still see
+the headers' names.
 """
 
 from __future__ import annotations
@@ -46,12 +46,13 @@ def namespaces(source: str) -> tuple[str, ...]:
 
 
 def declared(names: Iterable[str]) -> str:
-    """Declarations that make sure that these namespaces are there."""
+    """Return declarations that create namespaces."""
     return "".join(f"{_opened(name)}{'}' * len(name.split('::'))}\n" for name in names)
 
 
 def joined(names: Iterable[str]) -> str:
-    """For the begin of a variant: its own namespaces see what is in those outside."""
+    """Return using-directives for the begin of a variant: its namespaces see those of the
+    headers."""
     return " ".join(
         f"{_opened(name)} using namespace ::{name}; {'}' * len(name.split('::'))}" for name in names
     )

@@ -13,8 +13,7 @@ _OUR_OWN: set[str] = set()
 
 
 def set_one_thread() -> None:
-    """Set :data:`ONE_THREAD` in this process's environment, unless the user has set the
-    variables."""
+    """Set :data:`ONE_THREAD` in this process's environment, except what the user has set."""
     for name, value in ONE_THREAD.items():
         if name not in os.environ:
             os.environ[name] = value

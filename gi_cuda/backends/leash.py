@@ -59,8 +59,7 @@ class Leash:
             _THREAD.leash = before
 
     def cut(self) -> None:
-        """Kill all processes of the group. Threads that wait for one of them get
-        :class:`Stopped`."""
+        """Kill the group's processes. Threads that wait for one of them get :class:`Stopped`."""
         self._cut = True
         for process in list(self._processes):
             process.kill()

@@ -107,7 +107,7 @@ def _swept() -> SimpleQueue[Path]:
 def own_temporary_folder() -> Iterator[None]:
     """Put all temporary files, those of compilers too, into one folder and remove it at the end.
 
-    If the folder cannot be made, this is no error; whoever needs a temporary file gets one.
+    If the folder cannot be made, this raises no error; code that needs a temporary file raises one.
     """
     before = tempfile.tempdir, os.environ.get("TMPDIR")
     try:

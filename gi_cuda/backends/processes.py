@@ -114,8 +114,7 @@ class Family:
         return self._child.returncode == -signal.SIGKILL
 
     def status(self) -> int | None:
-        """Return its exit status, or minus the number of a signal; None if it does not end in
-        time."""
+        """Return its exit status, or minus the number of a signal; None if it does not end."""
         with suppress(subprocess.TimeoutExpired):
             return self._child.wait(self._going)
         return None
@@ -295,8 +294,7 @@ class Process(Family):
 
 
 def _more(pipe: int, text: bytearray, most: int) -> bool:
-    """Read a pipe's pending bytes, up to one byte beyond ``most``. Return False at the pipe's
-    end."""
+    """Read a pipe's pending bytes, at most ``most`` + 1 in all. Return False at its end."""
     with suppress(BlockingIOError):
         while len(text) <= most:
             chunk = os.read(pipe, min(1 << 16, most + 1 - len(text)))

@@ -119,8 +119,7 @@ def _started(
 
 
 def _forked(session: Session, file: Path, limit: float) -> tuple[int | None, str]:
-    """Run a job, whose binary has the sanitizer compiled in, in a forked process; as
-    :func:`_started`."""
+    """Run a job with a compiled-in sanitizer in a forked process; as :func:`_started`."""
     ours, theirs = socket.socketpair()
     said = file.with_name("said")
     with ours, theirs:

@@ -48,8 +48,7 @@ class AroundCompiler:
         self.inner.warm_up(reference)
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess with the inner compiler. The result decides which variants are compiled at
-        all."""
+        """Preprocess with the inner compiler, which tells what has to be compiled at all."""
         return self.inner.preprocess(variants)
 
     def parts(
@@ -59,8 +58,7 @@ class AroundCompiler:
         return self.inner.parts(phenotypes, reference)
 
     def of_sources(self, front: str | None = None) -> Compiler:
-        """Return the inner compiler's compiler of sources, unwrapped: it only answers questions
-        about sources."""
+        """Return the inner compiler's, unwrapped: it only answers questions about sources."""
         return self.inner.of_sources(front)
 
     def of_subject(self, subject: Subject) -> Compiler:

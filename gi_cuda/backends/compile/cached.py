@@ -128,8 +128,7 @@ class CachedCompiler(AroundCompiler):
 
 
 class CachedBatches(CachedCompiler):
-    """A compiler that gives equal variants code at different addresses, and equal batches the same
-    ones.
+    """A compiler that gives each variant its own address, and equal batches the same addresses.
 
     The address of a variant depends on the rest of its batch. So batches are cached whole, in
     order.
@@ -175,8 +174,7 @@ class CachedBatches(CachedCompiler):
 
 @lru_cache
 def _plain(kind: Any) -> TypeAdapter[Binary]:
-    """Return a converter between a class of binaries and plain data. Making it takes
-    milliseconds."""
+    """Return a converter from a class of binaries to plain data, which takes milliseconds."""
     return TypeAdapter(kind)
 
 
@@ -271,7 +269,7 @@ def _key(phenotype: Phenotype, identity: bytes) -> bytes:
     # A phenotype's own key ignores differences in white space, even in literals.
     same = phenotype.text.replace(f'"v{phenotype.ident}/', '"')
     said = [match[0] for match in _LITERAL.finditer(same) if match[0][0] != "#"]
-    # A phenotype's own key is of the whole text, before lent kernels were removed.
+    # The key alone does not tell which text remains after lent kernels were removed.
     lent = [" ".join(without_markers(same).split())] if phenotype.lent else []
     return digest([_FORMAT, identity, phenotype.key, *lent, *said])
 

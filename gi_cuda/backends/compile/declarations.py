@@ -1,8 +1,8 @@
 """Parse the declarations at namespace scope of a preprocessed C++ text, and the names they declare.
 
-Such a text has no macros, so its brackets match, and the begin and end of every declaration are
-certain without knowing any name. The declared names are found in common cases only; other cases are
-marked as not understood.
+Such a text has no macros, so its brackets match, and begin and end of every declaration are
+certain. Names are found in the common cases; declarations of other forms are marked as not
+understood.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ class Tokens:
         return {word for word in self.words[begin:end] if WORD.match(word)} - KEYWORDS
 
     def after_angles(self, at: int, end: int) -> int | None:
-        """Return the index of the token after a list in angle brackets; None if the list does not
-        end."""
+        """Return the index of the token after a list in angle brackets; None if it has no end."""
         depth = 0
         while at < end:
             match self.words[at]:
@@ -143,8 +142,7 @@ read_once = lru_cache(maxsize=2)(read)
 
 @dataclass(slots=True)
 class ScopeDeclaration:
-    """A declaration at namespace scope, or the opening of a scope: tokens ``begin`` to before
-    ``end``.
+    """A declaration at namespace scope, or a scope's opening, from ``begin`` to before ``end``.
 
     Attributes:
         head: indices of its tokens outside of brackets, with opening brackets, without attributes,
@@ -165,8 +163,7 @@ class ScopeDeclaration:
 
     @property
     def opens_scope(self) -> bool:
-        """Tell whether it opens a namespace or linkage block, which holds declarations at namespace
-        scope."""
+        """Tell whether it opens a namespace or a linkage block such as ``extern "C" {``."""
         *words, last = self.words
         words = [word for word in words if word != "inline"]
         linkage = words[:1] == ["extern"] and len(words) == 2 and words[1].startswith('"')
@@ -290,8 +287,7 @@ def keys_of(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
 
 
 def _named_outside(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
-    """Return all names in it except within braces and template arguments; of an enumeration, all
-    names."""
+    """Return all names except in braces and template arguments; of an enumeration, all."""
     if "enum" in item.words:
         return tokens.names(item.begin, item.end) - item.aside
     names: set[str] = set()
@@ -341,8 +337,7 @@ _BEFORE_TYPE = TYPE_KEYS | {"::", "const", "volatile", "typename"}
 
 
 def _members(words: list[str]) -> set[str]:
-    """Return the names of members of template instances; the template's own name is a key as
-    well."""
+    """Return names of members of template instances. The template's own name is a key, too."""
     return {
         c for a, b, c in zip(words, words[1:], words[2:], strict=False) if (a, b) == (">", "::")
     }

@@ -1,5 +1,4 @@
-"""Read sections, symbols and relocations of ELF files (cubins, objects), and cubins' kernel
-attributes.
+"""Read sections, symbols, relocations of ELF files (cubins, objects), and attributes of kernels.
 
 pyelftools takes ten times as long for every variant.
 """

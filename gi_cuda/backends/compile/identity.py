@@ -34,8 +34,7 @@ def digest(parts: Iterable[str | bytes]) -> bytes:
 
 @cache
 def of_tool() -> bytes:
-    """Return a hash of all code and headers of this package that make compiler input of
-    phenotypes."""
+    """Return a hash of the code and headers of this package that make compiler input."""
     files = sorted(path for path in _BACKENDS.rglob("*") if path.suffix in _SOURCES)
     names = [str(path.relative_to(_BACKENDS)) for path in files]
     return digest([*names, *(path.read_bytes() for path in files)])
@@ -55,8 +54,7 @@ def of_text(text: str) -> bytes:
 
 
 def without_places(options: Iterable[str]) -> list[str]:
-    """Return compiler options without include folders, since the contents of headers count
-    instead."""
+    """Return compiler options without include folders: the headers' contents count instead."""
     return [option for option in options if not option.startswith("-I")]
 
 

@@ -234,8 +234,7 @@ def _keeps_value(tokens: Tokens, declared: ScopeDeclaration) -> bool:
 
 
 def _is_function(tokens: Tokens, declared: ScopeDeclaration) -> bool:
-    """Tell whether a declaration with parentheses is a function, not a pointer or an initialised
-    variable."""
+    """Tell whether a declaration with parentheses is a function, no pointer or variable."""
     if declared.strange or not keys_of(tokens, declared):
         return False
     opening = declared.head[declared.words.index("(")]
@@ -244,8 +243,7 @@ def _is_function(tokens: Tokens, declared: ScopeDeclaration) -> bool:
 
 
 def _declares_variable(words: Sequence[str]) -> bool:
-    """Tell whether a type declaration declares a variable too, e.g. ``struct Pair { ... }
-    first;``."""
+    """Tell whether a type declaration has a variable: ``struct Pair { ... } first;``."""
     key = next(at for at, word in enumerate(words) if word in _TYPE)
     head = [word for word in _until(words[key + 1 :], ("{", ":", ";")) if word.isidentifier()]
     behind = words[words.index("{") + 1 :] if "{" in words else []

@@ -37,8 +37,7 @@ def stand_in(name: str) -> str:
 
 
 def stand_ins(names: Collection[str], folder: Path | None = None) -> Path:
-    """Return a folder with a stand-in file for each header, to be searched before all other
-    folders.
+    """Return a folder with a stand-in for each header, to be searched before other folders.
 
     Args:
         names: headers as they are spelled. Absolute paths are ignored.

@@ -1,5 +1,4 @@
-"""Split a variant into kernels that must be compiled and kernels to take from the reference's
-binary.
+"""Split a variant into kernels to compile and kernels to take from the reference's binary.
 
 An edit touches one kernel of a source, or a function that some kernels call. The other kernels need
 not be compiled again: they are launched from the reference's binary. The reference lends them to
@@ -119,8 +118,7 @@ class Lender:
         return _Taken(edit, places, touched, own, uses)
 
     def _apart(self, taken: _Taken) -> list[set[int]]:
-        """Group the kernels that a variant does not borrow: kernels that share a variable are
-        together."""
+        """Group the kernels that a variant does not borrow by the variables that they share."""
         uses, found = taken.uses, list[set[int]]()
         for at in sorted(taken.own):
             with_it = [some for some in found if any(uses[at] & uses[one] for one in some)]
@@ -137,8 +135,7 @@ class Lender:
         mark: str,
         marked: frozenset[str],
     ) -> Phenotype:
-        """Return a variant with some of its kernels, the declarations that they need, and ``items``
-        besides."""
+        """Return a variant with some of its kernels and their needs, and with ``items``."""
         edit, places = taken.edit, taken.places
         others = [at for at in range(len(self.kernels)) if at not in own]
         theirs = frozenset[str]().union(*(taken.uses[at] for at in others))
@@ -249,8 +246,7 @@ class _Edit:
         return every - kept
 
     def called(self, stay: set[int], names: frozenset[str]) -> Iterator[int]:
-        """Yield the line with ``__device__`` of each function in ``stay`` that other declarations
-        use.
+        """Yield the line with ``__device__`` of each function in ``stay`` that others use.
 
         Args:
             stay: indices of declarations.

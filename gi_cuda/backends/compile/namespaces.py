@@ -24,7 +24,7 @@ _SEPARATOR = re.compile(r"\s*::\s*(?:inline\s+)?")
 
 
 def namespaces(source: str) -> tuple[str, ...]:
-    """Full names of the named namespaces that a source opens, outer ones before inner ones.
+    """Return full names of the named namespaces that a source opens, outer ones before inner ones.
 
     >>> namespaces("namespace a { namespace b { int x; } } namespace c::d { }")
     ('a', 'a::b', 'c', 'c::d')
@@ -51,8 +51,7 @@ def declared(names: Iterable[str]) -> str:
 
 
 def joined(names: Iterable[str]) -> str:
-    """Return using-directives for the begin of a variant: its namespaces see those of the
-    headers."""
+    """Return using-directives for the begin of a variant, so that it sees headers' names."""
     return " ".join(
         f"{_opened(name)} using namespace ::{name}; {'}' * len(name.split('::'))}" for name in names
     )

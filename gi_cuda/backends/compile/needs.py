@@ -42,13 +42,11 @@ class Needs:
         return item.everywhere or (item.operands and not item.keys <= self._declared)
 
     def everywhere(self, at: int) -> bool:
-        """Tell whether a declaration, given by index, may be needed by code that uses none of its
-        names."""
+        """Tell whether the declaration with an index is free, see :meth:`free`."""
         return self.free(self.items[at])
 
     def reached(self, names: Iterable[str], items: Iterable[int] = ()) -> set[int]:
-        """Return all declarations that names and declarations need, directly or not, and all free
-        ones."""
+        """Return all declarations that names and ``items`` need, directly or not, and free ones."""
         waiting = [*items, *self._free]
         found = set(waiting)
         said = set(names)

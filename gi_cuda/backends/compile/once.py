@@ -28,8 +28,7 @@ class Turns:
 
 
 def once(maxsize: int | None) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """Return a :func:`functools.lru_cache` decorator whose calls wait for a running call of equal
-    arguments.
+    """Return an :func:`functools.lru_cache` whose calls wait for a running one of equal arguments.
 
     Shards are compiled at the same time, and all begin with the same questions.
 

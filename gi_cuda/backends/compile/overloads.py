@@ -31,6 +31,5 @@ def outside(names: Iterable[str]) -> str:
 
 
 def seen(names: Iterable[str]) -> str:
-    """Return using-declarations for the begin of a variant, so that it does not hide outside
-    functions."""
+    """Return using-declarations for the begin of a variant, to keep outside functions visible."""
     return "".join(f"using ::{name}; " for name in sorted(names))

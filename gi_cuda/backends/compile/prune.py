@@ -50,8 +50,7 @@ _PATIENCE = 60.0
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """Return all identifiers and keywords in a text (in comments and literals, too), and
-    ``<<<``."""
+    """Return all words in a text (in comments and literals, too), and ``<<<``."""
     return frozenset(_SAID.findall(text))
 
 
@@ -116,8 +115,7 @@ def _answer(asked: Any) -> str:
 
 
 def _narrowed(gap: re.Match[str]) -> str:
-    """Return only the last line marker of a gap, as no begin or end of a file, and with its other
-    flags."""
+    """Return only the last line marker of a gap, without its flags for a file's begin or end."""
     markers = _MARKER.findall(gap[0])
     if not markers:
         return "\n"

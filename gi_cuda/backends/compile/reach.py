@@ -88,8 +88,7 @@ class _Frame:
     functions: frozenset[str]
 
     def applied(self, text: str, framed: _Framed) -> str | None:
-        """Return the reachable code of a text with the same lines around its functions; else
-        None."""
+        """Return a text's reachable code; None if the lines around its functions differ."""
         _, places, joined = framed
         remains: dict[int, str] = {}
         said = set[str]()
@@ -118,8 +117,7 @@ class _Frame:
 
 @lru_cache(maxsize=1024)
 def _names(code: str) -> frozenset[str]:
-    """Return the names in a function; cached, since most functions are the same in most
-    variants."""
+    """Return the names in a function; cached, since variants share most functions."""
     return frozenset(WORD.findall(code))
 
 
@@ -151,8 +149,7 @@ class Reach:
 
 
 def _reached(text: str, roots: Iterable[str], *, late: bool) -> tuple[Reached, _Frame | None]:
-    """Return the reachable code of a text, and the frame to reuse; None if nothing can be
-    reused."""
+    """Return the reachable code of a text, and the frame to reuse, if any."""
     cut = without_host_code(text)
     code, places = code_lines(cut, 0)
     read = read_items(code)

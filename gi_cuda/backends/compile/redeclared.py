@@ -76,8 +76,7 @@ def separated(headers: str, defined: frozenset[str]) -> Separated:
 
 
 def _without_linkage(words: Sequence[str]) -> Sequence[str]:
-    """Return a declaration without ``extern "C"``: with it, the function would be in no
-    namespace."""
+    """Return a declaration without ``extern "C"``, which would ignore the namespace."""
     return words[2:] if words[0] == "extern" and words[1].startswith('"') else words
 
 

@@ -101,8 +101,7 @@ def _pieces(old: Sequence[Item], text: str) -> Iterator[tuple[Sequence[Item], st
 
 @lru_cache(maxsize=512)
 def _like(head: str) -> re.Pattern[str] | None:
-    """Return a pattern for the head of a function with any launch bounds; None if ``head`` is
-    none."""
+    """Return a pattern for a function's head with any launch bounds; None if it is no head."""
     if not _NAMED.search(head):
         return None
     some = map(re.escape, _BOUNDS.split(head))
@@ -110,8 +109,7 @@ def _like(head: str) -> re.Pattern[str] | None:
 
 
 def _function(old: Sequence[Item], text: str) -> Sequence[Item] | None:
-    """Return the declaration that replaces one function, without parsing all of it; None if in
-    doubt.
+    """Parse the changed lines of one function only; None if in doubt.
 
     Its used names are those of the old function and those in new lines.
     """

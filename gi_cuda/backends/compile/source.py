@@ -173,8 +173,7 @@ class SourceCompiler(ABC):
         return replace(self, shares=False)
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess a batch with few processes. Variants whose directives fail do not affect
-        others."""
+        """Preprocess a batch with few processes; failing variants do not affect others."""
         if exports := self._exports():
             # As a part of the variant, so that a kernel's name may use its macros and types.
             variants = [
@@ -197,14 +196,12 @@ class SourceCompiler(ABC):
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """Split each phenotype, without kernels to borrow from the reference, into parts by
-        kernels."""
+        """Split each phenotype, without borrowed kernels, into parts by kernels."""
         found = lender(reference, self.kernels, self.symbols)
         return [found.parts(one) if found else () for one in phenotypes]
 
     def _valued(self, exports: str, variant: Variant) -> str:
-        """Return the lines that export a variant's kernels, with constants replaced by their
-        values.
+        """Return the lines that export a variant's kernels, with constants' values.
 
         Constants of host functions are not declared where these lines are.
         """
@@ -218,8 +215,7 @@ class SourceCompiler(ABC):
     def _phenotypes(
         self, variants: Sequence[Variant], front: str, preprocess: Callable[[str], Finished]
     ) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess variants with one process; repeat it without variants whose directives
-        fail."""
+        """Preprocess variants at once; repeat it without those whose directives fail."""
         answer: dict[int, Phenotype | BuildFailure] = {}
         rest = list(variants)
         while rest:
@@ -255,12 +251,10 @@ class SourceCompiler(ABC):
 
     @abstractmethod
     def _front(self, options: tuple[str, ...]) -> str | None:
-        """Return the preprocessed text that precedes variants with these options; None if that
-        fails."""
+        """Return the preprocessed text before variants with these options; None if it fails."""
 
     def _remaining(self, text: str) -> Reached:
-        """Return the reachable code of a variant, and its functions that are also functions of the
-        language.
+        """Return the reachable code of a variant, and its overloads of language functions.
 
         Kernels are left out of these functions: only their own names are used for them, and a
         header may use a kernel's name for something else.
@@ -309,8 +303,7 @@ def _known_of(subject: Subject, without: Sequence[str]) -> dict[str, Any]:
 
 
 def reach_of(rules: Rules, named: Sequence[str]) -> Reach:
-    """Return an object that removes unreachable code from variants. Arguments as of
-    :func:`roots`."""
+    """Return the remover of code that kernels cannot reach; arguments as of :func:`roots`."""
     return Reach(roots(rules, named), late=says_late(rules.source.text))
 
 
@@ -331,7 +324,6 @@ def roots(rules: Rules, named: Sequence[str]) -> frozenset[str]:
 
 
 def _around(subject: Subject) -> dict[str, str]:
-    """Return macros that are defined while headers are read: those that the source does not
-    define."""
+    """Return macros that are defined while headers are read, without those of the source."""
     macros = subject.macros(subject.space.default)
     return {name: text for name, text in macros.items() if name not in subject.in_place}

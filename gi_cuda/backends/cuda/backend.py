@@ -69,11 +69,11 @@ class OpenCuda:
         memory: bytes of memory of the smallest GPU.
         devices: all GPUs.
         left_out: descriptions of GPUs of other kinds.
-        depth: 2: a worker has its next request before it answers.
+        depth: more than 1, so that a worker has its next request before it answers.
         together: with more than about ten, little is gained, and more variants are lost when one
             kills the worker.
         slack: small, since the device's clock is not disturbed.
-        death: 0.2 to 0.7 s on an H200.
+        death: between 0.2 and 0.7 s were measured on an H200.
     """
 
     toolkit: Toolkit

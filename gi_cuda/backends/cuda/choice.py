@@ -29,8 +29,7 @@ class Choice:
 
 
 def choose(gpus: Sequence[Gpu], asked: Collection[int], visible: str | None) -> Choice:
-    """Choose the requested GPUs, or all if none of these exists; of them, those of the first one's
-    kind.
+    """Choose the requested GPUs (or all, if none exists) that are of the first one's kind.
 
     Args:
         gpus: the GPUs of this machine, at least one.
@@ -54,8 +53,7 @@ def choose(gpus: Sequence[Gpu], asked: Collection[int], visible: str | None) -> 
 
 
 def _device(number: int, there: int, visible: str | None) -> DeviceId:
-    """Return one of several GPUs, restricted to itself: a process that sees only one GPU opens it
-    faster."""
+    """Return one of several GPUs, hiding the others: a process then opens it faster."""
     words = f"GPU {number}"
     if there == 1:
         return DeviceId(number, words)

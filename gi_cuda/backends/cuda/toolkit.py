@@ -97,8 +97,7 @@ def brings_header(name: str) -> bool:
 
 
 def find_toolkit(environment: Mapping[str, str] | None = None) -> Toolkit:
-    """Return the first nvcc of: PATH, ``$CUDA_HOME``, ``$CUDA_PATH``, /usr/local/cuda, pip
-    packages.
+    """Return the first nvcc in: PATH, ``$CUDA_HOME``, ``$CUDA_PATH``, /usr/local/cuda, pip.
 
     Raises:
         UserError: there is none, its pip packages are incomplete, or gcc, which it needs to

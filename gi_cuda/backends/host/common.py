@@ -48,8 +48,7 @@ class _Declared(NamedTuple):
 
 
 def mark_common(text: str) -> str:
-    """Replace ``__device__`` by :data:`MARK` in a variant's preprocessed text where merging is
-    allowed.
+    """Replace ``__device__`` by :data:`MARK` in a preprocessed text where merging is allowed.
 
     These are plain functions with a unique name that are called from more than one place in the
     code that the variant's kernels may reach. In doubt, a function is not marked.

@@ -91,8 +91,9 @@ SIZES = Sizes(smallest=16, largest=32)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostCompiler(SourceCompiler):
-    """g++ or clang++ as the compiler of a batch. Variants of a shard may share functions (see
-    :mod:`gi_cuda.backends.host.common`).
+    """g++ or clang++ as the compiler of a batch.
+
+    Variants of a shard may share functions (see :mod:`gi_cuda.backends.host.common`).
 
     Attributes:
         cxx: path of the compiler.
@@ -148,8 +149,7 @@ class HostCompiler(SourceCompiler):
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """Split each phenotype, without kernels to borrow from the reference, into parts by
-        kernels.
+        """Split each phenotype, without borrowed kernels, into parts by kernels.
 
         Functions that other kernels call too are inlined only where they are in the reference, even
         if a part calls them only once.
@@ -161,8 +161,7 @@ class HostCompiler(SourceCompiler):
         return [found.parts(one, NOT_INLINED, called) for one in phenotypes]
 
     def rehearsing(self) -> tuple[HostCompiler]:
-        """Return this compiler, without confinement: a worker's death costs a fork only, and
-        rehearsals still save compiling."""
+        """Return this compiler: a worker's death costs a fork only, compiling is saved."""
         return (self,)
 
     def other_locals(self) -> tuple[HostCompiler, ...]:
@@ -177,8 +176,10 @@ class HostCompiler(SourceCompiler):
         return replace(self, last=("-O0", ZEROED_LOCALS)), large
 
     def differently(self, options: tuple[str, ...]) -> HostCompiler | None:
-        """Return this compiler without fused multiply-add; None if the target's x86 processor may
-        lack it."""
+        """Return this compiler without fusing products and sums.
+
+        None if it never fuses them, as for x86 without an option such as ``-march=native``.
+        """
         named = any(one.startswith(_PROCESSORS) for one in (*self.options, *options))
         if platform.machine() in ("x86_64", "AMD64") and not named:
             return None

@@ -228,8 +228,7 @@ class HostDevice:
             self._schedule, self._natural = None, ()
 
     def giving(self) -> AbstractContextManager[Callable[[], Mapping[str, Beyond]]]:
-        """Return a context in which accesses beside buffers find memory. See
-        :meth:`.Device.giving`."""
+        """Return a context in which accesses beside buffers find memory."""
         return self._runtime.giving()
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
@@ -251,9 +250,7 @@ class HostDevice:
         return done
 
     def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
-        """Prepare and run several variants in turn, and check what each wrote.
-
-        Nothing is confined here: a worker is cheap to replace.
+        """Prepare and run several in turn without confinement, and check what each wrote.
 
         Raises:
             LaunchRefused: see :meth:`run`.
@@ -272,8 +269,7 @@ class HostDevice:
     def _symbols(
         self, loaded: HostProgram, plan: CasePlan
     ) -> list[tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
-        """Return for each buffer that is a variable of the source its contents and the variable's
-        memory."""
+        """Return contents and memory of each buffer that is a variable of the source."""
         found = []
         for buffer in self._target.buffers:
             if buffer.symbol is None:
@@ -322,10 +318,7 @@ class HostDevice:
         return argument
 
     def _view(self, plan: CasePlan, view: View) -> np.uint64:
-        """Return the object of a texture or surface.
-
-        All variants of a case with the same buffer size share it.
-        """
+        """Return the object of a texture or surface, shared by all with the same size."""
         key = (plan.case, view, plan.sizes[view.buffer])
         if key not in self._views:
             self._views[key] = self._runtime.view(view, self._buffer(plan, view.buffer))
@@ -343,8 +336,8 @@ class HostDevice:
         return self._buffers[key]
 
     def _given(self, plan: CasePlan, buffer: Buffer) -> NDArray[Any]:
-        """Return a buffer's contents before a launch. Addresses in them are computed once: no
-        buffer moves."""
+        """Return a buffer's contents before a launch. Addresses are entered once: no buffer
+        moves."""
         values = self._cases[plan.case].buffers[buffer.name]
         if not buffer.addresses:
             return values
@@ -399,7 +392,6 @@ class HostDevice:
 
     @contextmanager
     def counting(self, loaded: HostProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:
-        """Give, inside the context, a function that returns the largest iteration count of each
-        loop."""
+        """Give a function that returns the largest iteration count of each loop."""
         with self._runtime.loops(loops) as most:
             yield lambda: [int(count) for count in most]

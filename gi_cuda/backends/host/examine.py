@@ -60,8 +60,7 @@ def examination(
 
 
 def poisoned(text: str) -> str:
-    """Return a variant's text with a pragma that makes a preprocessor report the emulator's
-    names."""
+    """Return a variant's text that makes a preprocessor report the emulator's names."""
     return f"#pragma GCC poison {' '.join(sorted(emulator_names()))}\n#line 1\n{text}"
 
 

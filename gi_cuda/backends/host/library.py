@@ -129,8 +129,7 @@ def find_compiler() -> str:
 
 
 def compile_options(compiler: str) -> tuple[str, ...]:
-    """Return the members of :data:`COMPILE_OPTIONS` that a compiler knows, clang++ not all of
-    g++'s.
+    """Return the members of :data:`COMPILE_OPTIONS` that a compiler knows.
 
     They include poison for unset locals if the compiler supports that.
     """

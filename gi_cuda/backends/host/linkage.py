@@ -114,8 +114,7 @@ def undefined_in(shard: Sequence[Phenotype], elf: Elf, file_name: str) -> str:
 
 
 def _place(text: str, name: str) -> str:
-    """Return file and line of the first use of a name in a preprocessed text; "" if there is
-    none."""
+    """Return file and line of a name's first use in a preprocessed text; "" if there is none."""
     file, line = "", 0
     word = re.compile(rf"\b{re.escape(_WORD.findall(name)[0])}\b")
     for row in text.splitlines():
@@ -142,6 +141,5 @@ def _is_there(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _runtime() -> ctypes.CDLL:
-    """Return the runtime library, which also gives access to the libraries that it is linked
-    with."""
+    """Return the runtime library, which gives access to the libraries that it needs, too."""
     return ctypes.CDLL(str(build_library()))

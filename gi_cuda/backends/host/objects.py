@@ -62,8 +62,7 @@ def _key(
     export: ElfSymbol,
     shared: int,
 ) -> bytes:
-    """Return the key of everything that an export reaches. Sections are numbered in order of first
-    use.
+    """Return the key of all that an export reaches. Sections are numbered by first use.
 
     Args:
         shared: bytes of static shared memory, whether it is used or not.

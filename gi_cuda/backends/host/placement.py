@@ -115,8 +115,7 @@ def elsewhere(library: Path) -> Iterator[Path]:
 
 @contextmanager
 def _file_beside(library: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """Give a file that is removed when it is closed; in memory if the process may not write the
-    folder."""
+    """Give a file that is removed when it is closed; in memory if the folder is read-only."""
     with ExitStack() as stack:
         copy: IO[bytes]
         try:

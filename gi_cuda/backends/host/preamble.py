@@ -78,8 +78,7 @@ def _said(texts: Iterable[str]) -> Sequence[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _wanted(line: str) -> frozenset[str]:
-    """Return the headers that a line needs. Cached, since variants share nearly all of their
-    lines."""
+    """Return the headers that a line needs; cached, as variants share nearly all lines."""
     return frozenset(name for name, said in _PARTS.items() if said.search(line))
 
 

@@ -1,5 +1,4 @@
-"""Precompiled headers for shards: parsing the headers takes g++ half of the time of a small
-shard."""
+"""Precompiled headers: parsing headers takes g++ half of the time of a small shard."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ since g++ parses the headers itself if they use a macro that differs."""
 
 
 def headers_first(cxx: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Return options with which a compiler finds precompiled headers; to be put before other
-    folders.
+    """Return options, to be put first, with which a compiler finds precompiled headers.
 
     Empty if the compiler is not g++, or cannot do that. The code is the same. g++ searches
     precompiled headers along with headers, and silently ignores those that do not match its

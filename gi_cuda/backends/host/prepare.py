@@ -107,8 +107,7 @@ def changed(text: str, word: str, change: Callable[[str, int], Change | None]) -
 
 
 def closing(text: str, at: int) -> int:
-    """Return the position after the bracket that closes the one at ``at``; the text's end if none
-    does."""
+    """Return the position after the bracket that closes the one at ``at``, or the text's end."""
     depth = 0
     for match in _BRACKET.finditer(text, at):
         depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(match[0], 0)
@@ -209,8 +208,7 @@ def _bounds(text: str, at: int) -> Change | None:
 
 
 def _body(text: str, at: int) -> int | None:
-    """Return the position after the opening brace of a function's body; None for a mere
-    declaration.
+    """Return the position after a function body's opening brace; None for a declaration.
 
     Args:
         at: a position in the function's head.
@@ -299,8 +297,7 @@ def export_references(
 def variant_text(
     variant: str, text: str, kernels: Iterable[str] = (), symbols: Iterable[str] = ()
 ) -> str:
-    """Return one variant of a batch: its (prepared) text in a namespace of its own, then its
-    exports."""
+    """Return a variant's (prepared) text in a namespace of its own, then its exports."""
     return "\n".join(
         [
             "#define __shared__ GI_SHARED",

@@ -29,8 +29,7 @@ class HostProgram:
     calls: dict[str, Bindings[BoundLaunch]] = field(default_factory=dict)
 
     def holder(self, name: str) -> tuple[Shard, str]:
-        """Return the shard with a kernel or variable of the variant, and the namespace that it is
-        in."""
+        """Return the shard with a kernel or variable of the variant, and its namespace."""
         own = identifier(name)
         if own in self.parts:
             return self.parts[own].holder(name)

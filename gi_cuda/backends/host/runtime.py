@@ -39,8 +39,7 @@ class HostLaunchError(Exception):
 
 
 class BadLaunch(HostLaunchError):
-    """A device would refuse the launch: its geometry is invalid, or arguments do not fit the
-    kernel."""
+    """A device would refuse the launch: invalid geometry, or arguments that do not fit."""
 
 
 class Deadlock(HostLaunchError):
@@ -242,8 +241,7 @@ class Runtime:
         return self._nanoseconds.value * 1e-9
 
     def limit(self, seconds: float) -> None:
-        """Set the CPU time of each later launch after which SIGPROF ends the process; 0: no
-        limit."""
+        """Set the CPU time, for each launch, after which SIGPROF ends the process; 0: none."""
         self._library.gi_limit(seconds)
 
     def sample(self, threads: int) -> None:
@@ -327,8 +325,7 @@ class Runtime:
 
     @contextmanager
     def loops(self, count: int) -> Iterator[NDArray[np.uint32]]:
-        """Give the largest iteration counts of ``count`` instrumented loops since the context was
-        entered."""
+        """Give the largest iteration counts of ``count`` loops since the context was entered."""
         most = ctypes.c_uint.in_dll(self._library, "gi_loop_most")
         view: NDArray[np.uint32] = memory_at(ctypes.addressof(most), np.dtype(np.uint32), count)
         view[:] = 0

@@ -90,8 +90,9 @@ class LoadedKernel:
 
 
 class Shard:
-    """A shared library of compiled variants. It needs a
-    :class:`~gi_cuda.backends.host.runtime.Runtime`.
+    """A shared library of compiled variants.
+
+    Loading needs a :class:`~gi_cuda.backends.host.runtime.Runtime` in this process.
 
     Attributes:
         path: path of its file.

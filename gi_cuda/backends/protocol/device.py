@@ -34,8 +34,9 @@ def margin_of(name: str) -> int:
     """Return the word that fills the margins around a buffer, by the buffer's name.
 
     The value is similar to poison, and the same as in memory.cpp. It differs from what unwritten
-    memory holds, and (except for 1 in 32749 pairs of names) from other buffers' margins. Otherwise
-    ``b[n] = a[n]``, one item too far in both buffers, would leave a margin unchanged.
+    memory holds, and (except for one pair of names in :data:`_MARGINS`) from other buffers'
+    margins. Otherwise ``b[n] = a[n]``, one item too far in both buffers, would leave a margin
+    unchanged.
     """
     number = 2166136261  # FNV-1a: unlike hash(), the same in every process
     for byte in name.encode():
@@ -175,8 +176,7 @@ class Device(Protocol):
     """The device of one worker. Every method may kill the whole process; callers expect that."""
 
     def close(self) -> None:
-        """Free the device's resources. Only needed in processes that go on, or end by
-        themselves."""
+        """Free the device's resources. Not needed in processes that are killed."""
 
     def sample(self, threads: int) -> None:
         """Run only a sample of the blocks of each later launch, see :class:`.Session`.
@@ -269,8 +269,7 @@ class Device(Protocol):
         """
 
     def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
-        """Prepare and run several variants in turn, and check what each wrote to outputs and
-        elsewhere.
+        """Prepare and run several variants in turn, and check all that each wrote.
 
         Damage is mended before the next variant runs. The device need not wait for Python between
         the runs.
@@ -280,15 +279,13 @@ class Device(Protocol):
         """Return the outputs that the launches wrote."""
 
     def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
-        """Tell whether the launches are known to have written the expected outputs, or as good
-        ones.
+        """Tell whether the launches are known to have written expected or as good outputs.
 
         See :class:`TimedRun`.
         """
 
     def damaged(self, plan: CasePlan) -> list[str]:
-        """Return the names of memory that was written but must not be: inputs, memory around
-        buffers.
+        """Return names of wrongly written memory: read-only inputs, memory around buffers.
 
         All of it is mended.
         """

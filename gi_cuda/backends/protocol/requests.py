@@ -141,8 +141,7 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class Spoilt:
-    """Errors in outputs that the oracle does not notice, and peculiarities of the reference's
-    outputs.
+    """Errors that the oracle does not notice, and peculiarities of the reference's outputs.
 
     Attributes:
         unseen: the worst ways to spoil each output, the largest share first.
@@ -187,8 +186,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class CompareAnswers:
-    """Request to compare the reference's recorded outputs with known answers of the data module, if
-    any.
+    """Request to compare the reference's recorded outputs with the data module's known answers.
 
     The answer is an :class:`AnswersCompared`.
 
@@ -286,8 +284,7 @@ STATIC_SHARED = "__shared__ "
 
 @dataclass(frozen=True, slots=True)
 class GetReady:
-    """Request to load everything that measuring variants of a reference needs. There is no
-    answer."""
+    """Request to load all that measuring variants of a reference needs. It has no answer."""
 
     reference: Program
 
@@ -348,8 +345,7 @@ class LoopCounts:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The worker could not do what was asked, e.g. the device refuses a launch. The worker lives
-    on.
+    """The worker could not do what was asked, but lives, e.g. if the device refuses a launch.
 
     Attributes:
         message: the reason.

@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 
 class Schedule(StrEnum):
-    """A thread order other than the natural one, in which the first thread of the first block runs
-    first."""
+    """A thread order other than the natural one, which begins with thread 0 of block 0."""
 
     REVERSED = "reversed"
     RANDOM = "random"

@@ -62,8 +62,7 @@ _SUSPECT = re.compile(r"suspect (\d+)\n")
 
 
 def last_words(message: str, suspect: int | None) -> bytes:
-    """Return the message that a dying worker leaves: the reason and, if known, the variant to
-    blame."""
+    """Return the message of a dying worker: the reason and, if known, the guilty variant."""
     text = message if suspect is None else f"suspect {suspect}\n{message}"
     return text.encode()[:1000]
 

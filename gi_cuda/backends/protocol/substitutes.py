@@ -68,8 +68,7 @@ class Substitute(StrEnum):
 
     @property
     def quick(self) -> bool:
-        """Tell whether a quick check tries it. No quick substitute turns a valid index into an
-        invalid one."""
+        """Tell whether a quick check tries it; such substitutes keep indices valid."""
         return self in _QUICK
 
     @property
@@ -109,8 +108,9 @@ class Substitute(StrEnum):
     def contents(
         self, array: NDArray[Any], small: SmallFloat | None = None, item: int = 0
     ) -> NDArray[Any]:
-        """Return the contents that replace a buffer's own; the same contents, if the substitute has
-        no meaning for their type.
+        """Return the contents that replace a buffer's own.
+
+        They are the same contents if the substitute has no meaning for their type.
 
         Args:
             array: the buffer's contents in memory layout.

@@ -14,8 +14,7 @@ _OWN_NAMESPACES = re.compile(r"\(anonymous namespace\)::(?:v\d+::)?")
 
 
 def undefined(said: str) -> str:
-    """Return a message about the undefined symbol in a linker's or loader's output; "" if there is
-    none."""
+    """Return a message about the undefined symbol in a linker's or loader's output, or ""."""
     match = _SYMBOL.search(said)
     if match is None:
         return ""

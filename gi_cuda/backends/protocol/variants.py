@@ -1,5 +1,4 @@
-"""The values that pass through a build (variants, phenotypes, binaries) and the compiler's
-interface."""
+"""Values that pass through a build (variants, phenotypes, binaries); interface of compilers."""
 
 from __future__ import annotations
 
@@ -214,8 +213,7 @@ class Compiler(Protocol):
 
     @property
     def idle(self) -> int:
-        """Number of these processes that have nothing to do now, counting all who use the
-        compiler."""
+        """Number of these processes that are idle now, whoever uses the others."""
 
     @property
     def makes(self) -> type[Binary]:
@@ -241,8 +239,7 @@ class Compiler(Protocol):
         """
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess a whole batch with one process. Return a result for every variant, by its
-        number."""
+        """Preprocess a whole batch with one process. Return all results by number."""
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch in shards below ``folder``. Yield results as shards end."""
@@ -250,8 +247,7 @@ class Compiler(Protocol):
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """Split each phenotype, without what it borrows from a reference, into parts to compile
-        separately.
+        """Split each phenotype, without what it borrows from a reference, into parts.
 
         Returns:
             For each phenotype its parts; none if it cannot be split. Equal parts have equal keys.
@@ -266,12 +262,10 @@ class Compiler(Protocol):
         """
 
     def of_subject(self, subject: Subject) -> Compiler:
-        """Return this compiler for another source in place of its own: other includes, kernels,
-        macros."""
+        """Return this compiler for another source, with its includes, kernels and macros."""
 
     def headers(self) -> str | None:
-        """Return the preprocessed text that precedes all variants of the sources; None if that
-        fails."""
+        """Return the preprocessed text before all variants of the sources; None if it fails."""
 
     def apart(self) -> Compiler:
         """Return this compiler, made to give equal variants machine code at different addresses.
@@ -280,8 +274,7 @@ class Compiler(Protocol):
         """
 
     def rehearsing(self) -> Sequence[Compiler]:
-        """Return compilers for rehearsals, the first runs of variants whose behaviour is not known
-        yet.
+        """Return compilers for rehearsals, the first runs of variants of unknown behaviour.
 
         On a back end where a worker's death costs much, their code is confined: it can do no harm.
         It gives the same outputs as this compiler's code if that is right, and leaves signs where
@@ -296,11 +289,10 @@ class Compiler(Protocol):
         """
 
     def differently(self, options: tuple[str, ...]) -> Compiler | None:
-        """Return a compiler whose code rounds products and sums separately and, if threads run one
-        at a time, is slower.
+        """Return a compiler whose code rounds products and sums separately.
 
-        Outputs that depend neither on rounding nor on timing are the same. None if its code for
-        variants with these options would be the same.
+        It is slower if threads run concurrently. Outputs that depend neither on rounding nor on
+        timing are the same. None if its code for variants with these options would be the same.
         """
 
     def for_other_devices(self) -> Sequence[Compiler]:

@@ -103,8 +103,7 @@ class CaseRunner:
         self.contents: dict[object, NDArray[Any]] = {}  # see :func:`.other_cases.substituted`
 
     def stored(self, case: str, draw: int = 0) -> Reference:
-        """Return the reference's recorded runs, prepared for judging a case's outputs in one
-        draw."""
+        """Return the reference's recorded runs on a case, prepared for judging one draw."""
         if (case, draw) not in self._stored:
             self._stored[case, draw] = self._read(case, draw)
         return self._stored[case, draw]
@@ -135,8 +134,7 @@ class CaseRunner:
             return dict(stacks)
 
     def store(self, case: str, runs: Sequence[Outputs], folder: Path) -> None:
-        """Store the outputs of the reference's runs, and what the oracle prepares of them, for all
-        workers."""
+        """Store outputs of the reference's runs, and what the oracle prepares of them."""
         first, *others = runs
         _forget(case, folder)
         stacks = {
@@ -178,10 +176,7 @@ class CaseRunner:
         return self.cases[case.name]
 
     def isolate(self, programs: Iterable[Program]) -> None:
-        """Isolate this process before it runs untrusted programs.
-
-        Expected outputs are read before, and hidden from kernels.
-        """
+        """Isolate this process from untrusted programs. Expected outputs are hidden."""
         for case in self.cases:
             with suppress(*UNREADABLE):  # the reference may not have run yet
                 self.recorded(case)
@@ -216,10 +211,8 @@ class CaseRunner:
         return [one for one in self.plans(program) if one.case not in self._untimed]
 
     def plans_to_verify(self, program: Program) -> list[CasePlan]:
-        """Return the plans in the order in which to verify them.
-
-        First comes the case that finds most wrong variants for the least work, by this worker's
-        experience: then a wrong variant costs one small launch.
+        """Return the plans, ordered by how many wrong variants a case has found for how little
+        work.
 
         Raises:
             LaunchRefused: see :meth:`plans`.
@@ -227,8 +220,7 @@ class CaseRunner:
         return sorted(self.plans(program), key=self._gain, reverse=True)
 
     def _gain(self, case_plan: CasePlan) -> float:
-        """Return the expected number of wrong variants that a case finds per byte of its
-        buffers."""
+        """Return the expected number of wrong variants found per byte of a case's buffers."""
         seen = self._histories.get(case_plan.case, _CaseHistory())
         size = sum(case_plan.sizes[b.name] * b.dtype.itemsize for b in self.target.buffers)
         # Start from one imaginary wrong variant, so that untried cases get a try.
@@ -264,8 +256,7 @@ class CaseRunner:
             ) from None
 
     def references(self, program: Program) -> tuple[Loaded, ...]:
-        """Return the reference, loaded at several addresses; kept until another reference is asked
-        for."""
+        """Return the reference, loaded at several addresses and kept there."""
         if self._reference is None or self._reference[0] != program:
             for one in self._reference[1] if self._reference else ():
                 self.device.unload(one)
@@ -276,14 +267,10 @@ class CaseRunner:
         return self._reference[1]
 
     def reference_to_time(self, program: Program, place: int, number: int) -> TimedRun:
-        """Return the reference's run on a timed case, for one draw and repetition.
+        """Return the reference's run on the timed case with an index, for one draw and repetition.
 
         Its outputs are compared as a variant's are: what the device does between two runs decides
         what the next run finds in caches.
-
-        Args:
-            place: index of the timed case.
-            number: number of the draw and repetition.
         """
         loads, case_plan = self.references(program), self.timed_plans(program)[place].drawn(number)
         known = number == 0 or not case_plan.redrawn
@@ -291,11 +278,10 @@ class CaseRunner:
         return TimedRun(loads[number % len(loads)], case_plan, expected, self.rules)
 
     def paces(self, program: Program, limit: float) -> tuple[Pace, ...]:
-        """Return for each timed case how it is timed.
+        """Return how each timed case is timed: with more runs if they are short.
 
-        Short cases are timed with more runs, since disturbances are a larger part of a short
-        launch. The reference runs for that wherever it is loaded, twice unless it is slow: the
-        first time is the warm-up, which variants get as well.
+        The reference runs for that wherever it is loaded, twice unless it is slow, since a first
+        run is slower. Variants are warmed up as well.
         """
         loads = self.references(program)  # forgets the times of another reference
         if not self._paces:
@@ -349,9 +335,9 @@ class CaseRunner:
     def judged(self, case_plan: CasePlan, verified: Verified) -> Judgement:
         """Judge a verified run.
 
-        The oracle is not asked about outputs that are as good as the expected ones: equal, by the
-        oracle's own rules, to the reference's recorded run, or bit for bit to outputs that it has
-        accepted before. Comparing is cheaper, and the device may do it without copying.
+        The oracle is not asked about outputs that are as good by its own rules as the reference's,
+        or equal bit for bit to outputs that it accepted before. Comparing is cheaper, and may need
+        no copying.
         """
         if damage := damage_of(case_plan, verified.damaged):
             return damage
@@ -362,10 +348,9 @@ class CaseRunner:
         return self.opinion(case_plan, verified.outputs)
 
     def kept(self, case: str, outputs: Outputs) -> Outputs:
-        """Return a permanent copy of acceptable outputs, one object for all that are equal bit for
-        bit.
+        """Return a permanent copy of acceptable outputs, one object for all equal ones.
 
-        Many variants round alike, and a device needs one copy of each object that it compares with.
+        Many variants round alike, and a device copies each object once.
         """
         key = case, digest_of(outputs)
         if key not in self._kept:
@@ -401,8 +386,7 @@ class CaseRunner:
 
 
 def _forget(case: str, folder: Path) -> None:
-    """Remove the recorded outputs of a case. The files may be links, so they are not
-    overwritten."""
+    """Remove the recorded outputs of a case; links are not overwritten."""
     for ending in _STORED:
         (folder / f"{case}{ending}").unlink(missing_ok=True)
 

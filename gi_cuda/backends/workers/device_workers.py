@@ -37,8 +37,7 @@ from gi_cuda.results.measurement import Survival
 PATIENCE = 600.0
 """Seconds of wall time after which a worker that does not answer is killed from outside.
 
-The worker's own limit counts device or CPU time, so a busy machine does not trigger it; this one
-catches hangs that the worker's limit cannot see.
+The worker's own limit counts device or CPU time, so it does not fire on a busy machine.
 """
 
 
@@ -94,8 +93,8 @@ class Crew:
         number: workers that run at a time.
         depth: requests that a worker is sent before it answers, so that it need not wait for the
             next.
-        extra: additional workers for requests that need one for themselves; with 0, such a request
-            waits until another one is done.
+        extra: further workers for requests that need one for themselves; without, these have to
+            wait.
         reserve: the most spares that are made ahead of time.
         alike: the most requests of one kind that a worker answers if they may share a fresh worker.
     """
@@ -134,8 +133,7 @@ class DeviceWorkers(Generic[Key]):
         self._warm_up: GetReady | None = None
 
     def close(self) -> None:
-        """Close the connections to all workers. After Ctrl-C, another thread may still be starting
-        some."""
+        """Close the connections to all workers. Another thread may still start some."""
         for worker in list(self._workers.values()):
             worker.connection.close()
         self._workers.clear()
@@ -149,11 +147,8 @@ class DeviceWorkers(Generic[Key]):
     # -- making ready ------------------------------------------------------------------------
 
     def ready_for(self, reference: Program) -> None:
-        """Let spares prepare for variants of this reference while they wait for their first
-        request.
-
-        Of a large reserve only the first few do, since each then holds all buffers.
-        """
+        """Let the first few spares prepare for variants of this reference: each then holds all
+        buffers."""
         self._warm_up = GetReady(reference)
         for worker in self._fresh()[: max(1, self._extra)]:
             self._warm(worker)
@@ -192,8 +187,7 @@ class DeviceWorkers(Generic[Key]):
 
     @property
     def has_room(self) -> bool:
-        """Tell whether a request that does not need a worker for itself would be sent to a worker
-        at once."""
+        """Tell whether a request for any worker would be sent to one at once."""
         if self._waiting or (self._alone and not self._extra):
             return False
         return self._has_place() or bool(self._short())
@@ -250,8 +244,7 @@ class DeviceWorkers(Generic[Key]):
         return next(iter(self._fresh()), None) or self._fork()
 
     def _kept(self) -> list[_Worker[Key]]:
-        """Return the idle workers that may answer more requests of the kind that they have
-        answered."""
+        """Return the idle workers that may answer more requests of their kind."""
         return [one for one in self._idle() if 0 < one.alike < self._alike]
 
     def _take(self) -> _Worker[Key]:
@@ -350,8 +343,7 @@ class DeviceWorkers(Generic[Key]):
             self._put_back([worker.sent.pop()])
 
     def _make_do(self, error: NoRoom) -> bool:
-        """Continue with fewer workers, and kill idle ones. Return whether this frees device
-        memory."""
+        """Continue with fewer workers, kill idle ones. Return whether this frees memory."""
         if not self._tight:
             said = f"{self.device.words or 'the device'} has no room for so many workers"
             print(f"gi-cuda: {said} ({error.what}); going on with fewer", file=sys.stderr)

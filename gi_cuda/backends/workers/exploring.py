@@ -12,8 +12,7 @@ from gi_cuda.backends.workers.written import is_undefined, magnitudes, only_valu
 
 
 def explore(runner: CaseRunner, request: Explore) -> Explored:
-    """Run the reference twice on a case, with memory around all buffers, and report its
-    accesses."""
+    """Run the reference twice on a case with memory around all buffers, and report on it."""
     device, target = runner.device, runner.target
     (plan,) = runner.plans(request.reference)
     loaded = device.load(request.reference.binary)

@@ -90,8 +90,7 @@ class ForkServer:
             self._control.send(session)
 
     def lend(self) -> Lent:
-        """Make a connection for a pool in another process of this machine, which uses the same
-        cases.
+        """Make a connection for a pool with the same cases in another process.
 
         The receiver closes it.
 
@@ -203,8 +202,7 @@ class ForkServer:
                 raise told
 
     def close(self) -> None:
-        """End this pool's workers, and the fork server unless it is borrowed. Workers need no
-        clean-up."""
+        """End this pool's workers, and the fork server unless it is borrowed."""
         self._control.close()
         self._socket.close()
         if isinstance(self._process, Lent):

@@ -78,8 +78,7 @@ def _or_refused(case_runner: CaseRunner, request: Measure) -> Measurement | Refu
 def _time(
     case_runner: CaseRunner, runners: Sequence[VariantRunner], base: Program, sampling: Sampling
 ) -> None:
-    """Time variants and the reference in turn on each case, in as many repetitions as the rules
-    require.
+    """Time variants and the reference in turn on each case, as often as the rules require.
 
     A variant drops out when it needs no more pairs. The reference's copies in memory take turns.
     """

@@ -206,8 +206,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """Outputs that are known to be right, and rules by which others are as good; see
-    :class:`TimedRun`."""
+    """Outputs that are right, and rules by which others are as good; see :class:`TimedRun`."""
 
     outputs: Outputs
     rules: Rules | None

@@ -102,8 +102,7 @@ class Pool(Generic[Key]):
         return self._server.lend()
 
     def ready_for(self, reference: Program) -> None:
-        """Let spares prepare for variants of this reference while they wait for their first
-        request.
+        """Let spares prepare for variants of this reference while they wait.
 
         Of a large reserve only the first few do, since each then holds all buffers.
         """
@@ -116,8 +115,7 @@ class Pool(Generic[Key]):
             one.restock()
 
     def stock(self, count: int) -> None:
-        """Start spares on the first device, for ``count`` requests that are measured in fresh
-        workers.
+        """Start spares on the first device, for ``count`` requests to fresh workers.
 
         Opening the device between the measurements would disturb them.
         """
@@ -137,8 +135,7 @@ class Pool(Generic[Key]):
         return self.one(request, self._wants)
 
     def one(self, request: Request, wants: Wants = Wants.FRESH) -> Any:
-        """Run a single request in a fresh worker of the first device. No other worker starts
-        meanwhile.
+        """Run a single request in a fresh worker of the first device, and start no other.
 
         Args:
             wants: a requirement on the worker, if another one.
@@ -210,8 +207,7 @@ class Pool(Generic[Key]):
 
     @property
     def has_room(self) -> bool:
-        """Tell whether a request that does not need a worker for itself would be sent to a worker
-        at once."""
+        """Tell whether a request for any worker would be sent to one at once."""
         return any(one.has_room for one in self._devices.values())
 
     def submit(self, task: Task[Key], device: int | None = None) -> int:
@@ -232,8 +228,7 @@ class Pool(Generic[Key]):
         return device
 
     def wait(self, timeout: float | None = None, *others: int) -> list[tuple[Key, Any]]:
-        """Wait until something happens. Return ``(key, answer)`` for each answer that has come, if
-        any.
+        """Wait until something happens. Return ``(key, answer)`` of each answer that came.
 
         An answer is the worker's message, :class:`Lost`, or :class:`Unanswered`.
 

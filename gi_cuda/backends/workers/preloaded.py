@@ -112,8 +112,7 @@ class _Child:
         return self.returncode
 
     def _hear(self, patience: float | None) -> bool:
-        """Handle the next message, if there is one within ``patience`` seconds. Return whether
-        there was."""
+        """Handle the next message within ``patience`` seconds. Return whether there was one."""
         if self.returncode is not None or not self._news.poll(patience):
             return False
         told = os.read(self._news.fileno(), _NEWS.size)
@@ -153,8 +152,7 @@ class _Forked(Family):
         super().end(seconds)
 
     def _prevent(self, patience: float) -> None:
-        """Make sure that the child is never forked, if it was not forked within ``patience``
-        seconds."""
+        """Prevent the fork of the child, if it does not come within ``patience`` seconds."""
         if self._forked.comes(patience):
             self._parent.give_up()
 

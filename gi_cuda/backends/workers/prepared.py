@@ -87,8 +87,7 @@ def _next_unit(at: int) -> int:
 
 
 def _told(value: Any, arrays: list[NDArray[Any]], known: dict[int, int]) -> Any:
-    """Convert a value for JSON. Arrays become their numbers; the same array gets the same
-    number."""
+    """Convert a value for JSON. Arrays become their numbers, each array one number."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         if id(value) not in known:
             known[id(value)] = len(arrays)

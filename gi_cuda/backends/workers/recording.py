@@ -41,8 +41,7 @@ class _Found:
 
 
 def record(runner: CaseRunner, request: Record) -> Recorded:
-    """Run the reference in several draws, store its outputs, and judge one more run in the first
-    draw.
+    """Run the reference in several draws, store its outputs, and judge one more run.
 
     If all runs on a case gave the same outputs, the result also serves for other cases with the
     same data.
@@ -127,16 +126,14 @@ def _is_another(runner: CaseRunner, outputs: Outputs, runs: Sequence[Outputs]) -
 
 
 def _own_verdict(runner: CaseRunner, case_plan: CasePlan) -> Judgement:
-    """Judge the reference by its own oracle, which may reject the very outputs that it compares
-    with."""
+    """Judge the reference by its own oracle, which may reject its own expected outputs."""
     if runner.rules is not None:
         return runner.judge_answers(case_plan)  # each value is as good as itself
     return runner.opinion(case_plan, runner.device.outputs(case_plan))
 
 
 def try_schedule(runner: CaseRunner, request: TrySchedule) -> bool | None:
-    """Tell whether the reference's outputs are right in a thread order; None if it cannot be
-    chosen.
+    """Tell whether the reference is right in a thread order; None without a choice of orders.
 
     The oracle judges, since sums may be rounded differently.
     """
@@ -161,8 +158,7 @@ def _in_turn(device: Device, schedules: Schedules, number: int) -> AbstractConte
 
 
 def unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[str, tuple[int, int]]:
-    """Return for each poisoned output the number of unwritten elements, and the number of all
-    elements."""
+    """Return the numbers of unwritten and of all elements of each poisoned output."""
     poisoned = {buffer.name for buffer in target.buffers if not buffer.role.given}
     return {
         name: (still_poison(array), array.size)

@@ -179,8 +179,7 @@ def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:
 
 
 def _unseen(runner: CaseRunner, buffer: Buffer, known: Mapping[str, _Known]) -> list[Unseen]:
-    """Return for each filling the largest part of the buffer's values that the oracle accepts, if
-    any."""
+    """Return for each filling the largest part of a buffer that the oracle accepts, if any."""
     fillings: dict[str, dict[str, Array]] = {}
     for case, one in known.items():
         for words, values in _fillings(runner, buffer, case, one):
@@ -223,8 +222,7 @@ def _accepted(
     wrongs: Mapping[str, Array],
     part: _Part,
 ) -> bool:
-    """Tell whether the oracle accepts replaced values on all cases, and they differ on some
-    case."""
+    """Tell whether the oracle accepts replaced values on all cases; some must differ."""
     changed = False
     for case, one in known.items():
         right = one.outputs[name]

@@ -199,8 +199,7 @@ def _finite(runner: CaseRunner) -> Rules:
 
 
 def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | None:
-    """Return the reference's outputs, or None as :func:`agrees_with` says; cached for many
-    variants."""
+    """Return the reference's outputs, or None as :func:`agrees_with` says; cached."""
     reference = request.reference
     values = tuple(reference.configuration.items())
     key = reference.binary.path, values, right.plan.case, request.input, str(request.substitute)
@@ -335,8 +334,7 @@ def _is_ordered(
     given: Answers,
     runs: Sequence[Answers],
 ) -> bool:
-    """Tell whether the reference depends on the order of threads here, but not on the original
-    case.
+    """Tell whether the reference depends on thread order, but not on the original case.
 
     False if the device cannot choose the order.
     """

@@ -1,5 +1,4 @@
-"""The worker process: opens its device once, and answers requests until its connection is
-closed."""
+"""The worker process: opens its device once, and answers requests until it is disconnected."""
 
 from __future__ import annotations
 
@@ -132,8 +131,7 @@ class WorkerContext:
         return cls(session, cases, device)
 
     def of(self, target: Target) -> dict[str, CaseData]:
-        """Return the cases that are also cases of a target; none if the target's data may
-        differ."""
+        """Return the cases that a target has as well; none if its data may differ."""
         mine = self.session.target
         # The path may be spelled as the user spelled it, or as a run recorded it.
         if replace(mine, cases=(), file=target.file) != replace(target, cases=()):
@@ -149,8 +147,7 @@ class WorkerContext:
         return device
 
     def answerer(self, slot: WorkerSlot) -> Answerer:
-        """Return a worker's function for requests. If the device fails to open, it returns the
-        error."""
+        """Return a worker's function for requests, or one that returns the error."""
         target = self.session.target
         try:
             device = self.opened(slot)

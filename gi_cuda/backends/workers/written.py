@@ -69,8 +69,7 @@ def changes(array: NDArray[Any], before: NDArray[Any]) -> int:
 def _blocks(
     array: NDArray[Any], before: NDArray[Any] | None
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:
-    """Yield items with their earlier values, block by block: the first block is mostly
-    sufficient."""
+    """Yield items with their earlier values by block: the first one often suffices."""
     items = np.ascontiguousarray(array).reshape(-1)
     old = None if before is None else np.ascontiguousarray(before).reshape(-1)
     for begin in range(0, items.size, _BLOCK):

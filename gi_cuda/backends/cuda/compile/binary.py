@@ -27,8 +27,7 @@ class CudaBinary(Binary):
     confined: bool = False
 
     def resources_beside(self, lenders: Mapping[str, Binary]) -> Mapping[str, int]:
-        """Return the largest need of a kernel for each resource, with the kernels that are lent to
-        it."""
+        """Return the largest need of its own and its borrowed kernels by resource."""
         theirs = [
             one.kernels[name]
             for name, one in lenders.items()
@@ -68,8 +67,7 @@ def binary_of(
 
 
 def _kernel_keys(content: Content, named: Mapping[str, str]) -> dict[str, bytes]:
-    """Return keys by kernels' identifiers. Instances of one template share an identifier if
-    unnamed.
+    """Return keys by kernels' identifiers; unnamed instances of a template share one.
 
     Args:
         named: symbols of kernels with identifiers of their own, by these.

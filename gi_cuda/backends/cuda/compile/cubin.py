@@ -104,8 +104,7 @@ def name_parts(symbol: str) -> tuple[str, ...]:
 
 
 def enclosing(symbol: str) -> str:
-    """Return the mangled name of the function that declares a static variable; else the symbol
-    itself.
+    """Return the symbol of the function that declares a static variable; else ``symbol``.
 
     >>> enclosing("_ZZN2v11kEPiE5count")
     '_ZN2v11kEPiE5count'
@@ -114,8 +113,7 @@ def enclosing(symbol: str) -> str:
 
 
 def plain_name(symbol: str) -> str:
-    """Return the identifier of a function or variable, without namespaces, template arguments and
-    types.
+    """Return a function's or variable's identifier without namespaces, arguments and types.
 
     >>> [plain_name(one) for one in ("scale", "_Z5scalePKiPii", "_ZN2v05scaleEPKiPii")]
     ['scale', 'scale', 'scale']
@@ -130,8 +128,7 @@ def plain_name(symbol: str) -> str:
 
 
 def owner(parts: Sequence[str]) -> int | None:
-    """Return the number of the variant that a name belongs to; None for names that all variants
-    share."""
+    """Return the number of the variant that has a name; None if all variants share it."""
     # Names with internal linkage are in a namespace of their file, around the variant's or in it.
     for part in parts[:2]:
         if found := _VARIANT.match(part):

@@ -55,7 +55,7 @@ SIZES = Sizes(smallest=4, largest=16, first=1)
 sooner the first shards are done, the sooner their variants can be measured."""
 
 FIRST_SIZES = Sizes(smallest=4, largest=8, first=1, ahead=1 / 3)
-"""Sizes of shards for rehearsals, whose code is used once: the device has nothing else to do, and a
+"""Sizes of shards for rehearsals, whose code is used once: the device is idle otherwise, and a
 shard may hold many variants. Parts of such variants are small and many."""
 
 WORTH = 32
@@ -76,11 +76,11 @@ CONFINED = (
 )
 """Ways to make code for rehearsals, the better one (as a rule) first.
 
-The first uses nvcc's fast compilation, if there is one: a schema of variants with many edits takes
-half the time or less. (``-O1`` would take a quarter, but yields calls whose functions all check the
-deadline, and which leave accesses to their callers' stacks unconfined.) Its code takes up to a
-quarter longer to run. The second shares its PTX with normal code. Code assembled with ``-O0`` would
-run four times as long, which costs more than it saves.
+The first uses nvcc's fast compilation: a schema of variants with many edits takes half the time or
+less. (``-O1`` would take a quarter, but yields calls whose functions all check the deadline, and
+which leave accesses to their callers' stacks unconfined.) Its code runs up to a quarter longer. The
+second shares its PTX with normal code. With ``-O0``, code would run four times as long, which costs
+more than it saves.
 """
 
 SLOW = Way(("-O0", _ANY_BLOCK))
@@ -172,10 +172,7 @@ class NvccCompiler(SourceCompiler):
         return self.way.confined
 
     def rehearsing(self) -> tuple[NvccCompiler, ...]:
-        """Return this compiler, made to confine code.
-
-        PTX that it shares with this compiler is kept for a while.
-        """
+        """Return this compiler, made to confine code. It keeps PTX for this one for a while."""
         if not self.prepared(()):
             return ()
         return tuple(replace(self, way=way, sizes=FIRST_SIZES) for way in CONFINED)
@@ -275,8 +272,7 @@ class NvccCompiler(SourceCompiler):
         return ()
 
     def examined(self, variant: Variant) -> Examination:
-        """Return findings from the warnings of nvcc's front end, which itself rejects calls of host
-        code."""
+        """Return findings from nvcc's warnings. nvcc itself rejects calls of host code."""
         phenotype = self.preprocess([variant])[variant.ident]
         if isinstance(phenotype, BuildFailure):
             return Examination()
@@ -318,8 +314,7 @@ class NvccCompiler(SourceCompiler):
         return built
 
     def prepared(self, options: tuple[str, ...]) -> ShardSetup | None:
-        """Return the setup of all shards with these options; None if only nvcc itself can compile
-        them."""
+        """Return the setup of shards with these options; None if only nvcc can compile them."""
         words = [str(word) for word in self.command()[1:]]
         own = self.defines - said_as_functions(self._builtin(), self.defines)
         return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT, own)

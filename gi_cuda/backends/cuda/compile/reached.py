@@ -32,8 +32,7 @@ _NAMESPACE = re.compile(r"\bnamespace\s+(\w+)")
 
 
 def identity_of(whole: ShardSetup, command: Sequence[str], named: Sequence[str]) -> bytes:
-    """Return a hash of everything besides the variants that decides which part of a prelude is
-    needed.
+    """Return a hash of all that decides which part of a prelude variants need, except variants.
 
     Args:
         command: the compiler's path and its options.

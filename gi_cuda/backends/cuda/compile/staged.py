@@ -39,8 +39,7 @@ class ShardSetup:
 
     @cached_property
     def told(self) -> str:
-        """Text that identifies the prelude; macros are sorted, since the preprocessor's order
-        varies."""
+        """Text that identifies the prelude, with macros sorted, since their order varies."""
         return "\n".join([self.front, self.forward, *sorted(self.macros.splitlines())])
 
     @cached_property
@@ -116,8 +115,7 @@ _FRONT, _RESULT = Path("front.cu"), Path("front.ii")
 def _preprocessed(
     stage: Stage, environment: tuple[tuple[str, str], ...], front: str, limit: float
 ) -> tuple[str, str] | None:
-    """Return the preprocessed prelude and the macros that it leaves; cached, as few options change
-    them."""
+    """Return the preprocessed prelude and its macros; cached, as few options change them."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source = Path(scratch) / _FRONT
         write_text(source, front)

@@ -61,8 +61,7 @@ class Stage:
         )
 
     def at_any_level(self) -> Stage:
-        """Return this stage without an optimization level, which only changes a macro for a
-        preprocessor."""
+        """Return this stage without optimization level: preprocessors only define a macro by it."""
         return self._of(at for at, one in enumerate(self.words) if not _LEVEL.fullmatch(one))
 
     def _of(self, kept: Iterable[int]) -> Stage:

@@ -114,8 +114,7 @@ def without_c_linkage(text: str) -> str:
 
 
 def brought_home(finished: Finished, file_name: str) -> Finished:
-    """Return a compiler's output with ptxas's messages about kernels attributed to variants'
-    sources."""
+    """Return compiler output with ptxas's messages about kernels attributed to variants."""
     home = []
     for message in _ASSEMBLER.findall(finished.stderr):
         for symbol in _MANGLED.findall(message):

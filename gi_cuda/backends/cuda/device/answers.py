@@ -19,8 +19,7 @@ MOST = 512 * 2**20
 is expensive: it waits for processes that open the device."""
 
 _SHARE = 16
-"""A copy may take at most this fraction (1/16) of the free memory: other workers have copies as
-well."""
+"""A copy takes at most the free memory divided by this: other workers have copies as well."""
 
 
 class Answers:
@@ -36,8 +35,7 @@ class Answers:
         self._others: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
 
     def forget_old(self) -> None:
-        """Free the least recently used further copies if there are too many. Nothing may be reading
-        them."""
+        """Free the least recently used further copies if there are too many. None may be in use."""
         size = sum(wanted.nbytes for wanted, _ in self._others.values())
         while size > MOST:
             size -= self._others.popitem(last=False)[1][0].nbytes

@@ -75,8 +75,9 @@ class Arena:
         self._free = self._end - UNIT
 
     def allocate(self, what: str, size: int) -> int:
-        """Return the address of new memory, aligned to 64 KiB. Confined code must not access it
-        yet.
+        """Return the address of new memory, aligned to 64 KiB.
+
+        Confined code must not access it before :meth:`.Shadow.let_in`.
 
         Args:
             what: its use, for messages.

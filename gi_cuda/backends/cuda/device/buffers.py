@@ -57,8 +57,7 @@ class Buffers:
         self._zones: dict[int, tuple[Mapping[str, int], int, Sequence[Zone]]] = {}
 
     def original(self, plan: CasePlan, buffer: Buffer) -> int:
-        """Return the address of a copy of a case's contents for a buffer. No launch gets this
-        address."""
+        """Return the address of a copy of a case's contents, which no launch gets."""
         key, room = (plan.case, buffer.name), self._room_for_original(plan, buffer)
         if key not in self._written:
             given = self._cases[plan.case].buffers[buffer.name]

@@ -82,6 +82,5 @@ class Confinement:
             self._context.drv.memset_d32_async(SIGNS[_LATE], POISON, 1, self._context.stream)
 
     def fates(self, failing: Sequence[int]) -> tuple[Fate, ...]:
-        """Return the fates that signs stand for; ``failing`` are the indices of the checks that
-        fail."""
+        """Return the fates for signs; ``failing`` are the indices of failing checks."""
         return tuple(fate for at, fate in enumerate(_FATES.values()) if at in failing)

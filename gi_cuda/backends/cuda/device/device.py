@@ -78,8 +78,7 @@ class CudaDevice(Solid):
         """Do nothing: code on a GPU reaches neither files nor the host's memory."""
 
     def close(self) -> None:
-        """Free the device's resources. Only needed in processes that go on, or end by
-        themselves."""
+        """Free the device's resources. Not needed in processes that are killed."""
         self._last = None
         self._textures.close()
         self._events.clear()
@@ -181,9 +180,7 @@ class CudaDevice(Solid):
         return self._timed([Step(run)], limit, _nothing)[0].seconds
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
-        """Prepare and run several variants in turn without a pause, and compare their outputs.
-
-        This is :meth:`prepare` and :meth:`run` for each, but the device never waits for Python.
+        """Prepare and run several in turn without waiting in between, and compare outputs.
 
         Raises:
             LaunchRefused: see :meth:`run`.
@@ -198,10 +195,7 @@ class CudaDevice(Solid):
         ]
 
     def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
-        """Prepare and run several variants in turn without a pause; check outputs and damage of
-        each.
-
-        Damage is mended before the next variant runs.
+        """Prepare and run several in turn, check outputs and damage of each, mend damage.
 
         Raises:
             LaunchRefused: see :meth:`run`.
@@ -246,8 +240,11 @@ class CudaDevice(Solid):
     def _timed(
         self, steps: Sequence[Step], limit: float, before: Callable[[CasePlan], None]
     ) -> list[Done]:
-        """Run in turn; repeat all if a run exceeds its limit: another worker may have kept the
-        device busy, e.g. by opening it. If this happens again, the process ends as hung."""
+        """Run in turn. Repeat it if a run exceeds its limit: another worker may be opening the
+        device.
+
+        If this happens again, the process ends as hung.
+        """
 
         def late(done: Sequence[Done]) -> list[int]:
             pairs = zip((one.run.loaded.binary for one in steps), done, strict=True)
@@ -315,8 +312,7 @@ class CudaDevice(Solid):
         ]
 
     def _expected(self, one: TimedRun) -> list[MemoryCheck] | None:
-        """Return checks of a run's outputs as :meth:`Answers.checks` does; empty if nothing is
-        expected."""
+        """Return checks of a run's outputs, see :meth:`Answers.checks`; empty if none are due."""
         if one.expected is None:
             return []
         judged = self._judged(one.plan, self._binder.bound(one.loaded, one.plan).variables)
@@ -341,8 +337,7 @@ class CudaDevice(Solid):
         return self._told(plan, judged, self._memory.download([region for _, region in judged]))
 
     def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
-        """Tell whether the launches are known to have written the expected outputs, or as good
-        ones."""
+        """Tell whether the launches are known to have written expected or as good outputs."""
         self._answers.forget_old()
         checks = self._checks(plan, self._judged(plan, self._known), expected, rules)
         return checks is not None and not self._memory.failing(checks)
@@ -381,10 +376,7 @@ class CudaDevice(Solid):
         return judged
 
     def damaged(self, plan: CasePlan) -> list[str]:
-        """Return what was written but must not be: read-only inputs by name, and guard zones.
-
-        All of it is mended.
-        """
+        """Return names of inputs and guard zones that were wrongly written, and mend them."""
         zones = self._buffers.zones(plan, self._known)
         return [zones[at].name for at in self._memory.failing([zone.check for zone in zones])]
 
@@ -395,8 +387,7 @@ class CudaDevice(Solid):
 
     @contextmanager
     def counting(self, loaded: CudaProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:
-        """Return a context in which an instrumented variant runs; see
-        :func:`.variables.counter`."""
+        """Return a context to run an instrumented variant in; see :func:`.variables.counter`."""
         with counter(self._context, loaded.binary, loaded.module, loops) as most:
             yield most
 

@@ -165,8 +165,7 @@ class Memory:
         self._landing: dict[tuple[str, int], NDArray[np.uint8]] = {}
 
     def room(self, name: str, size: int, pristine: int = 0, arena: Arena | None = None) -> Region:
-        """Allocate memory for a new buffer between guard zones. It is not filled yet, so the device
-        has nothing to do.
+        """Allocate memory, not filled yet, for a new buffer between guard zones.
 
         Args:
             name: name for messages; decides the contents of the guard zones.
@@ -181,8 +180,7 @@ class Memory:
         return Region(name, int(memory) + GUARD, size, True, pristine, memory)
 
     def fill(self, region: Region, arena: Arena | None = None) -> None:
-        """Fill a new buffer, with poison or from its pristine copy, and its guard zones. Does not
-        wait.
+        """Fill a new buffer (with poison or its pristine copy) and its guards. Does not wait.
 
         Args:
             arena: the arena that it is in.

@@ -114,8 +114,7 @@ class Look:
         return None if structs or answers[at].rule == NOTHING else (index, failing[at])
 
     def told(self, failing: Collection[int]) -> tuple[tuple[str, ...], list[int], bool]:
-        """Return names of damaged memory, indices of signs, and whether outputs are not as
-        expected."""
+        """Return names of damaged memory, indices of signs, and whether outputs differ."""
         signs = len(self.answers or ())
         zones = signs + len(self.signs)
         damaged = tuple(self.zones[at - zones].name for at in failing if at >= zones)

@@ -65,8 +65,7 @@ _SIGNATURES = {
 
 
 class Stretch:
-    """A range of addresses that are mapped to the same small piece of memory, or to memory of their
-    own.
+    """A range of addresses mapped to the same small piece of memory, or to memory of their own.
 
     Memory is never given back: a range lives as long as its context.
 
@@ -107,8 +106,7 @@ class Stretch:
             self._allow(begin, self._filled)
 
     def put(self, begin: int, size: int, memory: int) -> None:
-        """Map memory of their own to addresses. All addresses before them have to be mapped
-        already.
+        """Map memory of their own to addresses. All earlier addresses have to be mapped.
 
         Args:
             memory: memory from :meth:`create`.

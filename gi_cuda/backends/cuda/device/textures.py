@@ -178,8 +178,7 @@ class Textures:
             )
 
     def _most(self, texture: Texture) -> int:
-        """Return the most texels that the device supports. The device attribute for this is
-        deprecated."""
+        """Return the most texels that the device supports; its attribute is deprecated."""
         most = ctypes.c_size_t()
         self._call(
             View(texture, texture.buffer),

@@ -73,8 +73,7 @@ class Variables:
 
 @lru_cache(maxsize=64)
 def _places(path: Path, number: int, written: int) -> dict[str, list[tuple[str, bool]]]:
-    """Return the symbols of each variant's variables in a cubin, and whether they are initially
-    zero.
+    """Return the symbols of each variant's variables, and whether they are initially zero.
 
     Args:
         number, written: inode number and modification time, since the file may be replaced.
@@ -100,8 +99,7 @@ def _written(elf: Elf) -> Iterator[ElfSymbol]:
 
 
 def choice(binary: CudaBinary, module: Any) -> int | None:
-    """Return the address of the variable that schemata read; None unless the variant is of a
-    schema."""
+    """Return the address of a schema's selecting variable; None if it is no schema."""
     symbol = binary.variables.get("gi_chosen")
     return None if binary.chosen is None or symbol is None else int(module.get_global(symbol)[0])
 

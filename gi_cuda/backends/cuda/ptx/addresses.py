@@ -1,5 +1,4 @@
-"""Force PTX addresses into memory where they do no harm; see
-:mod:`gi_cuda.backends.cuda.ptx.confine`."""
+"""Force PTX addresses to harmless memory; see :mod:`gi_cuda.backends.cuda.ptx.confine`."""
 
 from __future__ import annotations
 
@@ -110,8 +109,7 @@ def tested(guard: str) -> str:
 
 
 def noted(opcode: str, operands: str, test: str, kind: str = "strayed") -> list[str]:
-    """Return code that sets a sign's predicate if a comparison holds and the instruction is
-    executed."""
+    """Return code that sets a sign if a comparison holds and the instruction is executed."""
     compare, _, of = opcode.rpartition(".")
     if not test:
         return [f"{compare}.or.{of} %gi_{kind}, {operands}, %gi_{kind};"]

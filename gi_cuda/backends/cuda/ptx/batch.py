@@ -94,8 +94,7 @@ class PtxCompiler:
         return options
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Rename each variant's symbols. Line numbers, comments and debug names do not count for
-        its key."""
+        """Rename each variant's symbols. Its key ignores debug information and comments."""
         return {variant.ident: _phenotype(variant) for variant in variants}
 
     def warm_up(self, reference: Variant) -> None:
@@ -259,8 +258,7 @@ def _without_places(made: str, here: Path, scratch: str) -> str:
 
 
 def _made(compiler: NvccCompiler, text: str, variant: Variant, name: str = "shard.cu") -> str:
-    """Return nvcc's output for a text with a variant's options, without the paths that it
-    contains."""
+    """Return nvcc's output for a text with a variant's options, without paths in it."""
     words = [str(word) for word in compiler.command()]
     return _made_once((*words, *variant.options, "-lineinfo", "-ptx"), text, name, Path.cwd())
 

@@ -1,5 +1,4 @@
-"""Confine PTX, so that it does no harm: it accesses only a window of memory, does not wait for
-threads that never come, and ends at a deadline.
+"""Confine PTX: restrict its memory accesses to a window, and its waiting and running time.
 
 Software fault isolation (Wahbe et al., SOSP 1993): before every access through a register, its
 address is forced into a window, and onto a multiple of its width. An address that is in the window
@@ -22,8 +21,8 @@ A barrier of a block waits for every thread separately, wherever the thread wait
 threads that have exited. Code before the barrier checks that all threads of a warp are at the same
 barrier. If they are not, CUDA leaves the result undefined, and mostly the wait is endless.
 
-Backward jumps are counted, and every 32nd reads the clock. Past the deadline, which is stored at
-:data:`CONTROL`, threads exit.
+Backward jumps are counted, and one in :data:`.harmless._EVERY` reads the clock. Past the deadline,
+which is stored at :data:`.harmless.CONTROL`, threads exit.
 
 Not confined: barriers for some of a block's threads or for a cluster, memory of other blocks of a
 cluster, bulk copies, calls through pointers, the device's ``malloc`` and ``free``. Nothing is done
@@ -104,8 +103,7 @@ def confine(text: str) -> str:
 
 
 def _warps_work_together(text: str) -> bool:
-    """Tell whether there are operations of several threads of a warp; their names end in
-    ``.sync``."""
+    """Tell whether any operation is of several threads of a warp (``.sync``)."""
     at = text.find(".sync")
     while at >= 0:
         if WARP_WIDE.search(text, text.rfind("\n", 0, at) + 1, at + len(".sync.")):
@@ -199,8 +197,7 @@ def _function(body: str, sizes: Mapping[str, int], kind: tuple[bool, bool]) -> F
 
 @lru_cache(maxsize=64)
 def _like(function: Function) -> Function:
-    """Return one object for all functions with the same properties, so that they share cached
-    lines."""
+    """Return one object for all functions with the same properties, to share cached lines."""
     return function
 
 

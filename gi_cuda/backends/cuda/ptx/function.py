@@ -1,5 +1,4 @@
-"""Properties of a PTX function that are needed to confine it, and the confined form of its
-lines."""
+"""Properties of a PTX function that decide how to confine it, and its lines' confined form."""
 
 from __future__ import annotations
 

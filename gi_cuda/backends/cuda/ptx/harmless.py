@@ -184,8 +184,7 @@ def _together(guard: str, opcode: str, operands: str) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _asked(guard: str, mask: str) -> str:
-    """Return code before an operation of several threads: it gets the active threads and sets
-    signs.
+    """Return code before an operation of several threads: finds who is active, sets signs.
 
     If a thread is not in its own mask, CUDA leaves the result undefined. The operation does not
     wait for threads that have exited, but may wait for ever for threads that went elsewhere.

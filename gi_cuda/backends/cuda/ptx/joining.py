@@ -18,8 +18,7 @@ _MESSAGE = re.compile(
 
 
 class _Piece(NamedTuple):
-    """A section of a variant's text in a module: its owner, its first line there and in the
-    variant."""
+    """A section of a variant's text: its owner, its first line in the module and in the text."""
 
     ident: int
     line: int
@@ -68,8 +67,7 @@ def join(shard: Sequence[Phenotype]) -> JoinedPtx:
 
 
 def _parts(text: str, ident: int) -> Iterator[tuple[str, bool, int]]:
-    """Yield the functions and variables of a module: text, whether it is the variant's, first
-    line."""
+    """Yield a module's functions and variables: text, whether the variant's, first line."""
     named = named_by(ident)
     at = line = 0
     for begin, end in blocks(text):

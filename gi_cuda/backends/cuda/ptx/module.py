@@ -62,8 +62,7 @@ def join_parts(modules: Sequence[ShardPtx]) -> ShardPtx:
 
 
 def read_module(text: str) -> ShardPtx | None:
-    """Divide a shard's PTX into parts; None if something in it cannot be attributed to a
-    variant."""
+    """Divide a shard's PTX into parts; None if something belongs to no variant for sure."""
     if any(word in text for word in _UNCERTAIN):
         return None
     parts: dict[int, list[str]] = {}

@@ -62,8 +62,7 @@ def _saturated(one: Instruction, expression: str) -> str:
 
 
 def _carried(one: Instruction, sign: str, *, with_carry: bool) -> str:
-    """Translate an addition or subtraction with the carry flag, which is a variable of the
-    runtime."""
+    """Translate an addition or subtraction with the carry flag."""
     a, b = one.read(1), one.read(2)
     name = {"+": "gi_ptx_add", "-": "gi_ptx_subtract"}[sign]
     flags = f"{str(with_carry).lower()}, {str('cc' in one.words).lower()}"

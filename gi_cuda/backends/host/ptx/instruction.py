@@ -47,8 +47,7 @@ class Instruction:
         return TYPES[word]
 
     def read(self, number: int, kind: str | None = None) -> str:
-        """Return an expression that reads an operand, as a value of a type; by default the
-        instruction's."""
+        """Return an operand as a value of a type, by default the instruction's type."""
         if number >= len(self.operands):
             raise Unknown(self.text)
         return self.taken(self.operands[number], kind)

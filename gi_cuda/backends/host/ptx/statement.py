@@ -1,5 +1,4 @@
-"""Translate ``asm`` statements: their parts, their operands, and the C++ block that replaces
-them."""
+"""Translate ``asm`` statements, with their operands, into blocks of C++."""
 
 from __future__ import annotations
 

@@ -336,8 +336,7 @@ class HostDevice:
         return self._buffers[key]
 
     def _given(self, plan: CasePlan, buffer: Buffer) -> NDArray[Any]:
-        """Return a buffer's contents before a launch. Addresses are entered once: no buffer
-        moves."""
+        """Return a buffer's contents before a launch. No buffer moves: addresses are cached."""
         values = self._cases[plan.case].buffers[buffer.name]
         if not buffer.addresses:
             return values

@@ -239,7 +239,7 @@ class Compiler(Protocol):
         """
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess a whole batch with one process. Return all results by number."""
+        """Preprocess a batch with one process. Return a result for each variant, by number."""
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch in shards below ``folder``. Yield results as shards end."""
@@ -278,8 +278,8 @@ class Compiler(Protocol):
 
         On a back end where a worker's death costs much, their code is confined: it can do no harm.
         It gives the same outputs as this compiler's code if that is right, and leaves signs where
-        that would crash or hang. Compilers with faster code take longer. Empty if the back end has
-        none.
+        that would crash or hang. Of several compilers, those with faster code take longer. Empty if
+        the back end has none.
         """
 
     def other_locals(self) -> Sequence[Compiler]:

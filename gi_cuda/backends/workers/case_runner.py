@@ -176,7 +176,7 @@ class CaseRunner:
         return self.cases[case.name]
 
     def isolate(self, programs: Iterable[Program]) -> None:
-        """Isolate this process from untrusted programs. Expected outputs are hidden."""
+        """Isolate this process, which will run untrusted programs, and hide expected outputs."""
         for case in self.cases:
             with suppress(*UNREADABLE):  # the reference may not have run yet
                 self.recorded(case)
@@ -211,8 +211,7 @@ class CaseRunner:
         return [one for one in self.plans(program) if one.case not in self._untimed]
 
     def plans_to_verify(self, program: Program) -> list[CasePlan]:
-        """Return the plans, ordered by how many wrong variants a case has found for how little
-        work.
+        """Return the plans, first those that find most wrong variants for the least work.
 
         Raises:
             LaunchRefused: see :meth:`plans`.

@@ -147,8 +147,7 @@ class DeviceWorkers(Generic[Key]):
     # -- making ready ------------------------------------------------------------------------
 
     def ready_for(self, reference: Program) -> None:
-        """Let the first few spares prepare for variants of this reference: each then holds all
-        buffers."""
+        """Let a few spares prepare for variants of a reference: each then holds all buffers."""
         self._warm_up = GetReady(reference)
         for worker in self._fresh()[: max(1, self._extra)]:
             self._warm(worker)

@@ -240,8 +240,7 @@ class CudaDevice(Solid):
     def _timed(
         self, steps: Sequence[Step], limit: float, before: Callable[[CasePlan], None]
     ) -> list[Done]:
-        """Run in turn. Repeat it if a run exceeds its limit: another worker may be opening the
-        device.
+        """Run in turn. If a run exceeds its limit, repeat all once: others may have disturbed it.
 
         If this happens again, the process ends as hung.
         """

@@ -1,4 +1,4 @@
-"""What comes of work that goes on while others look after what has come already."""
+"""Consume an iterator in a background thread, so that its caller can wait for other events too."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class Background(Generic[T]):
-    """Follows an iterator in a thread of its own.
+    """Runs an iterator in a thread of its own and queues its items.
 
     Args:
-        work: what is followed.
-        name: of the thread.
+        work: the iterator to run.
+        name: the thread's name.
 
     Attributes:
-        ended: whether all that came has been taken.
+        ended: whether the iterator is exhausted and all its items have been taken.
     """
 
     def __init__(self, work: Iterator[T], name: str = "build") -> None:
@@ -39,7 +39,7 @@ class Background(Generic[T]):
 
     @property
     def news(self) -> int:
-        """A descriptor that can be read when there is something to be taken."""
+        """File descriptor that becomes readable when an item, the end or an error is queued."""
         return self._bell.heard
 
     def _follow(self) -> None:
@@ -51,7 +51,7 @@ class Background(Generic[T]):
                     if self._stop.is_set():
                         break
                 if isinstance(self._work, Generator):
-                    self._work.close()  # here, where it went on
+                    self._work.close()  # in the thread that ran it
         except BaseException as error:
             last = error
         self._put(last)
@@ -61,10 +61,10 @@ class Background(Generic[T]):
         self._bell.ring()
 
     def take(self) -> Iterator[T]:
-        """What has come since the last call.
+        """Yield the items that were queued since the last call, without waiting.
 
         Raises:
-            BaseException: what the work raised.
+            BaseException: the iterator raised this.
         """
         self._bell.hush()
         with suppress(Empty):
@@ -78,19 +78,19 @@ class Background(Generic[T]):
                     yield one[0]
 
     def each(self) -> Iterator[T]:
-        """All that comes, which is waited for.
+        """Yield all items, and wait for those that are not there yet.
 
         Raises:
-            BaseException: what the work raised.
+            BaseException: the iterator raised this.
         """
         while not self.ended:
             wait([self.news], WAKING)
             yield from self.take()
 
     def close(self) -> None:
-        """Have it begin nothing more, and end the processes that it has started."""
+        """Stop the iterator after its current item, and kill the processes that it has started."""
         self._stop.set()
         self._leash.cut()
         join([self._thread])
-        if not self._thread.is_alive():  # it would tell of news
+        if not self._thread.is_alive():  # a living thread still writes to the pipe
             self._bell.close()

@@ -1,4 +1,4 @@
-"""A bell between threads, which who waits for descriptors can hear."""
+"""A wake-up pipe: lets one thread interrupt another that waits for file descriptors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from weakref import finalize
 
 
 class Bell:
-    """Tells a thread that waits for descriptors that there is news.
+    """A pipe that wakes up a thread which waits for file descriptors.
 
     Attributes:
-        heard: a descriptor that can be read once it was rung.
+        heard: file descriptor that becomes readable after :meth:`ring`.
     """
 
     def __init__(self) -> None:
@@ -21,17 +21,17 @@ class Bell:
         self._close = finalize(self, _close, self.heard, self._tell)
 
     def ring(self) -> None:
-        """There is news."""
-        with suppress(BlockingIOError):  # it is full of older news that nobody took
+        """Wake up the thread that waits."""
+        with suppress(BlockingIOError):  # the pipe is full, so it is readable already
             os.write(self._tell, b".")
 
     def hush(self) -> None:
-        """The news are about to be taken."""
+        """Empty the pipe. To be called before the thread takes what it was woken up for."""
         with suppress(BlockingIOError):
             os.read(self.heard, 65536)
 
     def close(self) -> None:
-        """Nobody will ring or hear it any more; at the latest that is when it is forgotten."""
+        """Close the pipe. Garbage collection does the same."""
         self._close()
 
 

@@ -1,7 +1,7 @@
-"""Processes of this program that answer others on a line, so that these need not do it themselves.
+"""Helper processes that answer requests over a socket, to keep work out of this process.
 
-One runs as ``python -m MODULE FD``, where the module calls :func:`serve`. It ends when nobody is
-left to ask it, however that came, or when nobody has for a while.
+A helper runs as ``python -m MODULE FD``, and its module calls :func:`serve`. It ends when the other
+end of the socket is closed, for whatever reason, or when no request came for a while.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from gi_cuda.backends.leash import everything
 from gi_cuda.backends.processes import Process
 
 GONE: Final = (EOFError, OSError)
-"""How it shows that a helper ended, does not answer, or cannot be started."""
+"""Exceptions raised when a helper has ended, does not answer, or cannot be started."""
 
 
 class Helper:
-    """This process's end of the line to one.
+    """A helper process, with this process's end of the socket to it.
 
     Args:
-        module: that it runs.
+        module: the module that the helper runs.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the helper cannot be started.
     """
 
     def __init__(self, module: str) -> None:
@@ -38,16 +38,16 @@ class Helper:
                 [sys.executable, "-m", module, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,  # what is wrong is said here
+                stderr=subprocess.DEVNULL,  # this process reports errors
             )
         self._line = Connection(ours.detach())
 
     def give_way(self) -> None:
-        """From now on it gives way to others."""
+        """Lower the helper's scheduling priority."""
         self._process.give_way()
 
     def tell(self, what: Any) -> None:
-        """Tell it something that it does not answer.
+        """Send a message that the helper does not answer.
 
         Raises:
             Exception: one of :data:`GONE`.
@@ -55,10 +55,10 @@ class Helper:
         self._line.send(what)
 
     def ask(self, what: Any, patience: float) -> Any:
-        """Return its answer to something.
+        """Send a request and return the helper's answer.
 
         Args:
-            patience: seconds after which it is given up.
+            patience: seconds to wait for the answer.
 
         Raises:
             Exception: one of :data:`GONE`.
@@ -69,16 +69,17 @@ class Helper:
         return self._line.recv()
 
     def close(self) -> None:
-        """End the process."""
+        """Close the socket and end the helper."""
         self._line.close()
         self._process.end()
 
 
 def serve(answer: Callable[[Any], Any], idle: float) -> None:
-    """Answer on the line that the command line names. What is answered with None is not answered.
+    """Answer requests on the socket whose descriptor is the first command-line argument.
 
     Args:
-        idle: seconds after which nobody is waited for any more.
+        answer: makes the answer to a request; None if no answer is sent.
+        idle: seconds without a request after which the helper ends.
     """
     with suppress(*GONE), Connection(int(sys.argv[1])) as line:
         while line.poll(idle):

@@ -1,4 +1,4 @@
-"""Threads that do one job after the other."""
+"""Pools of threads that run jobs, and end promptly on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -18,23 +18,28 @@ Result = TypeVar("Result")
 Other = TypeVar("Other")
 
 WAKING = 0.25
-"""Seconds after which who waits for a job looks whether a signal came just before the waiting
-began: that one would not end it."""
+"""Seconds after which a thread that waits for a job wakes up to handle signals.
+
+A signal that came just before the waiting began would not end the waiting.
+"""
 
 
 class JobThreads(Generic[Job, Result]):
-    """Threads that share the jobs of one kind; leaving the context drops those not begun, and ends
-    the processes that the others run.
+    """A pool of threads for jobs of one kind.
 
-    An executor's futures have locks in common with whoever waits for them. Ctrl-C, which may end
-    the waiting at any point, can leave one locked, and the process then never ends. Here all goes
-    through queues that a signal cannot leave half-way.
+    Leaving the context drops the jobs that have not begun, and kills the processes that the other
+    jobs run.
+
+    An executor of ``concurrent.futures`` shares locks with the threads that wait for its futures.
+    Ctrl-C can interrupt the waiting at any point and leave a lock taken; then the process never
+    ends. Here everything passes through queues, which a signal cannot leave in an inconsistent
+    state.
 
     Args:
         work: does a job.
-        threads: how many work at a time.
-        patience: seconds, at most, that leaving takes; who works longer is left alone, and ends
-            with this process at the latest.
+        threads: number of threads.
+        patience: the most seconds that leaving the context takes. A thread that works longer is
+            abandoned; it ends with this process at the latest.
     """
 
     def __init__(
@@ -66,25 +71,25 @@ class JobThreads(Generic[Job, Result]):
         join(self._threads, self._patience)
 
     def submit(self, job: Job) -> None:
-        """Have a job done when a thread is free."""
+        """Queue a job for the next free thread."""
         self._jobs.put((job,))
 
     def next(self) -> tuple[Job, Result]:
-        """Wait for the next job that ends; to be called once for each.
+        """Wait for the next job that ends. Call it once for each job.
 
         Raises:
-            BaseException: what the work raised.
+            BaseException: the job raised this.
         """
         return _taken(self._done)
 
     def done(self, limit: float = 0.0) -> Iterator[tuple[Job, Result]]:
-        """The jobs that have ended; the first of them is waited for.
+        """Yield the jobs that have ended, with their results.
 
         Args:
-            limit: so many seconds.
+            limit: seconds to wait for the first of them.
 
         Raises:
-            BaseException: what the work raised.
+            BaseException: a job raised this.
         """
         with suppress(Empty):
             while True:
@@ -105,11 +110,12 @@ class JobThreads(Generic[Job, Result]):
 
 
 def at_once(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
-    """What jobs give that are done beside each other, in their order. Processes that they start may
-    go on after that.
+    """Run jobs at the same time and return their results in the order of the jobs.
+
+    Processes that the jobs start may outlive this call.
 
     Raises:
-        BaseException: what one of them raised.
+        BaseException: one of the jobs raised this.
     """
     above = leash()
     done: SimpleQueue[tuple[int, Result] | BaseException] = SimpleQueue()
@@ -128,15 +134,18 @@ def at_once(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
 
 
 def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
-    """The same of two jobs of different kinds."""
+    """Run two jobs of different kinds at the same time, as :func:`at_once`."""
     jobs: Sequence[Callable[[], Any]] = [one, other]
     first, second = at_once(jobs)
     return first, second
 
 
 def meanwhile(job: Callable[[], object]) -> None:
-    """Have a job done beside what follows. Who needs what it finds asks for that again, and is told
-    then what went wrong."""
+    """Start a job in a thread and do not wait for it; errors are dropped.
+
+    It fills a cache ahead of time: code that needs the result asks for it again, and gets the error
+    then.
+    """
     above = leash()
 
     def serve() -> None:
@@ -147,7 +156,7 @@ def meanwhile(job: Callable[[], object]) -> None:
 
 
 def _taken(done: SimpleQueue[Result | BaseException]) -> Result:
-    """The next thing that was done."""
+    """Wait for the next result. Raise it if it is an exception."""
     one = None
     while one is None:
         with suppress(Empty):
@@ -158,8 +167,14 @@ def _taken(done: SimpleQueue[Result | BaseException]) -> Result:
 
 
 def join(threads: Iterable[Thread], patience: float = 2 * GOING) -> None:
-    """Wait, so many seconds at most, for threads whose processes were ended. They compute for
-    moments only; one that does not end all the same is left alone, and ends with this process."""
+    """Wait for threads whose processes were killed.
+
+    Such threads only compute for moments. One that does not end is abandoned; it ends with this
+    process.
+
+    Args:
+        patience: the most seconds to wait for all of them.
+    """
     deadline = time.monotonic() + patience
     for thread in threads:
         if thread.ident is not None:

@@ -1,4 +1,4 @@
-"""What holds the processes that were started here, so that they can all be ended at once."""
+"""Process groups by thread: kill all processes that a thread, or this command, has started."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Protocol
 
 
 class Stopped(Exception):
-    """What a thread was to start or wait for is not wanted any more."""
+    """The process that a thread wants to start or wait for is no longer wanted."""
 
 
 class Held(Protocol):
-    """A process, with all that it starts."""
+    """A process with all processes that it starts."""
 
     def kill(self) -> None:
-        """Kill it; does not wait."""
+        """Kill the process; do not wait."""
 
     def end(self, seconds: float | None = None) -> None:
-        """Kill it, and wait so many seconds for its end."""
+        """Kill the process and wait, up to ``seconds``, for its end."""
 
 
 class Leash:
-    """What a thread's processes are held by: cutting it ends them all, from any thread.
+    """A group of processes that :meth:`cut` kills all at once, from any thread.
 
-    Nothing here takes a lock, which Ctrl-C could leave taken.
+    It takes no lock, since Ctrl-C could leave a lock taken.
 
     Args:
-        above: who cuts that one, cuts this.
+        above: the parent group. Cutting the parent cuts this group too.
     """
 
     def __init__(self, above: Leash | None = None) -> None:
@@ -39,7 +39,7 @@ class Leash:
 
     @property
     def is_cut(self) -> bool:
-        """Whether nothing may be started any more."""
+        """Tell whether this group or one above it was cut, so that nothing may be started in it."""
         return any(one._cut for one in self._upwards())
 
     def _upwards(self) -> Iterator[Leash]:
@@ -50,7 +50,7 @@ class Leash:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """What this thread starts inside is held by this leash."""
+        """Put all processes that this thread starts inside the context into this group."""
         before = leash()
         _THREAD.leash = self
         try:
@@ -59,20 +59,20 @@ class Leash:
             _THREAD.leash = before
 
     def cut(self) -> None:
-        """Kill all that it holds; whoever waits for one of them is told, and starts no other."""
+        """Kill the group's processes. Threads that wait for one of them get :class:`Stopped`."""
         self._cut = True
         for process in list(self._processes):
             process.kill()
 
     def enter(self, process: Held) -> None:
-        """Hold a process that was just started."""
+        """Add a process that was just started."""
         for one in self._upwards():
             one._processes.add(process)
-        if self.is_cut:  # who cut it meanwhile may not have seen this one
+        if self.is_cut:  # a cut in between may have missed this process
             process.kill()
 
     def leave(self, process: Held) -> None:
-        """Let go of one that has ended."""
+        """Remove a process that has ended."""
         for one in self._upwards():
             one._processes.discard(process)
 
@@ -82,21 +82,21 @@ _THREAD = threading.local()
 
 
 def everything() -> Leash:
-    """What holds all processes that are started here."""
+    """Return the group of all processes that this command has started."""
     return _EVERYTHING
 
 
 def leash() -> Leash:
-    """What holds the processes that this thread starts."""
+    """Return the group of the processes that this thread starts."""
     held: Leash = getattr(_THREAD, "leash", _EVERYTHING)
     return held
 
 
 def end_all(seconds: float) -> None:
-    """End all processes that were started here and have not ended; there will be no others.
+    """End all processes that this command has started, and let it start no others.
 
     Args:
-        seconds: in which they have to be gone.
+        seconds: time within which the processes have to end.
     """
     _EVERYTHING.cut()
     deadline = time.monotonic() + seconds

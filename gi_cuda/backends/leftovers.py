@@ -1,7 +1,7 @@
-"""What is tidied up beside what goes on, and when this process is through, however it ends.
+"""Remove files in the background, and clean up when this process ends, even if it is killed.
 
-At the end that is done by a process of its own, a shell that waits for it. No signal that is meant
-for us reaches it, and none that comes while it works can leave its work half done.
+A process of its own does the clean-up: a shell that waits for the end of this process. Signals to
+this process do not reach it, and signals that come while it works do not interrupt it.
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ until rm -rf -- "$1" 2>/dev/null || [ $n -ge 100 ]; do
     n=$((n+1)); sleep 0.1  # what was just killed, or will end by itself, still writes into it
 done
 """
-"""Removes the first path."""
+"""Shell script that removes the first path."""
 
 SETTLE = 'if [ -e "$1" ]; then rm -rf -- "$2"; else mv -- "$2" "$1"; fi'
-"""If there is something at the first path, what was put aside to the second is not needed any
-more; else it comes back."""
+"""Shell script that ends a replacement of the first path, whose old content is at the second.
+
+If there is something at the first path, the old content is removed. Else it is moved back.
+"""
 
 
 class _Janitor:
-    """Waits for the end of this process to do its work.
+    """A shell that does its work when this process ends.
 
     Args:
-        work: a shell's words.
-        paths: what it is about.
-        holding: descriptors that it keeps open until it is done, as those of locks.
+        work: a shell script.
+        paths: its arguments.
+        holding: descriptors that the shell keeps open until it is done, e.g. those of locks.
     """
 
     def __init__(self, work: str, paths: Sequence[Path], holding: Sequence[int]) -> None:
@@ -57,7 +59,7 @@ class _Janitor:
             )
 
     def work(self) -> None:
-        """Have the work done now, and wait for it."""
+        """Do the work now, and wait for it."""
         assert self._popen.stdin is not None
         self._popen.stdin.close()
         self._popen.wait()
@@ -65,8 +67,13 @@ class _Janitor:
 
 @contextmanager
 def afterwards(work: str, *paths: Path, holding: Sequence[int] = ()) -> Iterator[None]:
-    """Have a shell's work (:data:`REMOVE`, :data:`SETTLE`) done at the end of the context, or of
-    this process."""
+    """Run a shell script at the end of the context, or of this process if that comes first.
+
+    Args:
+        work: the script: :data:`REMOVE` or :data:`SETTLE`.
+        paths: its arguments.
+        holding: descriptors that stay open until the script is done.
+    """
     janitor = _Janitor(work, paths, holding)
     try:
         yield
@@ -75,14 +82,17 @@ def afterwards(work: str, *paths: Path, holding: Sequence[int] = ()) -> Iterator
 
 
 def sweep(folder: Path) -> None:
-    """Have a folder removed beside what else goes on: a file that a disk gives back at once takes
-    it milliseconds. What is left at the end of this process goes with the folder it is in."""
+    """Remove a folder in a background thread.
+
+    On a disk that frees blocks at once, removing a file takes milliseconds. Folders that are left
+    at the end of this process have to be in a folder that is removed then.
+    """
     _swept().put(folder)
 
 
 @cache
 def _swept() -> SimpleQueue[Path]:
-    """What a thread removes, one after the other; it begins with the first one."""
+    """Return the queue of folders to remove. The first call starts the thread that removes them."""
     folders: SimpleQueue[Path] = SimpleQueue()
 
     def serve() -> None:
@@ -95,8 +105,10 @@ def _swept() -> SimpleQueue[Path]:
 
 @contextmanager
 def own_temporary_folder() -> Iterator[None]:
-    """Have all temporary files, those of compilers too, in one folder that is removed in the end;
-    where none can be made, whoever needs a temporary file will say so."""
+    """Put all temporary files, those of compilers too, into one folder and remove it at the end.
+
+    If the folder cannot be made, this raises no error; code that needs a temporary file raises one.
+    """
     before = tempfile.tempdir, os.environ.get("TMPDIR")
     try:
         folder = Path(tempfile.gettempdir()) / f"gi-cuda-{os.getpid()}-{os.urandom(4).hex()}"

@@ -1,8 +1,8 @@
-"""Processes that are started here, and how they end: with all that they started, within a bound.
+"""Start processes, and end them with all that they have started, within a bounded time.
 
-Each is the first of a session of its own, by which whatever it starts is found. What the system
-cannot end, as a process that is stuck in a device's driver, is left behind and named; nobody waits
-for it.
+Each process leads a session of its own, by which its descendants are found. A process that the
+system cannot end, e.g. because it is stuck in a device driver, is left behind and reported; nothing
+waits for it.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from typing import Any, Protocol
 from gi_cuda.backends.leash import Stopped, leash
 
 GOING = 1.5
-"""Seconds in which what was killed has to be gone."""
+"""Seconds in which a killed process has to be gone."""
 
 _LOOKED = 0.01
-"""Seconds after which it is looked again whether what was killed is gone."""
+"""Seconds between two checks of whether a process is gone."""
 
 _COURTESY = 5
-"""By how much a process that gives way is nicer than this one."""
+"""Increment of the nice value of a process with lower priority."""
 
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """How a process ended.
+    """The output of a process and how it ended.
 
     Attributes:
         status: exit status, or minus the number of a signal; None: it was killed at a limit.
-        stdout, stderr: what it wrote.
-        seconds: of wall time, from before its start to its end.
-        loud: whether it wrote more than it may.
+        stdout, stderr: its output.
+        seconds: wall time from before its start to its end.
+        loud: whether its output exceeded the limit.
     """
 
     status: int | None
@@ -55,7 +55,7 @@ class Followed:
 
 
 class Child(Protocol):
-    """A process that was started, as far as :class:`Family` has to know of it."""
+    """A started process, as :class:`Family` uses it."""
 
     returncode: int | None
 
@@ -64,17 +64,17 @@ class Child(Protocol):
         """Its process number.
 
         Raises:
-            ProcessLookupError: there never was one.
+            ProcessLookupError: the process was never started.
         """
 
     def poll(self) -> int | None:
-        """Its exit status, or minus the number of a signal; None as long as it has not ended."""
+        """Return its exit status, or minus the number of a signal; None if it still runs."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """The same, once it has ended.
+        """Wait for its end and return the same as :meth:`poll`.
 
         Raises:
-            subprocess.TimeoutExpired: it has not, after so many seconds.
+            subprocess.TimeoutExpired: it has not ended after ``timeout`` seconds.
         """
 
 
@@ -82,12 +82,12 @@ class Family:
     """A process with all that it starts.
 
     Args:
-        start: starts it, as the first one of a session of its own.
-        going: seconds in which it has to be gone once it was killed.
+        start: starts the process, as the leader of a session of its own.
+        going: seconds in which the process has to be gone after it was killed.
 
     Raises:
-        Stopped: the thread's leash is cut.
-        OSError: it cannot be started.
+        Stopped: the thread's process group was cut.
+        OSError: the process cannot be started.
     """
 
     def __init__(self, start: Callable[[], Child], going: float = GOING) -> None:
@@ -101,33 +101,35 @@ class Family:
 
     @property
     def pid(self) -> int:
-        """Its process number, which is that of its session, too.
+        """Its process number, which is also its session's number.
 
         Raises:
-            ProcessLookupError: there never was one.
+            ProcessLookupError: the process was never started.
         """
         return self._child.pid
 
     @property
     def was_killed(self) -> bool:
-        """Whether SIGKILL is known to have ended it."""
+        """Tell whether SIGKILL is known to have ended the process."""
         return self._child.returncode == -signal.SIGKILL
 
     def status(self) -> int | None:
-        """Its exit status, or minus the number of a signal; None if it does not end."""
+        """Return its exit status, or minus the number of a signal; None if it does not end."""
         with suppress(subprocess.TimeoutExpired):
             return self._child.wait(self._going)
         return None
 
     def finish(self, limit: float) -> int | None:
-        """Wait for its end, and end what it leaves running; its status, None where it was killed at
-        its limit.
+        """Wait for its end, and kill what it leaves running.
 
         Args:
-            limit: seconds of wall time that it may take.
+            limit: seconds of wall time that the process may take.
+
+        Returns:
+            The exit status; None if the process was killed at its limit.
 
         Raises:
-            Stopped: it was killed because it is not wanted any more.
+            Stopped: it was killed because it is no longer wanted.
         """
         status = None
         try:
@@ -140,7 +142,7 @@ class Family:
         return status
 
     def ended(self) -> str:
-        """How it ended, as the rest of a sentence of which it is the subject."""
+        """Describe how it ended, as a predicate whose subject is the process."""
         status = self.status()
         if status is None:
             return "does not answer any more"
@@ -149,23 +151,24 @@ class Family:
         return f"ended with status {status}"
 
     def give_way(self) -> None:
-        """From now on it gives way to others, with what it starts."""
+        """Lower the scheduling priority of the process and of what it starts."""
         nicer = os.getpriority(os.PRIO_PROCESS, 0) + _COURTESY
         with suppress(ProcessLookupError, PermissionError):
             os.setpriority(os.PRIO_PGRP, self.pid, nicer)
 
     def kill(self) -> None:
-        """Kill it and all that it started; does not wait."""
+        """Kill the process and all that it started; do not wait."""
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)  # none of them is just being forked
+            os.killpg(self.pid, signal.SIGKILL)  # reaches processes that are being forked, too
         _kill(self._session())
 
     def end(self, seconds: float | None = None) -> None:
-        """Kill it and all that it started, and wait until they are gone; those that do not go are
-        left behind, and said to be.
+        """Kill the process and all that it started, and wait until they are gone.
+
+        Processes that do not end are left behind and reported.
 
         Args:
-            seconds: to wait, if not as many as it has to be gone.
+            seconds: time to wait; by default the ``going`` of the constructor.
         """
         deadline = time.monotonic() + (self._going if seconds is None else seconds)
         while left := self._session():
@@ -178,21 +181,21 @@ class Family:
         self._leash.leave(self)
 
     def _session(self) -> list[int]:
-        """The processes of its session that have not ended, itself among them."""
+        """Return the numbers of the session's processes that still run, including this one."""
         own = [self.pid] if self._child.poll() is None else []
         return sorted({*own, *_living(self.pid)})
 
 
 class Process(Family):
-    """A program that runs, with all that it starts.
+    """A running program with all that it starts.
 
     Args:
         command: program and arguments.
-        going: seconds in which it has to be gone once it was killed.
-        options: others of :class:`subprocess.Popen`.
+        going: seconds in which the process has to be gone after it was killed.
+        options: further arguments of :class:`subprocess.Popen`.
 
     Raises:
-        Stopped: the thread's leash is cut.
+        Stopped: the thread's process group was cut.
         OSError: the program cannot be started.
     """
 
@@ -208,14 +211,17 @@ class Process(Family):
         return self._popen
 
     def output(self, stdin: str | None, limit: float) -> tuple[int | None, str, str]:
-        """Wait for its end; exit status (None: it was killed at its limit) and what it wrote.
+        """Wait for its end.
 
         Args:
             stdin: text for its standard input.
             limit: seconds of wall time that it may take.
 
+        Returns:
+            Exit status (None: it was killed at its limit), standard output, standard error.
+
         Raises:
-            Stopped: it was killed because it is not wanted any more.
+            Stopped: it was killed because it is no longer wanted.
         """
         late, texts = False, ("", "")
         try:
@@ -224,7 +230,7 @@ class Process(Family):
             except subprocess.TimeoutExpired:
                 late = True
                 self.kill()
-                with suppress(subprocess.TimeoutExpired):  # who holds the pipes is stuck
+                with suppress(subprocess.TimeoutExpired):  # a process that holds a pipe is stuck
                     texts = self._popen.communicate(timeout=self._going)
         except BaseException:
             self.end()
@@ -237,17 +243,17 @@ class Process(Family):
         return None if late else self._popen.returncode, *texts
 
     def followed(self, limit: float, most: int) -> Followed:
-        """Read what it writes into pipes until it ends, and end what it leaves running.
+        """Read its stdout and stderr pipes until it ends, and kill what it leaves running.
 
-        Its end is seen at once, so that its time can be told; not only when nobody holds the pipes
-        any more.
+        The end is seen at once, so that its time is exact, even if descendants still hold the
+        pipes.
 
         Args:
             limit: seconds of wall time that it may take.
             most: bytes that it may write to either of stdout and stderr.
 
         Raises:
-            Stopped: it was killed because it is not wanted any more.
+            Stopped: it was killed because it is no longer wanted.
         """
         assert self._popen.stdout is not None
         assert self._popen.stderr is not None
@@ -265,7 +271,7 @@ class Process(Family):
         return Followed(status, said, complained, seconds, loud)
 
     def _read(self, written: dict[int, bytearray], deadline: float, most: int) -> int | None:
-        """Read its pipes until it ends; its exit status, None where it goes beyond a limit."""
+        """Read its pipes until it ends. Return its exit status; None if it exceeds a limit."""
         with selectors.DefaultSelector() as selector, _told_of_end(self.pid) as end:
             for pipe in written:
                 os.set_blocking(pipe, False)
@@ -288,7 +294,7 @@ class Process(Family):
 
 
 def _more(pipe: int, text: bytearray, most: int) -> bool:
-    """Read what there is in a pipe, up to one byte beyond a limit; whether there may come more."""
+    """Read a pipe's pending bytes, at most ``most`` + 1 in all. Return False at its end."""
     with suppress(BlockingIOError):
         while len(text) <= most:
             chunk = os.read(pipe, min(1 << 16, most + 1 - len(text)))
@@ -300,7 +306,7 @@ def _more(pipe: int, text: bytearray, most: int) -> bool:
 
 @contextmanager
 def _told_of_end(pid: int) -> Iterator[int | None]:
-    """What becomes readable when a process ends; None where the system has no such thing."""
+    """Give a descriptor that becomes readable when a process ends; None if the system has none."""
     try:
         told = os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -314,8 +320,10 @@ def _told_of_end(pid: int) -> Iterator[int | None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Handle signals that come inside at the end: Ctrl-C must not come between a process's start
-    and its being known."""
+    """Delay signal handlers until the end of the context.
+
+    Ctrl-C must not come between the start of a process and its registration.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -335,7 +343,12 @@ def undisturbed() -> Iterator[None]:
 
 
 def wait_for_end(pids: Iterable[int], seconds: float) -> None:
-    """Wait, so long at most, until processes have ended, and given back what they held."""
+    """Wait until processes have ended and released their resources.
+
+    Args:
+        pids: their numbers.
+        seconds: the most seconds to wait.
+    """
     deadline, watched = time.monotonic() + seconds, select.poll()
     left: set[int] = set()
     for pid in pids:
@@ -352,7 +365,7 @@ def wait_for_end(pids: Iterable[int], seconds: float) -> None:
 
 
 def say_left_behind(pid: int) -> None:
-    """Name a process that does not end though it was killed."""
+    """Report on standard error a process that was killed but does not end."""
     with suppress(OSError):
         name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
         print(
@@ -370,7 +383,7 @@ def _kill(pids: Sequence[int]) -> None:
 
 
 def _living(session: int) -> Iterator[int]:
-    """Processes of a session in which anything still runs; none where the system has no /proc."""
+    """Yield the numbers of a session's processes that still run; none if there is no /proc."""
     numbers = filter(str.isdecimal, os.listdir("/proc")) if os.path.isdir("/proc") else ()
     for pid in map(int, numbers):
         with suppress(OSError):
@@ -379,6 +392,6 @@ def _living(session: int) -> Iterator[int]:
             stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
             state, *more = stat.rpartition(")")[2].split()
             threads = int(more[16])
-            # The first thread of a process may be through while another one is stuck.
+            # The first thread of a process may have ended while another one is stuck.
             if state not in "ZX" or threads > 1:
                 yield pid

@@ -1,9 +1,10 @@
-"""A program run over its cases while a sanitizer watches every access.
+"""Run a program on its cases under a sanitizer.
 
-Each run is a process of its own, and nothing in it is timed: this module, run as a program with the
-path of a pickled :class:`Job`, or, where nothing has to be started around it, a process forked from
-one that has it loaded. Where all launches ran to their end with answers that the oracle accepts, it
-leaves the file ``right`` beside that. Answers of a sample of blocks are not judged.
+Each run is a process of its own, and nothing is timed. Either the process runs this module as a
+program, with the path of a pickled :class:`Job` as argument. Or, if the sanitizer needs no command
+around the program, the process is forked from one that has this module loaded. If all launches end
+with outputs that the oracle accepts, the process makes a file ``right`` beside the job's file.
+Outputs of a sample of blocks are not judged.
 """
 
 from __future__ import annotations
@@ -31,22 +32,22 @@ from gi_cuda.backends.workers.fork_server import GOING, with_all_loaded
 from gi_cuda.backends.workers.worker import WorkerContext
 
 LIMIT = 300.0
-"""Seconds that a watched run may take as a rule, on the device's clock and by the wall."""
+"""Default limit of a watched run in seconds, for each launch and for the whole process."""
 
 
 RIGHT = "right"
-"""Name of the file that says that all went well."""
+"""Name of the file that reports success."""
 
 WRONG_STATUS = 3
-"""Exit status where the oracle does not accept the answers."""
+"""Exit status if the oracle rejects the outputs."""
 
 REFUSED_STATUS = 4
-"""Exit status where the device does not take the launch."""
+"""Exit status if the device refuses the launch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be run.
+    """A program to run under a sanitizer.
 
     Attributes:
         session: the target and its recorded reference outputs.
@@ -61,11 +62,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What came of one watched run.
+    """The result of one run under a sanitizer.
 
     Attributes:
-        log: what the sanitizer wrote.
-        failure: how the run ended, where it did not end well; else "".
+        log: the sanitizer's report.
+        failure: the reason if the run failed; else "".
     """
 
     log: str
@@ -75,10 +76,10 @@ class Watched:
 def watch(
     sanitizer: Sanitizer, session: Session, program: Program, limit: float = LIMIT
 ) -> Watched:
-    """Run a program, compiled by the sanitizer's compiler, over its cases.
+    """Run a program, compiled by the sanitizer's compiler, on its cases.
 
     Args:
-        limit: seconds that it may take.
+        limit: seconds that the run may take.
     """
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         file, log = Path(scratch) / "job", Path(scratch) / "log"
@@ -92,16 +93,16 @@ def watch(
         logs = sorted(Path(scratch).glob("log*"))
         texts = [path.read_text("utf-8", errors="replace") for path in logs]
         last = said.rpartition("\n")[2]
-        # What an interpreter says as it ends is nothing that the program did.
+        # After success, messages of the ending interpreter are not the program's.
         failure = "" if (Path(scratch) / RIGHT).exists() else last or f"exit status {status}"
-        # g++'s undefined-behaviour sanitizer writes to standard error, come what may.
+        # g++'s undefined-behaviour sanitizer always writes to standard error.
         return Watched(sanitizer.legible("\n".join([*texts, said])), failure)
 
 
 def _started(
     watched: WatchedCommand, session: Session, file: Path, log: Path, limit: float
 ) -> tuple[int | None, str]:
-    """Run a job under what watches it; its status, None at its limit, and standard error."""
+    """Run a job under a sanitizer's command. Return exit status (None: time limit) and stderr."""
     command, environment = watched([sys.executable, "-m", __name__, str(file)], log)
     process = Process(
         command,
@@ -118,7 +119,7 @@ def _started(
 
 
 def _forked(session: Session, file: Path, limit: float) -> tuple[int | None, str]:
-    """The same of a job that watches itself, with all that it needs loaded already."""
+    """Run a job with a compiled-in sanitizer in a forked process; as :func:`_started`."""
     ours, theirs = socket.socketpair()
     said = file.with_name("said")
     with ours, theirs:
@@ -139,10 +140,10 @@ def _be_watched(
 
 
 def _run(job: Job, right: Path) -> int:
-    """Run the launches of every case and judge what they wrote; the exit status.
+    """Run the launches of every case and judge their outputs. Return the exit status.
 
     Args:
-        right: the file to make where all goes well.
+        right: the file to make if all outputs are right.
     """
     context = WorkerContext.open(job.session)
     device = context.opened(WorkerSlot(sys.stderr.fileno()))
@@ -153,7 +154,7 @@ def _run(job: Job, right: Path) -> int:
             device.prepare(plan)
             device.run(loaded, plan, job.limit)
             if job.session.sample:
-                continue  # other blocks than the reference's may have run
+                continue  # the blocks that ran may not be those of the reference's run
             verdict = runner.judge(plan)
             if verdict.penalty:
                 print(verdict.reason, file=sys.stderr)
@@ -161,13 +162,13 @@ def _run(job: Job, right: Path) -> int:
         right.touch()
         return 0
     finally:
-        # A context that is still there when the interpreter ends counts as a crash.
+        # The sanitizer reports a crash if the context still exists when the interpreter ends.
         device.unload(loaded)
         device.close()
 
 
 def _main(path: Path) -> int:
-    """Run the job in a file; what went wrong is said on standard error."""
+    """Run the job in a file. Errors are written to standard error."""
     job: Job = pickle.loads(path.read_bytes())
     try:
         return _run(job, path.with_name(RIGHT))

@@ -1,4 +1,4 @@
-"""Finding back ends by name, in the tool's only table of them."""
+"""Find back ends by name. This is the only table of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def backend_named(name: str) -> Backend:
-    """What stands for a back end: ``BACKEND`` in the module ``backend`` of its folder.
+    """Return the description of a back end: ``BACKEND`` in the module ``backend`` of its folder.
 
     Args:
         name: one of :data:`gi_cuda.BACKENDS`.
@@ -26,21 +26,23 @@ def backend_named(name: str) -> Backend:
 
 
 def backends_on_gpus(*, gpu: bool) -> list[str]:
-    """The names of those whose variants run on a GPU, or of those whose do not."""
+    """Return the names of the back ends whose variants run on a GPU, or on no GPU."""
     return [name for name in BACKENDS if backend_named(name).gpu is gpu]
 
 
 def idle_gpu(used: str) -> tuple[str, str] | None:
-    """A back end that would run on a GPU of this machine, and the GPU's name, where the one that is
-    used does not; None where there is no GPU."""
+    """Return a back end and the name of a GPU that it could use, if the back end in use has no GPU.
+
+    Returns:
+        None if the back end in use runs on a GPU, or there is no GPU.
+    """
     others = [] if backend_named(used).gpu else backends_on_gpus(gpu=True)
     found = ((name, gpu) for name in others for gpu in backend_named(name).gpus())
     return next(found, None)
 
 
 def resolved(name: str) -> tuple[str, str]:
-    """The back end that a name stands for and, where the processor stands in for a GPU that nobody
-    ruled out, why no GPU is used.
+    """Return the name of a back end and, if ``auto`` fell back to the CPU, why no GPU is used.
 
     Args:
         name: one of :data:`gi_cuda.BACKENDS`, or :data:`gi_cuda.AUTO`.
@@ -59,32 +61,33 @@ def resolved(name: str) -> tuple[str, str]:
 
 
 FIRST = (0,)
-"""The device that is used where one is enough."""
+"""Device numbers for work that needs one device."""
 
 ALL: tuple[int, ...] = ()
-"""All devices that are like the first one."""
+"""Device numbers that stand for all devices of the first one's kind."""
 
 
 def open_backend(name: str, devices: Collection[int] = ALL) -> OpenBackend:
     """Make a back end ready for use.
 
     Args:
-        devices: the numbers of those that are to be used, as far as they are there; all where none
-            of them is.
+        devices: numbers of the devices to use. Numbers that do not exist are ignored; if none
+            exists, all devices are used.
 
     Raises:
-        UserError: what it needs is not there: compilers, a driver, a GPU.
+        UserError: compilers, a driver or a GPU are missing.
     """
     return backend_named(name).open(devices)
 
 
 def open_compiler(subject: Subject, jobs: int, architecture: str = "") -> Compiler:
-    """The compiler of a subject's back end, where nothing is going to be executed.
+    """Return the compiler of a subject's back end, for callers that execute nothing.
 
     Args:
-        architecture: of the devices that it is for, if those are elsewhere.
+        jobs: compiler processes at a time.
+        architecture: the devices' architecture, if they are in another machine.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no compiler.
     """
     return backend_named(subject.backend).compiler(subject, jobs, architecture)

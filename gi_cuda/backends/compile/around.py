@@ -1,4 +1,4 @@
-"""What compilers share that are another one in all but how they compile."""
+"""Base class for compilers that wrap another one and delegate everything except ``compile``."""
 
 from __future__ import annotations
 
@@ -22,69 +22,69 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AroundCompiler:
-    """A compiler around another one, which is asked for all that does not compile variants.
+    """A compiler that delegates to another one all methods that do not compile variants.
 
     Attributes:
-        inner: the other one.
+        inner: the other compiler.
     """
 
     inner: Compiler
 
     @property
     def makes(self) -> type[Binary]:
-        """What the compiler makes."""
+        """The inner compiler's class of binaries."""
         return self.inner.makes
 
     def identity(self, options: tuple[str, ...]) -> bytes | None:
-        """The compiler's."""
+        """Return the inner compiler's identity."""
         return self.inner.identity(options)
 
     def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
-        """The compiler's."""
+        """Return the options that can change outputs with the inner compiler."""
         return self.inner.deciding(options)
 
     def warm_up(self, reference: Variant) -> None:
-        """Warm up the compiler."""
+        """Warm up the inner compiler."""
         self.inner.warm_up(reference)
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """As the compiler does: it is what tells whether the rest is to be done."""
+        """Preprocess with the inner compiler, which tells what has to be compiled at all."""
         return self.inner.preprocess(variants)
 
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """As the compiler does."""
+        """Split phenotypes with the inner compiler."""
         return self.inner.parts(phenotypes, reference)
 
     def of_sources(self, front: str | None = None) -> Compiler:
-        """The compiler's: it is asked for facts about sources."""
+        """Return the inner compiler's, unwrapped: it only answers questions about sources."""
         return self.inner.of_sources(front)
 
     def of_subject(self, subject: Subject) -> Compiler:
-        """The compiler's, for another source."""
+        """Return the inner compiler for another source, unwrapped."""
         return self.inner.of_subject(subject)
 
     def headers(self) -> str | None:
-        """The compiler's."""
+        """Return the headers of the inner compiler."""
         return self.inner.headers()
 
     def other_locals(self) -> Sequence[Compiler]:
-        """The compiler's: they are needed once."""
+        """Return the inner compiler's, unwrapped: they are needed once."""
         return self.inner.other_locals()
 
     def differently(self, options: tuple[str, ...]) -> Compiler | None:
-        """The compiler's: it is needed once."""
+        """Return the inner compiler's, unwrapped: it is needed once."""
         return self.inner.differently(options)
 
     def for_other_devices(self) -> Sequence[Compiler]:
-        """The compiler's: they are asked for text."""
+        """Return the inner compiler's, unwrapped: they only preprocess."""
         return self.inner.for_other_devices()
 
     def examined(self, variant: Variant) -> Examination:
-        """As the compiler does."""
+        """Examine a variant with the inner compiler."""
         return self.inner.examined(variant)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
-        """As the compiler does."""
+        """Inspect a binary with the inner compiler."""
         return self.inner.inspect(binary, blocks)

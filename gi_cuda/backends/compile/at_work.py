@@ -1,4 +1,4 @@
-"""How many compiler processes are at work, and who waits for one of them to end."""
+"""Limit the number of compiler processes at a time, and let shards start in order of priority."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from gi_cuda.backends.leash import Stopped, leash
 
 
 class _Waiting(NamedTuple):
-    """What waits for its turn: which among others, and how many may be at work beside it."""
+    """A shard that waits to start: its rank, and the limit of shards that may run at a time."""
 
     rank: int
     jobs: int
 
 
 class AtWork:
-    """Counts the shards that are being compiled, of all builds of compilers that share it, and has
-    them begin in turn.
+    """A counting semaphore with priorities for the shards of all builds that share it.
 
-    Of builds that share the processors all would end at the end; one after the other, what the
-    first has built runs while the next is compiled. What has a lower rank goes before what came
-    sooner: it is nearer to its end. Only threads that a signal does not come to
-    take the lock, so that Ctrl-C cannot leave it taken.
+    If builds shared the processors evenly, all would end at the end. One after the other, the first
+    build's variants run while the next build is compiled. Shards with a lower rank go first: their
+    build is nearer to its end. Only threads that receive no signals take the lock, so Ctrl-C cannot
+    leave it taken.
     """
 
     def __init__(self) -> None:
@@ -36,15 +35,19 @@ class AtWork:
 
     @property
     def number(self) -> int:
-        """Of shards, each of which keeps a processor busy."""
+        """Number of shards that are being compiled. Each keeps a processor busy."""
         return len(self._shards)
 
     @contextmanager
     def one(self, jobs: int, rank: int = 0) -> Iterator[None]:
-        """One more is compiled inside, once it is its turn and less than so many are.
+        """Wait for a turn, and count as a shard being compiled inside the context.
+
+        Args:
+            jobs: the most shards at a time, including this one.
+            rank: shards with lower ranks go first.
 
         Raises:
-            Stopped: it is not wanted any more.
+            Stopped: the shard is no longer wanted.
         """
         turn = Event()
         with self._lock:
@@ -63,7 +66,8 @@ class AtWork:
 
     def _let_in(self) -> None:
         while self._waiting:
-            turn = min(self._waiting, key=lambda one: self._waiting[one].rank)  # the first of them
+            # Of equal ranks, min takes the one that came first.
+            turn = min(self._waiting, key=lambda one: self._waiting[one].rank)
             if len(self._shards) >= self._waiting[turn].jobs:
                 return
             del self._waiting[turn]
@@ -73,12 +77,12 @@ class AtWork:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """How the shards of one build come to their turns.
+    """The priority and the limit of one build's shards.
 
     Attributes:
-        at_work: has them begin.
-        jobs: how many may be at work at a time, those of other builds among them.
-        rank: theirs.
+        at_work: the semaphore.
+        jobs: the most shards at a time, including those of other builds.
+        rank: rank of the build's shards.
     """
 
     at_work: AtWork
@@ -87,9 +91,9 @@ class Turns:
 
     @property
     def taken(self) -> int:
-        """How many of the jobs shards have now."""
+        """Number of the jobs that shards occupy now."""
         return min(self.at_work.number, self.jobs)
 
     def one(self) -> AbstractContextManager[None]:
-        """See :meth:`AtWork.one`."""
+        """Wait for a turn; see :meth:`AtWork.one`."""
         return self.at_work.one(self.jobs, self.rank)

@@ -1,4 +1,4 @@
-"""A batch from source texts to binaries in one call, for those who need no phenotypes."""
+"""Build a batch from source texts to binaries in one call, without phenotypes in between."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gi_cuda.backends.protocol.variants import Built, Compiler, Phenotype, Varia
 
 
 def build_batch(compiler: Compiler, variants: Sequence[Variant], folder: Path) -> dict[int, Built]:
-    """Preprocess and compile variants; what became of each, by its number."""
+    """Preprocess and compile variants. Return a binary or failure for each, by its number."""
     phenotypes = compiler.preprocess(variants)
     ready = [one for one in phenotypes.values() if isinstance(one, Phenotype)]
     built: dict[int, Built] = {

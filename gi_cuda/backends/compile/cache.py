@@ -1,4 +1,4 @@
-"""Files and texts that are made once on a machine and then kept in the user's cache folder."""
+"""Files and texts that are made once on a machine and kept in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -14,22 +14,26 @@ from gi_cuda.backends.compile.process import read_text, run, write_text
 from gi_cuda.errors import UserError
 
 LIMIT = 300.0
-"""Seconds of wall time in which such a file is made."""
+"""Seconds of wall time after which making a file is given up."""
 
 _making = Turns()
 _SCRATCH = "making-"
 
 
 def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/gi-cuda``, by default ``~/.cache/gi-cuda``."""
+    """Return ``$XDG_CACHE_HOME/gi-cuda``, by default ``~/.cache/gi-cuda``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gi-cuda"
 
 
 def output_of(command: Sequence[str], what: str, hint: str | None = None) -> str:
-    """What a program writes to its standard output.
+    """Return the standard output of a program.
+
+    Args:
+        what: the program's name for messages.
+        hint: what to do if it fails.
 
     Raises:
-        UserError: it fails; ``what`` it is, and a hint for that.
+        UserError: the program fails.
     """
     done = run(command, limit=LIMIT)
     if not done.ok:
@@ -45,16 +49,16 @@ def output_of(command: Sequence[str], what: str, hint: str | None = None) -> str
 def cached(
     name: str, make: Callable[[Path], None], folder: Path | None = None, most: int | None = None
 ) -> Path:
-    """Path of a file or folder in the cache, made if it is not there.
+    """Return the path of a file or folder in the cache. Make it if it is not there.
 
     Any number of processes may do this at once: each writes a file of its own, and renaming is
     atomic.
 
     Args:
-        name: the file's; it must differ where the content would.
-        make: writes the file at a path.
-        folder: where it is kept, by default :func:`cache_folder`.
-        most: how many are kept there, those that were used last; None: all.
+        name: name of the file. Different contents need different names.
+        make: writes the file to a path.
+        folder: folder for the file, by default :func:`cache_folder`.
+        most: number of files to keep there, the last used ones; None: all.
 
     Raises:
         UserError: the cache cannot be written, or what ``make`` raises.
@@ -63,7 +67,7 @@ def cached(
     path = folder / name
     if path.exists():
         if most is not None:
-            with suppress(OSError):  # it may be somebody else's
+            with suppress(OSError):  # another user may own it
                 os.utime(path)
         return path
     try:
@@ -73,7 +77,7 @@ def cached(
             make(fresh)
             os.replace(fresh, path)
         if most is not None:
-            with suppress(OSError):  # others may be at it as well
+            with suppress(OSError):  # other processes may do the same
                 _leave_newest(folder, most)
     except OSError as error:
         raise UserError(
@@ -85,16 +89,15 @@ def cached(
 
 
 def cached_text(kind: str, name: str, make: Callable[[], str | None], most: int) -> str | None:
-    """A text in the cache, made if it is not there; where nothing can be kept, each time.
+    """Return a text from the cache. Make it if it is not there, or if nothing can be stored.
 
-    Of several threads that ask for it at once one makes it, and the others wait. Of all texts of a
-    kind, those that were used last are kept.
+    If several threads ask for it at once, one makes it and the others wait.
 
     Args:
-        kind: a folder of its own in :func:`cache_folder`.
-        name: its own; it must differ where the text would.
-        make: says the text; None: nothing is kept.
-        most: how many of a kind are kept.
+        kind: subfolder of :func:`cache_folder`.
+        name: name of the text. Different texts need different names.
+        make: makes the text; None: nothing is stored.
+        most: number of texts of this kind to keep, the last used ones.
     """
     path = cache_folder() / kind / name
     with _making.of(path):
@@ -114,7 +117,7 @@ def cached_text(kind: str, name: str, make: Callable[[], str | None], most: int)
 
 
 def _leave_newest(folder: Path, most: int) -> None:
-    """Remove what a folder holds and was not used for longest; not what is just being made."""
+    """Remove the least recently used entries of a folder, except those that are being made."""
     made = [path for path in folder.iterdir() if not path.name.startswith(_SCRATCH)]
     used = sorted((path.stat().st_mtime_ns, path) for path in made)
     for _, path in used[: max(0, len(used) - most)]:

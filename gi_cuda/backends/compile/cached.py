@@ -1,4 +1,4 @@
-"""A compiler that does nothing twice: what it or another compiled before comes from a cache."""
+"""A compiler that reuses its own and other compilers' earlier results from a cache on disk."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from gi_cuda.subject import Subject
 
 OFTEN = 0.5
-"""Seconds of compiling after which what was made is put into the cache."""
+"""Seconds of compiling after which results are written to the cache."""
 
 _FORMAT = "2"
-"""Of keys and records; those of another one are not understood."""
+"""Version of keys and records. Entries of other versions are not found."""
 
 _LITERAL = re.compile(r'^#[^\n]*|R"(\S{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.M | re.S)
 _AT_A_LINE = re.compile(r"[^\n:]+:\d+: ")
@@ -34,41 +34,41 @@ _OF_THE_MACHINE = re.compile(
     r"No space left|out of memory|memory exhausted|annot allocate|Killed|Input/output error"
     r"|internal (?:compiler )?error|Permission denied"
 )
-"""What is said by compilers that could do it another time."""
+"""Compilers' messages about errors of the machine, which may not occur another time."""
 
 
 def keeping(compiler: Compiler, cache: CodeCache | None) -> Compiler:
-    """A compiler that keeps its work in a cache, if there is one."""
+    """Return a compiler that keeps its results in a cache, if there is one."""
     return compiler if cache is None else CachedCompiler(compiler, cache)
 
 
 @dataclass(frozen=True, slots=True)
 class CachedCompiler(AroundCompiler):
-    """A compiler whose work is kept.
+    """A compiler whose results are kept in a cache.
 
     Attributes:
-        cache: what is there already; the rest the compiler makes.
+        cache: earlier results; the inner compiler makes the rest.
     """
 
     cache: CodeCache
 
     @property
     def disturbs(self) -> bool:
-        """As the compiler does."""
+        """Tell whether the inner compiler uses the processor that variants are timed on."""
         return self.inner.disturbs
 
     @property
     def jobs(self) -> int:
-        """As many as the compiler's."""
+        """The inner compiler's number of processes at a time."""
         return self.inner.jobs
 
     @property
     def idle(self) -> int:
-        """As many as the compiler's."""
+        """The inner compiler's number of idle processes."""
         return self.inner.idle
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
-        """Compile a batch; what is in the cache comes first, the rest is kept as it comes."""
+        """Compile a batch. Results from the cache come first; new ones are stored as they come."""
         keys = dict(zip((one.ident for one in phenotypes), self.keys(phenotypes), strict=True))
         records = self.cache.records(key for key in keys.values() if key is not None)
         shelf = self._shelf(folder)
@@ -103,9 +103,9 @@ class CachedCompiler(AroundCompiler):
         return _Shelf(self.cache, _plain(makes), folder)
 
     def keys(self, phenotypes: Sequence[Phenotype]) -> list[bytes | None]:
-        """For each phenotype of a batch what decides its code; None where that is not known.
+        """Return the cache key of each phenotype of a batch; None if it is not known.
 
-        Headers are read anew for each batch: somebody may be writing them.
+        Headers are read anew for each batch, since they may be changing.
         """
         options = {one.options for one in phenotypes}
         identities = {some: self.identity(some) for some in options}
@@ -115,28 +115,29 @@ class CachedCompiler(AroundCompiler):
         ]
 
     def apart(self) -> Compiler:
-        """Equal variants have machine code of their own; the same batch has the same again."""
+        """Return a compiler that caches whole batches, see :class:`CachedBatches`."""
         return CachedBatches(self.inner, self.cache)
 
     def of_subject(self, subject: Subject) -> Compiler:
-        """The compiler's for another source, whose work is kept as well."""
+        """Return the inner compiler for another source, with the same cache."""
         return CachedCompiler(self.inner.of_subject(subject), self.cache)
 
     def rehearsing(self) -> tuple[Compiler, ...]:
-        """The compiler's, whose work is kept as well."""
+        """Return the inner compiler's rehearsal compilers, with the same cache."""
         return tuple(CachedCompiler(one, self.cache) for one in self.inner.rehearsing())
 
 
 class CachedBatches(CachedCompiler):
-    """A compiler that gives each variant a place of its own, and the same batch the same places.
+    """A compiler that gives each variant its own address, and equal batches the same addresses.
 
-    Where a variant lies depends on its company, so batches are kept whole, in the order they had.
+    The address of a variant depends on the rest of its batch. So batches are cached whole, in
+    order.
     """
 
     __slots__ = ()
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
-        """All of a batch comes from the cache, or all of it is compiled."""
+        """Take a whole batch from the cache, or compile all of it."""
         keys = self.keys(phenotypes)
         known = [key for key in keys if key is not None]
         whole = digest(["apart", *known]) if len(known) == len(keys) else None
@@ -154,13 +155,13 @@ class CachedBatches(CachedCompiler):
             shelf.write(whole_batch, misses=len(phenotypes))
 
     def apart(self) -> Compiler:
-        """This one."""
+        """Return this compiler."""
         return self
 
     def _found(
         self, whole: bytes, phenotypes: Sequence[Phenotype], shelf: _Shelf
     ) -> list[Built] | None:
-        """What became of a batch; None where not all of it is there."""
+        """Return the cached results of a batch; None unless all of them are there."""
         stored = self.cache.records([whole]).get(whole)
         if stored is None:
             return None
@@ -173,21 +174,22 @@ class CachedBatches(CachedCompiler):
 
 @lru_cache
 def _plain(kind: Any) -> TypeAdapter[Binary]:
-    """Between binaries of a kind and plain data; to work it out takes some milliseconds."""
+    """Return a converter from a class of binaries to plain data, which takes milliseconds."""
     return TypeAdapter(kind)
 
 
 Record: TypeAlias = dict[str, Any]
-"""What became of a variant, as plain data."""
+"""A binary or failure as plain data."""
 
 
 @dataclass(slots=True)
 class _Shelf:
-    """Between the cache and one batch's folder.
+    """Converts between cache entries and files in one batch's folder.
 
     Attributes:
-        kind: of binaries.
-        folder: of the batch; a file that serves several of its variants is there once.
+        cache: the cache.
+        kind: converter for the binaries' class.
+        folder: folder of the batch. A file with several variants is there once.
     """
 
     cache: CodeCache
@@ -198,8 +200,10 @@ class _Shelf:
     _placed: dict[str, Path | None] = field(default_factory=dict)
 
     def record(self, built: Built) -> Record | None:
-        """Return the record of a variant, whose file is kept by the next :meth:`write`; None where
-        another time it may be otherwise."""
+        """Return the record of a variant; its file is stored by the next :meth:`write`.
+
+        None if the result may differ another time, so that it is not kept.
+        """
         if isinstance(built, BuildFailure):
             its_own = _AT_A_LINE.match(built.message) and not _OF_THE_MACHINE.search(built.message)
             return {"ident": built.ident, "failure": built.message} if its_own else None
@@ -218,14 +222,20 @@ class _Shelf:
         }
 
     def write(self, records: Mapping[bytes, bytes], hits: int = 0, misses: int = 0) -> None:
-        """Put packed records into the cache by their keys, and the files that are not there yet,
-        with how many variants it had and had not."""
+        """Store packed records by their keys, and files that are not stored yet.
+
+        Args:
+            hits, misses: numbers of variants that were found in the cache, and not found.
+        """
         if records or self._files or hits or misses:
             self.cache.keep(records, self._files, hits, misses)
             self._files.clear()
 
     def restored(self, record: Record, ident: int) -> Built | None:
-        """What became of a variant, under another number; None where its file is gone."""
+        """Return the binary or failure of a record, for a variant of another number.
+
+        None if its file is gone.
+        """
         if "failure" in record:
             own = re.compile(rf"\bv{record['ident']}\b")
             return BuildFailure(ident, own.sub(f"v{ident}", record["failure"]))
@@ -244,7 +254,7 @@ class _Shelf:
         )
 
     def _place(self, name: str, suffix: str) -> Path | None:
-        """Where a file is now."""
+        """Return the path of a file in the batch's folder; None if it is gone from the cache."""
         if name not in self._placed:
             data = self.cache.file(bytes.fromhex(name))
             path = None if data is None else new_shard(self.folder).with_suffix(suffix)
@@ -256,10 +266,10 @@ class _Shelf:
 
 
 def _key(phenotype: Phenotype, identity: bytes) -> bytes:
-    # To a phenotype's own key all white space is one, in literals as well.
+    # A phenotype's own key ignores differences in white space, even in literals.
     same = phenotype.text.replace(f'"v{phenotype.ident}/', '"')
     said = [match[0] for match in _LITERAL.finditer(same) if match[0][0] != "#"]
-    # What is left out of a text, its key does not tell.
+    # The key alone does not tell which text remains after lent kernels were removed.
     lent = [" ".join(without_markers(same).split())] if phenotype.lent else []
     return digest([_FORMAT, identity, phenotype.key, *lent, *said])
 

@@ -1,10 +1,10 @@
-"""What was compiled once, kept on disk for all runs of a user.
+"""Compiled code of all runs of a user, cached on disk.
 
-Two kinds of entries lie in one database of bytes: files that compilers made, by the hash of what is
-in them, and records, by a key that says what they were made of. A file serves as many records as
-there are variants in it. Both are checked when they are read; what is damaged is not there.
+One database holds two kinds of entries: files that compilers made, by the hash of their contents,
+and records, by a hash of what they were made of. One file serves the records of all variants in it.
+Both are verified when they are read; damaged entries count as missing.
 
-Nothing here ends a command: a cache that cannot be read or written is done without.
+Errors of the cache never end a command: a cache that cannot be read or written is not used.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _PATIENCE = 20.0
 """Seconds for which a process waits while others write."""
 
 _SHORTLY = 0.005
-"""Seconds between two attempts where SQLite does not wait."""
+"""Seconds between two attempts in situations where SQLite does not wait."""
 
 _RECORD, _FILE, _HITS, _MISSES = b"r", b"f", b"hits", b"misses"
-"""First letters of keys, and two keys, which begin otherwise."""
+"""First letters of keys, and two whole keys, which begin with other letters."""
 _CHECK = 16
-"""Bytes of hash in front of a record."""
+"""Bytes of the hash in front of a record."""
 
 _LEVEL = 1
-"""Of compression. Machine code becomes a quarter; more effort makes it little less."""
+"""Compression level. Machine code shrinks to a quarter; higher levels gain little."""
 
 _NONE: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 
@@ -54,7 +54,7 @@ _FAULTS: Final = (OSError, sqlite3.Error, diskcache.Timeout, ValueError)
 
 
 class _Bytes(diskcache.Disk):  # type: ignore[misc]
-    """Holds bytes and numbers; nothing else that is found there comes to life."""
+    """Storage for bytes and numbers only; objects of other kinds are never unpickled."""
 
     def get(self, key: Any, raw: bool) -> Any:
         return super().get(key, raw) if raw else b""
@@ -66,14 +66,15 @@ class _Bytes(diskcache.Disk):  # type: ignore[misc]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is in a cache.
+    """The contents of a cache.
 
     Attributes:
-        entries: what became of variants, or of batches of which each variant has its own place.
-        files: with their code.
+        entries: number of records, of variants or of whole batches (see :class:`CachedBatches`).
+        files: number of files with code.
         size: bytes on disk.
-        limit: bytes that it may grow to; then what was not used for longest goes.
-        hits, misses: variants that were found in it and that were not, since it was emptied.
+        limit: bytes above which the least recently used entries are removed.
+        hits, misses: numbers of variants that were found in it, and not found, since it was
+            emptied.
     """
 
     entries: int
@@ -85,24 +86,25 @@ class Usage:
 
 
 def code_folder() -> Path:
-    """Where compiled code is kept."""
+    """Return the folder of the cache."""
     return cache_folder() / "code"
 
 
 def size_limit() -> int:
-    """How many bytes it may take: ``GI_CUDA_CACHE_SIZE``, by default 2 GiB.
+    """Return the most bytes that the cache may take: ``GI_CUDA_CACHE_SIZE``, by default 2 GiB.
 
     Raises:
-        UserError: that is no size.
+        UserError: the variable holds no size.
     """
     return size_of(os.environ.get(SIZE_VARIABLE) or SIZE, SIZE_VARIABLE)
 
 
 def size_of(said: str, where: str) -> int:
-    """A number of bytes as people say it: ``500M``.
+    """Parse a number of bytes such as ``500M``.
 
     Args:
-        where: it was said, for messages.
+        said: the text.
+        where: source of the text, for messages.
 
     Raises:
         UserError: it is no size.
@@ -115,12 +117,13 @@ def size_of(said: str, where: str) -> int:
 
 @dataclass(eq=False, slots=True)
 class CodeCache:
-    """A cache of compiled code; any number of processes and threads may use it at once.
+    """A cache of compiled code. Any number of processes and threads may use it at once.
 
     Attributes:
-        folder: where it is; made when it is first written to.
-        limit: bytes that it may take.
-        complain: is told once, in words, where it cannot be used; it is empty from then on.
+        folder: its folder; made by the first write.
+        limit: the most bytes that it may take.
+        complain: called once, with a message, if the cache cannot be used. It is empty from then
+            on.
     """
 
     folder: Path
@@ -132,8 +135,9 @@ class CodeCache:
 
     @contextmanager
     def _using(self, *, writing: bool = True) -> Iterator[Any]:
-        """Its database, in a transaction if something may be written; to get an entry is to write
-        when it was used.
+        """Open the database, in a transaction if ``writing``.
+
+        Getting an entry is writing: it updates the time of use.
 
         Raises:
             _Unusable: there is none, now or any more.
@@ -161,10 +165,10 @@ class CodeCache:
             raise _Unusable from error
 
     def records(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Those records of some keys that are there."""
+        """Return the records of the given keys that are in the cache."""
         found: dict[bytes, bytes] = {}
         try:
-            with self._using(writing=False) as database:  # mostly none is there
+            with self._using(writing=False) as database:  # in most cases, none is there
                 there = [key for key in keys if _RECORD + key in database]
             if not there:
                 return found
@@ -184,8 +188,10 @@ class CodeCache:
         hits: int = 0,
         misses: int = 0,
     ) -> None:
-        """Store records by their keys, and files by the names of what is in them; add to how often
-        it was of use. A transaction takes milliseconds, whatever is in it."""
+        """Store records by their keys and files by their names, and count hits and misses.
+
+        A call is one transaction, which takes milliseconds however much it stores.
+        """
         packed = {name: zlib.compress(data, _LEVEL) for name, data in files.items()}
         try:
             with self._using() as database:
@@ -200,7 +206,7 @@ class CodeCache:
             return
 
     def file(self, name: bytes) -> bytes | None:
-        """What is in a file; None where it is not there, or not what it was."""
+        """Return the contents of a file; None if it is missing or damaged."""
         try:
             with self._using() as database:
                 stored = database.get(_FILE + name)
@@ -210,7 +216,7 @@ class CodeCache:
         return data if data is not None and name_of(data) == name else None
 
     def usage(self) -> Usage:
-        """What is in it; nothing where it cannot be used."""
+        """Return the contents in numbers; zeros if the cache cannot be used."""
         try:
             with self._using() as database:
                 kinds = [key[:1] for key in database.iterkeys()]
@@ -221,7 +227,7 @@ class CodeCache:
             return Usage(0, 0, 0, self.limit, 0, 0)
 
     def clear(self) -> None:
-        """Empty it, whatever state it is in; others may be using it.
+        """Empty the cache, even if it is damaged or in use.
 
         Raises:
             OSError: it cannot be written.
@@ -233,26 +239,26 @@ class CodeCache:
                 database.clear()
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    database.check(fix=True)  # files of processes that were killed
+                    database.check(fix=True)  # removes files of processes that were killed
         except (sqlite3.Error, diskcache.Timeout, ValueError):
             shutil.rmtree(self.folder)
 
 
 def open_cache(complain: Callable[[str], None]) -> CodeCache | None:
-    """The user's cache; None where its size is 0.
+    """Return the user's cache; None if its size limit is 0.
 
     Raises:
-        UserError: its size is none.
+        UserError: the size limit cannot be parsed.
     """
     limit = size_limit()
     return CodeCache(code_folder(), limit, complain) if limit else None
 
 
 def _begin(database: Any, transaction: ExitStack) -> None:
-    """Begin a transaction as soon as nobody else writes.
+    """Begin a transaction as soon as no other process writes.
 
-    SQLite itself waits for other writers, but not for one who makes the database or tidies it: it
-    says at once that it is locked.
+    SQLite itself waits for other writers, but not for a process that creates or checks the
+    database: then it reports at once that the database is locked.
 
     Raises:
         diskcache.Timeout: others wrote all the time.
@@ -270,11 +276,11 @@ def _begin(database: Any, transaction: ExitStack) -> None:
 
 
 class _Unusable(Exception):
-    """A cache is of no use in this process any more."""
+    """The cache cannot be used any more in this process."""
 
 
 def name_of(data: bytes) -> bytes:
-    """Return the hash by which a cache finds a file, and sees whether it is damaged."""
+    """Return the hash by which a cache finds a file and detects damage."""
     return xxhash.xxh3_128_digest(data)
 
 

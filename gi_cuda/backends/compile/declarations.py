@@ -1,8 +1,8 @@
-"""What a preprocessed C++ text declares at namespace scope, and by which names that is reached.
+"""Parse the declarations at namespace scope of a preprocessed C++ text, and the names they declare.
 
-There is no macro left in such a text, so its brackets match, and where a declaration begins and
-ends can be told for sure without knowing any name. What a declaration declares is understood in
-the common cases alone, and the others say so.
+Such a text has no macros, so its brackets match, and begin and end of every declaration are
+certain. Names are found in the common cases; declarations of other forms are marked as not
+understood.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _STATE = re.compile(
     r"[ \t]*#[ \t]*(?!pragma\b)|[ \t]*#[ \t]*pragma[ \t]+"
     r"(?:GCC|clang|nv_diag\w*|diag_\w*|pack|message|warning|push_macro|pop_macro)\b"
 )
-"""A directive that says something of all that follows, or nothing."""
+"""A directive that affects all that follows, or nothing."""
 _OF_ONE = re.compile(
     r"[ \t]*#[ \t]*pragma[ \t]+(?:(?:nv_)?(?:exec_check|hd_warning)_disable|unroll|nounroll)\b"
 )
-"""A pragma that belongs to what follows."""
+"""A pragma that belongs to the next declaration."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _CLOSED = frozenset(_CLOSING.values())
 
@@ -64,11 +64,11 @@ class Tokens:
 
     Attributes:
         words: the tokens.
-        starts, ends: where they stand.
-        closes: for each opening bracket, the token that closes it.
-        directives: line markers and pragmas, by where they stand, but for those that belong to a
-            declaration; these are tokens.
-        unknown: where pragmas stand that are neither.
+        starts, ends: their positions in the text.
+        closes: for each opening bracket's index, that of the closing bracket.
+        directives: line markers and pragmas with their positions, except pragmas that belong to a
+            declaration, which are tokens.
+        unknown: positions of pragmas of neither kind.
     """
 
     words: list[str] = field(default_factory=list)
@@ -79,20 +79,20 @@ class Tokens:
     unknown: list[int] = field(default_factory=list)
 
     def directives_in(self, first: int, last: int) -> list[str]:
-        """Those between two places of the text, each on lines of its own."""
+        """Return the directives between two positions, each on a line of its own."""
         begin, end = (bisect_left(self.directives, (place, "")) for place in (first, last))
         return [f"\n{line}" for _, line in self.directives[begin:end]]
 
     def unknown_in(self, first: int, last: int) -> bool:
-        """Whether there is an unknown pragma between two places of the text."""
+        """Tell whether there is an unknown pragma between two positions."""
         return bisect_left(self.unknown, first) < bisect_left(self.unknown, last)
 
     def names(self, begin: int, end: int) -> set[str]:
-        """The identifiers among some tokens."""
+        """Return the identifiers in a range of tokens."""
         return {word for word in self.words[begin:end] if WORD.match(word)} - KEYWORDS
 
     def after_angles(self, at: int, end: int) -> int | None:
-        """What follows a list in angle brackets; None where it does not end."""
+        """Return the index of the token after a list in angle brackets; None if it has no end."""
         depth = 0
         while at < end:
             match self.words[at]:
@@ -111,7 +111,7 @@ class Tokens:
 
 
 def read(text: str) -> Tokens | None:
-    """Cut a preprocessed text into tokens; None where its brackets do not match."""
+    """Split a preprocessed text into tokens; None if its brackets do not match."""
     tokens = Tokens()
     matches = []
     for match in _TOKEN.finditer(text):
@@ -137,18 +137,17 @@ def read(text: str) -> Tokens | None:
 
 
 read_once = lru_cache(maxsize=2)(read)
-"""The same for headers, which are one text with most compiler options."""
+"""Cached :func:`read` for headers, which are the same text with most compiler options."""
 
 
 @dataclass(slots=True)
 class ScopeDeclaration:
-    """A declaration at namespace scope, or what opens such a scope: its tokens from ``begin`` to
-    before ``end``.
+    """A declaration at namespace scope, or a scope's opening, from ``begin`` to before ``end``.
 
     Attributes:
-        head: those of them that are in no brackets, without attributes, template headers and
-            template arguments; of brackets the opening one.
-        words: the same as words.
+        head: indices of its tokens outside of brackets, with opening brackets, without attributes,
+            template headers and template arguments.
+        words: the tokens at these indices.
         aside: the names in its template headers and attributes.
         strange: whether it cannot be understood.
         scope: the named namespaces around it, ``a::b``.
@@ -164,7 +163,7 @@ class ScopeDeclaration:
 
     @property
     def opens_scope(self) -> bool:
-        """Whether what begins here holds declarations at namespace scope."""
+        """Tell whether it opens a namespace or a linkage block such as ``extern "C" {``."""
         *words, last = self.words
         words = [word for word in words if word != "inline"]
         linkage = words[:1] == ["extern"] and len(words) == 2 and words[1].startswith('"')
@@ -172,7 +171,7 @@ class ScopeDeclaration:
 
     @property
     def ends(self) -> bool:
-        """Whether nothing more belongs to it: at a semicolon, or after a function's body."""
+        """Tell whether it is complete: at a semicolon, or after a function's body."""
         *words, last = self.words
         if last != "{" or not {"(", ":"} & set(words):
             return last == ";"
@@ -180,22 +179,22 @@ class ScopeDeclaration:
             return False
         if ":" not in words:
             return True
-        # Behind parameters come a constructor's initialisers, behind a type's name its bases.
+        # A colon after parameters starts a constructor's initialisers, after a type's name, bases.
         return "(" in words[: words.index(":")] and words[-1] in ("(", "{")
 
 
 _ACCESS = frozenset({"public", "protected", "private"})
 _PLAIN = frozenset({"operator", "=", "(", ":"})
-"""Behind these ``<`` need not begin template arguments."""
+"""Tokens after which ``<`` need not begin template arguments."""
 
 
 def declarations(tokens: Tokens) -> Iterator[ScopeDeclaration]:
-    """The declarations of a text and of the namespaces in it."""
+    """Yield the declarations of a text and of the namespaces in it."""
     return _declarations(tokens, 0, len(tokens.words), "")
 
 
 def members(tokens: Tokens, opening: int) -> Iterator[ScopeDeclaration]:
-    """The declarations between a type's braces, which begin at a token."""
+    """Yield the declarations between a type's braces, the first of which has index ``opening``."""
     at, end = opening + 1, tokens.closes[opening]
     while at < end:
         if tokens.words[at] in _ACCESS and tokens.words[at + 1] == ":":
@@ -257,7 +256,7 @@ def _next(tokens: Tokens, begin: int, end: int) -> ScopeDeclaration:
 
 
 def _after_operator(tokens: Tokens, at: int, end: int) -> int:
-    """What follows an operator's name: its parameters."""
+    """Return the index of an operator's parameters, after its name."""
     if tokens.words[at : at + 1] == ["("]:
         at = tokens.closes[at] + 1
     while at < end and tokens.words[at] not in ("(", ";", "{"):
@@ -266,12 +265,12 @@ def _after_operator(tokens: Tokens, at: int, end: int) -> int:
 
 
 def keys_of(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
-    """The names that lead to a declaration; none where it is to stay."""
+    """Return the names by which a declaration is used; none if it must always be kept."""
     words = item.words
     if item.strange or words[0] in ("static_assert", "_Static_assert"):
         return set()
     if words[0] == "namespace":
-        # ``namespace short = a::longer;`` is of use only to those who say ``short``.
+        # ``namespace short = a::longer;`` is needed only where ``short`` is used.
         return _names(words[1:2]) if words[2:3] == ["="] else set()
     if "typedef" in words:
         return _named_outside(tokens, item)
@@ -288,8 +287,7 @@ def keys_of(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
 
 
 def _named_outside(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
-    """All names in it but those within braces and template arguments; an enumeration's also within
-    braces."""
+    """Return all names except in braces and template arguments; of an enumeration, all."""
     if "enum" in item.words:
         return tokens.names(item.begin, item.end) - item.aside
     names: set[str] = set()
@@ -310,8 +308,8 @@ def _named_outside(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
 def _using(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
     words = item.words
     if words[2:3] == ["="]:
-        # An alias and what it stands for lead to each other, so that whoever says one of them
-        # reaches the operators on the other.
+        # An alias and its type lead to each other, so that a use of one reaches the operators on
+        # the other.
         template = tokens.words[item.begin] == "template"
         return _names(words[1:2]) if template else _named_outside(tokens, item)
     return set() if {"namespace", "enum", ","} & set(words) else _names(words[-2:-1])
@@ -320,7 +318,7 @@ def _using(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
 def _operands(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
     at = item.words.index("operator")
     symbol = tokens.words[item.head[at] + 1]
-    # What allocates, and suffixes of literals, need no operand with a name.
+    # Allocation operators and literal suffixes need no operand with a name.
     if item.words[at + 1 : at + 2] != ["("] or symbol in ("new", "delete") or '"' in symbol:
         return set()
     opening = item.head[at + 1]
@@ -328,7 +326,7 @@ def _operands(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
     for begin, end in _arguments(tokens, opening):
         names = tokens.names(begin, end) - _members(tokens.words[begin:end])
         if end - begin > 1 and tokens.words[end - 2] not in _BEFORE_TYPE:
-            names.discard(tokens.words[end - 1])  # The parameter's own.
+            names.discard(tokens.words[end - 1])  # The parameter's name.
         keys |= names
     if item.words[at - 1] == "::":
         keys |= _names(item.words[:at])
@@ -339,14 +337,14 @@ _BEFORE_TYPE = TYPE_KEYS | {"::", "const", "volatile", "typename"}
 
 
 def _members(words: list[str]) -> set[str]:
-    """Names of what belongs to an instance of a template, which has a name too."""
+    """Return names of members of template instances. The template's own name is a key, too."""
     return {
         c for a, b, c in zip(words, words[1:], words[2:], strict=False) if (a, b) == (">", "::")
     }
 
 
 def _arguments(tokens: Tokens, opening: int) -> Iterator[tuple[int, int]]:
-    """What stands between the commas in parentheses."""
+    """Yield the token ranges between the commas in parentheses."""
     begin = at = opening + 1
     while at < tokens.closes[opening]:
         if tokens.words[at] == ",":
@@ -394,7 +392,7 @@ def _variable(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
 
 
 def _declared(words: list[str]) -> set[str]:
-    """The name that comes last; with a qualified one all names, for it may be a member."""
+    """Return the last name; all names if it is qualified, since it may be a member."""
     return _names(words if words[-2:-1] == ["::"] else words[-1:])
 
 

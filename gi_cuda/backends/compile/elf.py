@@ -1,5 +1,7 @@
-"""As much of ELF as cubins and object files need: sections, symbols, relocations, and of cubins the
-attributes of kernels. Read here, since pyelftools takes ten times as long for every variant."""
+"""Read sections, symbols, relocations of ELF files (cubins, objects), and attributes of kernels.
+
+pyelftools takes ten times as long for every variant.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,21 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 
 _CUDA = 190
-"""The machine that cubins are for."""
+"""Machine number of cubins."""
 
 _NEW_ABI = 0x41
-"""In byte 7 of cubins since CUDA 13: the architecture is the second byte of the flags, not the
-first one."""
+"""Byte 7 of cubins since CUDA 13: the architecture is in the second byte of the flags, not the
+first."""
 
 _SYMTAB, _RELA, _NOBITS = 2, 4, 8
 _WRITABLE = 1
 _OBJECT, _FUNCTION = 1, 2
 _ENTRY = 0x10
-"""In a symbol's ``st_other``: the function is a kernel."""
+"""Bit of a symbol's ``st_other``: the function is a kernel."""
 
 _MAX_THREADS, _REQUIRED_THREADS, _FRAME_SIZE, _PARAMETER, _REGISTERS = 0x05, 0x10, 0x11, 0x17, 0x2F
 _WITH_SIZE = 4
-"""Format of attributes that carry a length and so many bytes; the others carry two bytes."""
+"""Format of attributes that consist of a length and so many bytes; others consist of two bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,12 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class ElfSymbol:
-    """A function or variable, or what else has a name.
+    """A function, a variable, or another symbol.
 
     Attributes:
-        index: its place in the table of symbols.
-        section: the number of the section that it lies in.
-        value: its offset there.
+        index: its index in the symbol table.
+        section: number of its section.
+        value: its offset in the section.
         size: bytes.
     """
 
@@ -63,29 +65,30 @@ class ElfSymbol:
 
     @property
     def is_variable(self) -> bool:
-        """Whether it is a variable."""
+        """Tell whether it is a variable."""
         return self.kind == _OBJECT
 
     @property
     def is_function(self) -> bool:
-        """Whether it is a function, a kernel or another one."""
+        """Tell whether it is a function (a kernel, too)."""
         return self.kind == _FUNCTION
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it is a kernel."""
+        """Tell whether it is a kernel."""
         return self.is_function and bool(self.other & _ENTRY)
 
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """What is to be put in place when the code is linked or loaded.
+    """An address to insert when the code is linked or loaded.
 
     Attributes:
-        section: the number of the section where it is put.
-        offset: where in that.
-        kind: how, by the machine's own numbers.
-        addend: what is added to the symbol's place.
+        symbol: the symbol whose address is inserted.
+        section: number of the section to change.
+        offset: offset in that section.
+        kind: relocation type, a number of the machine's ABI.
+        addend: number to add to the symbol's address.
     """
 
     symbol: ElfSymbol
@@ -96,7 +99,11 @@ class Relocation:
 
 
 class Elf:
-    """As much of ELF as cubins and object files need: 64 bits, little-endian."""
+    """A 64-bit little-endian ELF file.
+
+    Raises:
+        ValueError: the data is none.
+    """
 
     def __init__(self, data: bytes) -> None:
         if data[:6] != b"\x7fELF\x02\x01":
@@ -140,45 +147,45 @@ class Elf:
 
     @property
     def architecture(self) -> int | None:
-        """What it is for, 90 for ``sm_90``; None where that is no GPU of NVIDIA's."""
+        """GPU architecture, e.g. 90 for ``sm_90``; None if the file is no cubin."""
         _, _, machine, _, _, _, _, flags, *_ = _HEADER.unpack_from(self._data)
         if machine != _CUDA:
             return None
         return int(flags >> 8 if self._data[7] == _NEW_ABI else flags) & 0xFF
 
     def content(self, name: str) -> bytes:
-        """The bytes of a section; none where it is not there or takes no place in the file."""
+        """Return the bytes of a section; none if it is missing or takes no space in the file."""
         section = self._by_name.get(name)
         return b"" if section is None or section.kind == _NOBITS else self._bytes(section)
 
     def content_of(self, section: int) -> bytes:
-        """A section's content, by its number."""
+        """Return the bytes of a section, by its number."""
         found = self.sections[section]
         return b"" if found.kind == _NOBITS else self._bytes(found)
 
     def initial(self, symbol: ElfSymbol) -> bytes:
-        """A variable's first value; none where it is zero."""
+        """Return a variable's initial bytes; none if it is zero."""
         if symbol.section >= len(self.sections):
             return b""
         return self.content_of(symbol.section)[symbol.value : symbol.value + symbol.size]
 
     def shared(self, symbol: str) -> int:
-        """Static shared memory of a kernel, bytes."""
+        """Return the static shared memory of a kernel in bytes."""
         section = self._by_name.get(f".nv.shared.{symbol}")
         if section is None:
             return 0
-        # From capability 9.0 on the first KiB is the system's own, and there is a section for it.
+        # From capability 9.0 on the system reserves the first KiB, and there is a section for it.
         reserved = 1024 if ".nv.shared.reserved.0" in self._by_name else 0
         return section.size - reserved
 
     @property
     def registers(self) -> dict[int, int]:
-        """Registers a thread of functions, by the index of their symbol."""
+        """Registers per thread of functions, by the index of their symbol."""
         return self._attributes(_REGISTERS)
 
     @property
     def frames(self) -> dict[int, int]:
-        """Bytes of stack a thread of functions, by the index of their symbol."""
+        """Bytes of stack per thread of functions, by the index of their symbol."""
         return self._attributes(_FRAME_SIZE)
 
     def _attributes(self, which: int) -> dict[int, int]:
@@ -190,7 +197,7 @@ class Elf:
         }
 
     def bounds(self, symbol: str) -> bytes:
-        """The launch bounds of a kernel, as they are encoded."""
+        """Return the launch bounds of a kernel in encoded form."""
         return b"".join(
             bytes([attribute]) + data
             for attribute, data in _attributes(self.content(f".nv.info.{symbol}"))
@@ -198,7 +205,7 @@ class Elf:
         )
 
     def parameters(self, symbol: str) -> list[tuple[int, int]]:
-        """Offset and size, in bytes, of each parameter of a kernel, in order."""
+        """Return offset and size, in bytes, of each parameter of a kernel, in order."""
         found = {}
         for attribute, data in _attributes(self.content(f".nv.info.{symbol}")):
             if attribute == _PARAMETER:
@@ -207,7 +214,7 @@ class Elf:
         return [found[ordinal] for ordinal in sorted(found)]
 
     def relocations(self) -> Iterator[Relocation]:
-        """All of them but those of debugging information."""
+        """Yield all relocations except those of debugging information."""
         for section in self.sections:
             if section.kind != _RELA or section.name.startswith(".rela.debug"):
                 continue

@@ -1,8 +1,8 @@
-"""A preprocessed text without what runs on the host alone.
+"""Remove host-only functions from a preprocessed text.
 
-Host code says names of libraries that are not there, and launches kernels, which only nvcc can
-read. No kernel can call it. So a function that can run on the host only is left as a declaration:
-who says its name, in a table or as a default argument, still finds it.
+Host code uses libraries that are not installed, and launches kernels, which only nvcc can parse. No
+kernel can call it. So each function that can only run on the host is reduced to a declaration. Code
+that mentions its name, in a table or as a default argument, still compiles.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MARKER = re.compile(r"[ \t]*#[ \t]*(?:line\b|\d)")
 
 
 def without_host_code(text: str) -> str:
-    """The text with declarations in place of host functions; lines and line markers stay.
+    """Replace host functions by declarations. Lines and line markers stay.
 
     Args:
-        text: preprocessed. Where brackets do not match, it is left as it is.
+        text: preprocessed text. It is returned unchanged if brackets do not match.
     """
     tokens = read(text)
     if tokens is None:
@@ -42,13 +42,13 @@ def without_host_code(text: str) -> str:
 
 
 def _lines_of(text: str) -> str:
-    """What remains of a text that goes: its line ends and line markers."""
+    """Return the line ends and line markers of a text that is removed."""
     _, *others = text.split("\n")
     return "\n".join(["", *(line if _MARKER.match(line) else "" for line in others)])
 
 
 def _changes(tokens: Tokens) -> Iterator[tuple[int, int, str]]:
-    """Parts of the text that go, and what comes in their place."""
+    """Yield ranges of the text to remove, and their replacements."""
     for item in declarations(tokens):
         if _is_type(item):
             yield from _members(tokens, item)
@@ -56,15 +56,15 @@ def _changes(tokens: Tokens) -> Iterator[tuple[int, int, str]]:
             end = tokens.ends[item.end - 1]
             name = item.words[: item.words.index("(")]
             if "::" in name or len(name) == 1:
-                # Only a definition may have such a name; one without a type is a macro's, of a
-                # library that is not there.
+                # Only a definition may have a qualified name. A function without a type comes from
+                # the macro of a library that is missing.
                 yield tokens.starts[item.begin], end, ""
             else:
                 yield tokens.starts[body], end, ";"
 
 
 def _is_type(item: ScopeDeclaration) -> bool:
-    """Whether it is a type with its members."""
+    """Tell whether it is a type with its members."""
     words = item.words
     if "{" not in words or not TYPE_KEYS & set(words) or "enum" in words:
         return False
@@ -82,7 +82,7 @@ def _members(tokens: Tokens, item: ScopeDeclaration) -> Iterator[tuple[int, int,
             found.append((member, body))
     if not found:
         return
-    # What says nothing from outside of the type does no harm, and kernels get types by value.
+    # Members that use no names from outside of the type do no harm: kernels get types by value.
     own, at = set[str](), item.begin
     for member, body in found:
         own |= tokens.names(at, body)
@@ -94,8 +94,11 @@ def _members(tokens: Tokens, item: ScopeDeclaration) -> Iterator[tuple[int, int,
 
 
 def host_body(tokens: Tokens, item: ScopeDeclaration) -> int | None:
-    """The token at which a host function's body or its initialisers begin; None for what is no
-    such function, has no body, or whose type only its body says."""
+    """Return the index of the token at which a host function's body or its initialisers begin.
+
+    None if it is no host function, or has no body, or has a return type that only the body
+    determines.
+    """
     words = item.words
     if item.strange or "(" not in words or words[-1] != "{":
         return None

@@ -1,6 +1,6 @@
-"""What decides which code a compiler makes of a phenotype, besides the phenotype itself.
+"""Hashes of everything besides a phenotype that decides a compiler's code for it.
 
-It says nothing of places: two copies of a target, in two folders, compile to the same code.
+They do not depend on paths: two copies of a target in two folders compile to the same code.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from gi_cuda.backends.compile.process import run
 _BACKENDS = Path(__file__).parents[1]
 _SOURCES = frozenset({".py", ".hpp", ".h"})
 _ENVIRONMENT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
-"""Variables that change what a compiler makes, and show in no option."""
+"""Environment variables that change a compiler's output without an option."""
 
 _MARKER = re.compile(r"^#(?:line)? \d+[^\n]*\n", re.M)
 _BYTES = 20
 
 
 def digest(parts: Iterable[str | bytes]) -> bytes:
-    """A hash of a sequence; no two sequences are known that share one."""
+    """Return a collision-resistant hash of a sequence."""
     found = blake2b(digest_size=_BYTES)
     for part in parts:
         data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
@@ -34,7 +34,7 @@ def digest(parts: Iterable[str | bytes]) -> bytes:
 
 @cache
 def of_tool() -> bytes:
-    """Of all of this tool that makes compiler input of phenotypes, headers among it."""
+    """Return a hash of the code and headers of this package that make compiler input."""
     files = sorted(path for path in _BACKENDS.rglob("*") if path.suffix in _SOURCES)
     names = [str(path.relative_to(_BACKENDS)) for path in files]
     return digest([*names, *(path.read_bytes() for path in files)])
@@ -42,22 +42,22 @@ def of_tool() -> bytes:
 
 @cache
 def of_program(program: str) -> str:
-    """All that a compiler says when it is asked for its version, and what it is told silently."""
+    """Return a compiler's version output, with the environment variables that change its output."""
     said = run([program, "--version"], limit=20.0).stdout
     return "\n".join([said, *(os.environ.get(name, "") for name in _ENVIRONMENT)])
 
 
 @lru_cache(maxsize=8)
 def of_text(text: str) -> bytes:
-    """Of a preprocessed text, wherever it comes from."""
+    """Return a hash of a preprocessed text that ignores the files that it comes from."""
     return digest([without_markers(text)])
 
 
 def without_places(options: Iterable[str]) -> list[str]:
-    """Compiler options without the folders of headers, whose contents count instead."""
+    """Return compiler options without include folders: the headers' contents count instead."""
     return [option for option in options if not option.startswith("-I")]
 
 
 def without_markers(text: str) -> str:
-    """A preprocessed text without line markers, which name the files that it comes from."""
+    """Return a preprocessed text without line markers, which name the files that it comes from."""
     return _MARKER.sub("", text)

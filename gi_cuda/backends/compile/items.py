@@ -1,7 +1,7 @@
-"""The declarations of a variant's preprocessed text, as far as it takes to tell who needs which.
+"""The declarations of a variant's preprocessed text, with the facts that decide which needs which.
 
-As in :mod:`gi_cuda.backends.compile.prune`, names decide: whoever says a name needs every
-declaration of that name. What a name does not lead to for sure is needed everywhere.
+Names decide, as in :mod:`gi_cuda.backends.compile.prune`: code that uses a name needs every
+declaration of that name. A declaration that no name leads to for sure is always needed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _LINE_MARKER = re.compile(r"\s*#\s*(?:line\b|\d)")
 _VALUE = re.compile(r"""\.?[0-9]|['"]""")
 _TYPE = frozenset({"class", "struct", "union", "enum"})
 _HARMLESS = frozenset({"static_assert", "_Static_assert", ";"})
-"""How declarations begin that declare nothing."""
+"""First words of declarations that declare nothing."""
 _LASTING = ("static", "thread_local")
 _NO_STATE = frozenset({"const", "constexpr", "__shared__"})
-"""What follows ``static`` where it is no variable that keeps a value of its own."""
+"""Words after ``static`` that show that a variable keeps no value of its own."""
 _METHODS = frozenset(
     {"__device__", "__host__", "__forceinline__", "__inline__", "inline", "__attribute__"}
 )
-"""What follows ``static`` in a type where it is a function."""
+"""Words after ``static`` in a type that begin a function."""
 _LOOKED_UP = frozenset(
     {
         "begin",
@@ -47,17 +47,17 @@ _LOOKED_UP = frozenset(
         "max",
     }
 )
-"""What compilers look up where nobody says its name, and what templates of headers call with
-operands of a type that they are given."""
+"""Names that compilers look up without a use in the source, and names that templates of headers
+call with operands of a type that they are given."""
 
 
 class Kind(Enum):
-    """What a declaration holds.
+    """The state that a declaration holds.
 
     Attributes:
-        PLAIN: code, types, constants: any number of copies are as good as one.
+        PLAIN: none: code, types, constants; any number of copies are equivalent to one.
         CONSTANT: a variable in constant memory.
-        VARIABLE: what may be one thing now and another thing later.
+        VARIABLE: state that may change.
     """
 
     PLAIN = auto()
@@ -70,14 +70,15 @@ class Item:
     """A declaration at namespace scope.
 
     Attributes:
-        first, last: its lines, among those that were read.
-        text: these.
-        keys: the names that lead to it.
-        said: the names that it says.
-        everywhere: whether it may be needed by who says none of its names.
+        first, last: its first and last line, as indices into the lines that were read.
+        text: these lines.
+        keys: the names by which it is used.
+        said: the names that it uses.
+        kind: the state that it holds.
+        everywhere: whether it may be needed by code that uses none of its names.
         operands: whether its names are those of the types of its operands.
         kernel: whether it is a kernel.
-        function: whether it is a function of its own, perhaps a template.
+        function: whether it is a function or function template, no member or operator.
         scope: the named namespaces around it, ``a::b``.
     """
 
@@ -99,9 +100,9 @@ class Items:
     """A text's declarations, in order.
 
     Attributes:
-        gaps: lines on which there is something besides them: where a namespace begins or ends,
-            pragmas.
-        complete: whether the last one has ended.
+        items: the declarations.
+        gaps: lines with something else: where a namespace begins or ends, pragmas.
+        complete: whether the last declaration has ended.
     """
 
     items: tuple[Item, ...]
@@ -110,9 +111,9 @@ class Items:
 
 
 def code_lines(text: str, ident: int) -> tuple[list[str], list[int]]:
-    """The lines of a variant's preprocessed text that are code, and which of its lines they are.
+    """Return the lines of a variant's preprocessed text that are code, and their line indices.
 
-    They are the same for every number that a variant may have.
+    The lines do not depend on the variant's number.
     """
     own = f'"v{ident}/'
     lines = text.replace(own, '"').split("\n")
@@ -125,7 +126,7 @@ def code_lines(text: str, ident: int) -> tuple[list[str], list[int]]:
 
 
 def read_items(lines: Sequence[str]) -> Items | None:
-    """The declarations in some lines of code; None where brackets do not match."""
+    """Return the declarations in lines of code; None if brackets do not match."""
     text = "\n".join(lines)
     tokens = read(text)
     if tokens is None:
@@ -171,7 +172,7 @@ def _item(
     kernel = "__global__" in declared.words or "global" in declared.aside
     everywhere = alone or bool(keys & _LOOKED_UP and not kernel)
     if not keys and declared.words and declared.words[0] not in _HARMLESS:
-        # Not understood; but nobody can mean it without one of its names.
+        # Not understood; but code that uses it has to contain one of its names.
         keys = said - declared.aside
         everywhere |= operands or declared.words[0] in ("using", "namespace")
     return Item(
@@ -190,7 +191,7 @@ def _item(
 
 
 def is_plain_function(tokens: Tokens, declared: ScopeDeclaration) -> bool:
-    """Whether it is a function that is called by a name of its own."""
+    """Tell whether it is a function that is called by a name of its own."""
     words = declared.words
     before = words[: words.index("(")] if "(" in words else []
     if not before or {"=", "::", "operator", "typedef", "using"} & {*before}:
@@ -219,7 +220,7 @@ def _kind(tokens: Tokens, declared: ScopeDeclaration) -> Kind:
 
 
 def _keeps_value(tokens: Tokens, declared: ScopeDeclaration) -> bool:
-    """Whether there is a variable within a function or type that outlives its calls."""
+    """Tell whether a function or type contains a variable that outlives a call."""
     words = tokens.words[declared.begin : declared.end]
     if "static" not in words and "thread_local" not in words:
         return False
@@ -233,8 +234,7 @@ def _keeps_value(tokens: Tokens, declared: ScopeDeclaration) -> bool:
 
 
 def _is_function(tokens: Tokens, declared: ScopeDeclaration) -> bool:
-    """Whether what has parentheses is a function, and neither a pointer to one nor a variable that
-    they initialise."""
+    """Tell whether a declaration with parentheses is a function, no pointer or variable."""
     if declared.strange or not keys_of(tokens, declared):
         return False
     opening = declared.head[declared.words.index("(")]
@@ -243,7 +243,7 @@ def _is_function(tokens: Tokens, declared: ScopeDeclaration) -> bool:
 
 
 def _declares_variable(words: Sequence[str]) -> bool:
-    """Whether what begins like a type, ``struct Pair { ... } first;``, is a variable too."""
+    """Tell whether a type declaration has a variable: ``struct Pair { ... } first;``."""
     key = next(at for at, word in enumerate(words) if word in _TYPE)
     head = [word for word in _until(words[key + 1 :], ("{", ":", ";")) if word.isidentifier()]
     behind = words[words.index("{") + 1 :] if "{" in words else []

@@ -1,8 +1,8 @@
-"""Functions that a template says before they are declared.
+"""Find functions that a template calls but that are declared after it.
 
-Where the arguments are of a type of a header, C++ looks for such a function in the type's namespace
-once the template is used. In a batch the function is in its variant's namespace and the type is
-not, so it would not be found. A declaration in front of the template helps.
+If an argument's type is from a header, C++ looks for the function in the type's namespace when the
+template is instantiated. In a batch, the function is in its variant's namespace and the type is
+not, so the function would not be found. A declaration before the template helps.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from gi_cuda.backends.compile.items import Item, read_items
 
 
 def says_late(source: str) -> bool:
-    """Whether a template of a source says a function that is declared behind it."""
+    """Tell whether a template of a source calls a function that is declared after it."""
     read = read_items(source.split("\n"))
     return read is not None and any(declared_late(read.items))
 
 
 def declared_late(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
-    """Declarations that are to stand in front of templates, each with the template's first line.
+    """Yield declarations to insert before templates, each with the template's first line.
 
-    A declaration that needs what comes later itself is none of them.
+    Declarations that need names which are declared after the template are left out.
 
     Args:
-        items: in their order.
+        items: the text's declarations in order.
     """
     first: dict[str, int] = {}
     for at, item in enumerate(items):
-        # With launch bounds, all that a kernel says may count as its names.
+        # With launch bounds, all names that a kernel uses may count as its keys.
         for key in item.keys if not item.kernel else ():
             first.setdefault(key, at)
     for at, item in enumerate(items):
@@ -49,13 +49,13 @@ def _is_template(item: Item) -> bool:
 
 
 def _alone(items: Sequence[Item], at: int) -> bool:
-    """Whether no other declaration is on an item's lines."""
+    """Tell whether no other declaration is on an item's lines."""
     item = items[at]
     return all(one.last < item.first or one.first > item.last for one in items if one is not item)
 
 
 def _head(item: Item) -> str:
-    """What declares a function, in one line; "" where that cannot be said twice."""
+    """Return a function's declaration in one line; "" if it must not be repeated."""
     head = item.text.partition("{")[0].strip().rstrip(";")
     once = "=" in head or {"auto", "constexpr", "consteval"} & {*WORD.findall(head)}
     return "" if once else " ".join(head.split())

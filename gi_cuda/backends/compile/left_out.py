@@ -1,8 +1,7 @@
-"""Headers that a target leaves out, for the headers that include them: other files in their place.
+"""Stand-ins for headers that a target leaves out.
 
-What the source itself includes is left out of the prelude. A header that stays may include one of
-them in turn, and finds a file by that name that is empty, or has no more than what device code may
-rely on that the whole header brings.
+The prelude does not include these headers. A header that stays may include one of them; it finds a
+file by that name that is empty, or has only the declarations that device code may use.
 """
 
 from __future__ import annotations
@@ -25,11 +24,12 @@ _TORCH_FLOATS = (
 
 
 def stand_in(name: str) -> str:
-    """What stands for a header that is left out: CUDA's small floats, which those of some
-    libraries bring, also under names of their own.
+    """Return the text that replaces a header.
+
+    For some libraries these are includes of CUDA's small floats, with the library's names for them.
 
     Args:
-        name: as it is spelled.
+        name: the header as it is spelled.
     """
     if _TORCH.fullmatch(name):
         return _FLOATS + _TORCH_FLOATS
@@ -37,18 +37,17 @@ def stand_in(name: str) -> str:
 
 
 def stand_ins(names: Collection[str], folder: Path | None = None) -> Path:
-    """A folder in which each of the names is a file with what stands for that header, to be
-    searched before all others.
+    """Return a folder with a stand-in for each header, to be searched before other folders.
 
     Args:
-        names: headers as they are spelled. Absolute ones are not in it.
-        folder: where it is kept, by default the user's cache folder.
+        names: headers as they are spelled. Absolute paths are ignored.
+        folder: where to keep the folder, by default the user's cache folder.
 
     Raises:
         UserError: the cache cannot be written.
     """
     plain = sorted(name for name in names if not PurePosixPath(name).is_absolute())
-    # Deep enough for a name that climbs.
+    # A deeper folder for names with "..", so that their files are in the cached folder as well.
     climbs = max((name.split("/").count("..") for name in plain), default=0)
     inner = PurePosixPath(*["in"] * climbs)
 

@@ -1,12 +1,12 @@
-"""Which kernels of a variant are the reference's, and the variant without them.
+"""Split a variant into kernels to compile and kernels to take from the reference's binary.
 
-An edit touches one kernel of a source, or a function that some of them call. The others need not be
-compiled again: they are in the reference's binary, and can be launched from there. What a variant
-leaves to the reference like this, it is lent.
+An edit touches one kernel of a source, or a function that some kernels call. The other kernels need
+not be compiled again: they are launched from the reference's binary. The reference lends them to
+the variant.
 
-Two copies of a kernel must not matter. So those that reach a variable which no launch plan restores
-are never lent, and those that share any variable with one that is compiled are compiled with it.
-Where something cannot be told, nothing is lent.
+Two copies of a kernel must not make a difference. So kernels that use a variable which no launch
+plan restores are never lent, and kernels that share a variable with a compiled one are compiled
+with it. In doubt, nothing is lent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.spec.kernel_names import identifier, overload
 
 KERNEL, SYMBOL = "gi_kernel_", "gi_symbol_"
-"""How what follows a variant's text calls a kernel and a variable, before their numbers."""
+"""Prefixes of the names for a kernel and a variable in the code after a variant's text. A number
+follows."""
 
 _DEVICE = "__device__"
 _FUNCTION = re.compile(rf"(?P<before>[^(){{}};=]*?)\b{_DEVICE}\b[^(){{}};=]*\(")
@@ -39,10 +40,10 @@ _FUNCTION = re.compile(rf"(?P<before>[^(){{}};=]*?)\b{_DEVICE}\b[^(){{}};=]*\(")
 def lender(
     reference: Phenotype, kernels: tuple[str, ...], symbols: tuple[str, ...]
 ) -> Lender | None:
-    """What a reference can lend its variants; None where that cannot be told.
+    """Return the analysed reference; None if the analysis fails, or there is only one kernel.
 
     Args:
-        kernels: names of the kernels that are launched, as C++ has them.
+        kernels: C++ names of the kernels that are launched.
         symbols: names of the variables that are restored before every run.
     """
     lines, _ = code_lines(reference.text, reference.ident)
@@ -57,12 +58,12 @@ def lender(
 
 @dataclass(frozen=True)
 class Lender:
-    """The reference, taken apart.
+    """The analysed reference, which can lend kernels to its variants.
 
     Attributes:
-        options: the compiler's, besides those that all variants have.
-        lines: its code.
-        read: the declarations in it.
+        options: its own compiler options.
+        lines: its lines of code.
+        read: its declarations.
         kernels, symbols: see :func:`lender`.
     """
 
@@ -75,22 +76,23 @@ class Lender:
     def parts(
         self, phenotype: Phenotype, mark: str = "", marked: Iterable[str] = ()
     ) -> Sequence[Phenotype]:
-        """What a variant does not leave to the reference, in parts: each has kernels that share no
-        variable with those of others, and what they need. None where that cannot be told.
+        """Return the parts of a variant that must be compiled.
 
-        What a part leaves out, to the reference or to other parts, is in its ``lent``. It has the
-        same key in all variants that have it.
+        Each part has kernels that share no variable with those of other parts, and all that they
+        need. There are no parts if the analysis fails. The ``lent`` of a part names all that it
+        takes from the reference or from other parts. A part has the same key in all variants that
+        have it.
 
         Args:
-            mark: what comes before ``__device__`` of functions that are called by what is left out,
-                too.
-            marked: names of those of them for which that is.
+            mark: text to insert before ``__device__`` of functions that left-out code calls as
+                well.
+            marked: names of the functions to which this applies.
         """
         taken = self._taken(phenotype)
         if taken is None or not taken.own:
             return ()
         said, found = frozenset(marked), list[Phenotype]()
-        # What no kernel needs goes with the first one, so that a compiler sees all that changed.
+        # Changed code that no kernel needs goes into the first part: compilers have to see it.
         left = taken.touched - taken.edit.needs.reached(
             set[str]().union(*(self._roots(at) for at in taken.own))
         )
@@ -100,7 +102,7 @@ class Lender:
         return found
 
     def _taken(self, phenotype: Phenotype) -> _Taken | None:
-        """What a variant changes; None where that cannot be told."""
+        """Return the analysis of a variant; None if it fails."""
         lines, places = code_lines(phenotype.text, phenotype.ident)
         edit = self._compared(lines)
         if edit is None:
@@ -116,7 +118,7 @@ class Lender:
         return _Taken(edit, places, touched, own, uses)
 
     def _apart(self, taken: _Taken) -> list[set[int]]:
-        """The kernels that a variant has itself, those together that share a variable."""
+        """Group the kernels that a variant does not borrow by the variables that they share."""
         uses, found = taken.uses, list[set[int]]()
         for at in sorted(taken.own):
             with_it = [some for some in found if any(uses[at] & uses[one] for one in some)]
@@ -133,7 +135,7 @@ class Lender:
         mark: str,
         marked: frozenset[str],
     ) -> Phenotype:
-        """A variant with some of its kernels, what they need, and some declarations besides."""
+        """Return a variant with some of its kernels and their needs, and with ``items``."""
         edit, places = taken.edit, taken.places
         others = [at for at in range(len(self.kernels)) if at not in own]
         theirs = frozenset[str]().union(*(taken.uses[at] for at in others))
@@ -152,8 +154,11 @@ class Lender:
         return replace(phenotype, text="\n".join(text), lent=frozenset([*names, *unused]))
 
     def _own(self, edit: _Edit, touched: set[int]) -> set[int]:
-        """The kernels that are compiled: those that the edit reaches, those that keep something
-        from run to run, and all that share a variable with these."""
+        """Return the kernels to compile, by index.
+
+        They are the kernels that the edit reaches, those that keep state from run to run, and all
+        that share a variable with these.
+        """
         names = edit.names.union(*(edit.needs.items[at].keys for at in touched))
         numbers = range(len(self.kernels))
         reached = {at for at in numbers if self._roots(at) & names}
@@ -165,7 +170,7 @@ class Lender:
 
     @cached_property
     def uses(self) -> tuple[frozenset[str], ...]:
-        """For each kernel the names of all variables that it reaches."""
+        """For each kernel, the names of all variables that it uses."""
         needs = Needs(self.read.items)
         return tuple(self._uses(needs, at) for at in range(len(self.kernels)))
 
@@ -176,22 +181,22 @@ class Lender:
 
     @cached_property
     def _unrestored(self) -> frozenset[str]:
-        """Names of variables that keep from run to run what kernels write there."""
+        """Names of variables that keep values from run to run."""
         restored = {_last(symbol) for symbol in self.symbols}
         kept = [one.keys for one in self.read.items if one.kind is Kind.VARIABLE]
         return frozenset(chain.from_iterable(keys for keys in kept if not keys & restored))
 
     def _roots(self, at: int) -> set[str]:
-        """The names that lead to a kernel."""
+        """Return the names by which a kernel is used."""
         return {*WORD.findall(self.kernels[at]), f"{KERNEL}{at}"}
 
     def _compared(self, lines: Sequence[str]) -> _Edit | None:
-        """What a variant changes; None where that is not certain to be in its declarations."""
+        """Compare a variant with the reference; None unless all changes are within declarations."""
         items, more = self.read.items, len(lines) - len(self.lines)
         begin, end = changed_lines(self.lines, lines)
         first = bisect_left(items, begin, key=lambda item: item.last)
         last = max(first, bisect_left(items, end, key=lambda item: item.first))
-        # Lines that belong to several declarations are changed for all of them.
+        # A changed line that several declarations share counts as a change of all of them.
         begin = min([begin, *(item.first for item in items[first:last])])
         while first and items[first - 1].last >= begin:
             first -= 1
@@ -211,14 +216,14 @@ class Lender:
 
 @dataclass(frozen=True)
 class _Edit:
-    """A variant's declarations, and which of them are not the reference's.
+    """A variant's declarations compared with the reference's.
 
     Attributes:
-        needs: the declarations, and who needs whom.
-        lines: of each of them the first one and the one behind the last.
-        gaps: lines with something besides declarations.
-        changed: the declarations that the reference does not have.
-        names: all names that lead to these, and to what the reference alone has.
+        needs: the declarations with their dependencies.
+        lines: for each declaration, the first line and the line after the last.
+        gaps: lines with something else than declarations.
+        changed: indices of declarations that the reference does not have.
+        names: all names that lead to these, and to declarations that only the reference has.
     """
 
     needs: Needs
@@ -228,21 +233,25 @@ class _Edit:
     names: frozenset[str]
 
     def touched(self) -> set[int] | None:
-        """The declarations whose code the edit may change; None where any may be."""
+        """Return the declarations whose code the edit may change; None if it may change any."""
         reached = self.needs.reaching(self.names) | self.changed
         everywhere = any(self.needs.everywhere(at) for at in reached)
         return None if everywhere else reached
 
     def only_in(self, stay: set[int]) -> set[int]:
-        """The lines of all declarations but these."""
+        """Return the lines that belong to no declaration of ``stay``."""
         every, kept = set[int](), set(self.gaps)
         for at, (first, end) in enumerate(self.lines):
             (kept if at in stay else every).update(range(first, end))
         return every - kept
 
     def called(self, stay: set[int], names: frozenset[str]) -> Iterator[int]:
-        """Of functions among these that have one of these names, and that the other declarations
-        say, the lines with their ``__device__``."""
+        """Yield the line with ``__device__`` of each function in ``stay`` that others use.
+
+        Args:
+            stay: indices of declarations.
+            names: names of the functions that count.
+        """
         others = (item.said for at, item in enumerate(self.needs.items) if at not in stay)
         said = names & frozenset(chain.from_iterable(others))
         for at in stay:
@@ -254,14 +263,14 @@ class _Edit:
 
 @dataclass(frozen=True)
 class _Taken:
-    """A variant, taken apart.
+    """The analysis of a variant.
 
     Attributes:
-        edit: what it changes.
-        places: of its lines of code, in its text.
-        touched: the declarations whose code that may change.
-        own: the kernels that are not the reference's.
-        uses: for each kernel the names of all variables that it reaches.
+        edit: the comparison with the reference.
+        places: line indices of its code in its text.
+        touched: declarations whose code the edit may change.
+        own: indices of the kernels that are not borrowed.
+        uses: for each kernel, the names of all variables that it uses.
     """
 
     edit: _Edit
@@ -272,7 +281,7 @@ class _Taken:
 
 
 def _key(part: Phenotype) -> bytes:
-    """The same for all variants that have a part."""
+    """Return a key of a part, which is the same in all variants."""
     lines, _ = code_lines(part.text, part.ident)
     said = "\n".join([*lines, *sorted(part.lent), "", *sorted(part.overloads)])
     return xxhash.xxh3_128_digest(said.encode("utf-8", "surrogateescape"))
@@ -285,14 +294,17 @@ def _edit(
     new: Sequence[Item],
     gaps: Iterable[int],
 ) -> _Edit | None:
-    """What is changed where some declarations are replaced by others.
+    """Return the comparison for a variant that replaces some declarations by others.
+
+    None if declarations that stay change their order, or if code that uses none of its names may
+    need a removed declaration.
 
     Args:
-        items: the reference's.
-        replaced: the first one that is replaced, and the one behind the last.
-        place: the line where what comes in their place begins, and how many more lines there are.
-        new: what comes in their place.
-        gaps: lines of the reference with something besides declarations.
+        items: the reference's declarations.
+        replaced: index of the first replaced declaration, and the index after the last.
+        place: the line where the replacement begins, and the number of added lines.
+        new: the replacement.
+        gaps: lines of the reference with something else than declarations.
     """
     (first, last), (begin, more) = replaced, place
     old = items[first:last]
@@ -315,11 +327,11 @@ def _edit(
 
 
 def _known(item: Item) -> bool:
-    """Whether it only makes something else known."""
+    """Tell whether an item only gives another name to a kernel or variable."""
     return any(key.startswith((KERNEL, SYMBOL)) for key in item.keys)
 
 
 def _last(name: str) -> str:
-    """The identifier of a kernel or variable, without namespaces, arguments and types."""
+    """Return the identifier of a kernel or variable, without namespaces, arguments and types."""
     plain = overload(name)[0].partition("<")[0]
     return plain.rpartition("::")[2].strip()

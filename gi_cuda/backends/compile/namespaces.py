@@ -1,8 +1,8 @@
 """Namespaces that a source shares with its headers.
 
-In a batch every variant is in a namespace of its own and the headers are outside of it. A
-``namespace image { ... }`` of the source is then another one than that of its headers, which it
-must go on seeing.
+In a batch, every variant is in a namespace of its own and the headers are outside of it. A
+``namespace image { ... }`` of the source then differs from that of its headers, but must still see
+the headers' names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SEPARATOR = re.compile(r"\s*::\s*(?:inline\s+)?")
 
 
 def namespaces(source: str) -> tuple[str, ...]:
-    """Full names of the named namespaces that a source opens, outer ones before inner ones.
+    """Return full names of the named namespaces that a source opens, outer ones before inner ones.
 
     >>> namespaces("namespace a { namespace b { int x; } } namespace c::d { }")
     ('a', 'a::b', 'c', 'c::d')
@@ -46,12 +46,12 @@ def namespaces(source: str) -> tuple[str, ...]:
 
 
 def declared(names: Iterable[str]) -> str:
-    """Declarations that make sure that these namespaces are there."""
+    """Return declarations that create namespaces."""
     return "".join(f"{_opened(name)}{'}' * len(name.split('::'))}\n" for name in names)
 
 
 def joined(names: Iterable[str]) -> str:
-    """For the begin of a variant: its own namespaces see what is in those outside."""
+    """Return using-directives for the begin of a variant, so that it sees headers' names."""
     return " ".join(
         f"{_opened(name)} using namespace ::{name}; {'}' * len(name.split('::'))}" for name in names
     )

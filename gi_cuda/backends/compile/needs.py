@@ -1,4 +1,4 @@
-"""Which declarations of a text need which, by names alone."""
+"""Dependencies between the declarations of a text, found by names alone."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from gi_cuda.backends.compile.items import Item
 
 
 def declared_by(items: Iterable[Item]) -> frozenset[str]:
-    """The names that some declarations declare: not those of an operator, whose names are types of
-    its operands, which may be a header's."""
+    """Return the names that are declared.
+
+    An operator declares no name: its keys are types of its operands, which may be a header's.
+    """
     return frozenset().union(*(one.keys for one in items if not one.operands))
 
 
 class Needs:
-    """Who needs whom among the declarations of a text.
+    """Dependencies between the declarations of a text.
 
     Args:
         items: the declarations.
-        declared: all names that are declared in the text and not in headers; by default those of
-            the declarations.
+        declared: all names that are declared in the text rather than in headers; by default those
+            of ``items``.
     """
 
     def __init__(self, items: Sequence[Item], declared: frozenset[str] | None = None) -> None:
@@ -35,16 +37,16 @@ class Needs:
         self._free = [at for at, item in enumerate(items) if self.free(item)]
 
     def free(self, item: Item) -> bool:
-        """Whether an item may be needed by who says none of its names."""
-        # Who has an operand of a type of the headers need not say that type's name.
+        """Tell whether an item may be needed by code that uses none of its names."""
+        # Code can have an operand of a header's type without using the type's name.
         return item.everywhere or (item.operands and not item.keys <= self._declared)
 
     def everywhere(self, at: int) -> bool:
-        """Whether a declaration may be needed by who says none of its names."""
+        """Tell whether the declaration with an index is free, see :meth:`free`."""
         return self.free(self.items[at])
 
     def reached(self, names: Iterable[str], items: Iterable[int] = ()) -> set[int]:
-        """The declarations that names and declarations need, and those that everybody may need."""
+        """Return all declarations that names and ``items`` need, directly or not, and free ones."""
         waiting = [*items, *self._free]
         found = set(waiting)
         said = set(names)
@@ -60,7 +62,7 @@ class Needs:
         return found
 
     def reaching(self, names: Iterable[str]) -> set[int]:
-        """The declarations that need what has one of these names."""
+        """Return all declarations that need one of the names, directly or not."""
         found: set[int] = set()
         known = set(names)
         left = [*known]

@@ -1,4 +1,4 @@
-"""What several threads ask for is found out once."""
+"""Caching for threads: concurrent calls with the same arguments compute the result once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Answer = TypeVar("Answer")
 
 
 class Turns:
-    """By whatever can be asked, whose turn it is."""
+    """Locks by key, made when they are needed."""
 
     def __init__(self) -> None:
         self._asking: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
         self._at_a_time = threading.Lock()
 
     def of(self, asked: Hashable) -> AbstractContextManager[object]:
-        """While this lasts no other thread is in it for the same."""
+        """Return the lock of a key. Only one thread at a time can hold it."""
         with self._at_a_time:
             turn: AbstractContextManager[object]
             turn = self._asking.setdefault(asked, threading.RLock())
@@ -28,11 +28,12 @@ class Turns:
 
 
 def once(maxsize: int | None) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """:func:`functools.lru_cache`, where who asks for what another thread is just finding out waits
-    for that. Shards are compiled at the same time, and all ask the same first.
+    """Return an :func:`functools.lru_cache` whose calls wait for a running one of equal arguments.
+
+    Shards are compiled at the same time, and all begin with the same questions.
 
     Args:
-        maxsize: how many answers are remembered; None: all.
+        maxsize: number of results to keep; None: all.
     """
 
     def decorate(function: Callable[..., Answer]) -> Callable[..., Answer]:

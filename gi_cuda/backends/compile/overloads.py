@@ -1,7 +1,7 @@
-"""Functions of a source that share their name with functions of the language.
+"""Functions of a source that have the name of a CUDA function.
 
-A source may overload what CUDA has: ``make_float4(float)``, a ``max`` of its own. In a batch every
-variant is in a namespace of its own, where its functions would hide those outside.
+A source may overload such functions: ``make_float4(float)``, a ``max`` of its own. In a batch,
+every variant is in a namespace of its own, where its functions would hide those outside.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import lru_cache
 
 @lru_cache(maxsize=64)
 def said_as_functions(text: str, names: frozenset[str]) -> frozenset[str]:
-    """Those of some names that a text has before a parenthesis.
+    """Return the names that occur in a text before a parenthesis.
 
-    Remembered, since all that a compiler has built in is a megabyte, and variants of a source have
+    Cached, since a compiler's built-in declarations are a megabyte, and variants of a source have
     the same functions.
     """
     if not names:
@@ -25,11 +25,11 @@ def said_as_functions(text: str, names: frozenset[str]) -> frozenset[str]:
 
 
 def outside(names: Iterable[str]) -> str:
-    """Declarations that make sure that there are functions of these names outside of variants."""
+    """Return declarations outside of variants that guarantee a function of each name."""
     lines = [f"void ({name})(gi_absent &);\n" for name in sorted(set(names))]
     return "".join(["struct gi_absent;\n", *lines]) if lines else ""
 
 
 def seen(names: Iterable[str]) -> str:
-    """For the begin of a variant: its own functions of these names do not hide those outside."""
+    """Return using-declarations for the begin of a variant, to keep outside functions visible."""
     return "".join(f"using ::{name}; " for name in sorted(names))

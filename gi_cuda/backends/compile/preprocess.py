@@ -1,8 +1,8 @@
-"""One preprocessor process for a whole batch, and the phenotypic key (tabu's second list).
+"""Preprocess a whole batch with one process, and compute phenotypic keys (tabu's second list).
 
-A batch is one text: the source's own includes once, in front of everything, then each variant
-between two markers with its macros set before it. Every macro that a part sets or removes is
-afterwards what it was before, so that nothing leaks into the next.
+A batch is one text: the source's own includes once, before everything else, then each variant
+between two markers, after its macros. After each variant, every macro that it defines or removes is
+restored, so that variants do not affect each other.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-"""What must be known to find directives: a comment may hold what looks like one."""
+"""Tokens to know to find directives: a comment may hold text that looks like a directive."""
 _CHANGED = re.compile(
     r"#[ \t]*(?:(?P<gone>include|pragma[ \t]+once)\b(?:[^/\n]|/(?![/*]))*"
     r"|(?:(?P<defines>define)|undef)[ \t]+(?P<macro>\w+)"
     r'|(?P<line>line[ \t]+\d+[ \t]+")(?!v\d+/))'
 )
-"""What a variant's text is changed for. Includes go: the prelude includes for all of them, and once
-is not enough; comments behind them stay. Begins with a plain character, which makes it fast to
-find."""
+"""Directives of a variant's text that are changed or recorded.
+
+Includes are removed, since the prelude includes for all variants, and so is ``#pragma once``;
+comments after them stay. The pattern begins with a plain character, which makes the search fast.
+"""
 _IN_PLACE = re.compile(r"[ \t]*#[ \t]*include\b[^\n]*\n(?=[ \t]*#[ \t]*line\b)")
-"""An include that is done with (see :mod:`gi_cuda.grammar.frontends.cuda.several`)."""
+"""An include whose text is already in place (see :mod:`gi_cuda.grammar.frontends.cuda.several`)."""
 _MACRO = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
 _INCLUDED = re.compile(r"""[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)""")
 _KEPT = re.compile(r"[ \t]*#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|error)\b")
@@ -50,16 +52,16 @@ NO_MACROS: Mapping[str, str] = MappingProxyType({})
 def prelude(
     source: str, macros: Mapping[str, str] = NO_MACROS, without: Collection[str] = ()
 ) -> str:
-    """The directives of a source alone, for the front of a batch.
+    """Return the directives of a source, as the front of a batch.
 
-    They bring in what the source includes, under the source's own conditions; the macros it
-    defines on the way are gone at the end, those of its headers stay. Includes are thus outside
-    every variant's namespace. An include whose text stands in the source is not among them.
+    They include the source's headers, under the source's own conditions, outside of every variant's
+    namespace. Macros that the source defines are removed at the end; those of its headers stay. An
+    include whose text is already in place in the source is left out.
 
     Args:
-        source: the unmodified source text.
-        macros: what is defined while the headers are read, normally the default configuration.
-        without: headers that are left out, as they are spelled.
+        source: the unmodified source.
+        macros: macros that are defined while headers are read, normally the default configuration.
+        without: headers to leave out, as they are spelled.
     """
     lines = [_keep(macros), _defined(macros)]
     names = []
@@ -84,15 +86,14 @@ def batch_text(
     file_name: str,
     in_place: Mapping[str, Collection[str]] = NO_MACROS,
 ) -> str:
-    """The text that one preprocessor process turns into all phenotypes of a batch.
+    """Return the text that one preprocessor process turns into all phenotypes of a batch.
 
-    Line markers name ``v<ident>/<file_name>`` (and likewise the headers whose text the source has
-    in place), so whatever a compiler later says of a line names
-    the variant as well.
+    Line markers name ``v<ident>/<file_name>`` (also for headers whose text is in place in the
+    source), so a compiler's message about a line names the variant as well.
 
     Args:
-        in_place: macros and constants whose values stand where a variant's text has them, as in a
-            patch; with what definitions say that stay as they are.
+        in_place: macros and constants whose values are written into their definitions in a
+            variant's text, as in a patch; with the values of definitions that must stay unchanged.
     """
     parts = [front]
     for variant in variants:
@@ -106,8 +107,7 @@ def batch_text(
 
 
 def _within(variant: Variant, in_place: Mapping[str, Collection[str]]) -> tuple[str, set[str]]:
-    """A variant's text as a part of a batch, with its values of some macros, and the macros that it
-    sets or removes."""
+    """Return a variant's text as a part of a batch, and the macros that it defines or removes."""
     parts, macros, at = [], set(), 0
     for match in _CHANGED.finditer(variant.text):
         begin = variant.text.rfind("\n", 0, match.start()) + 1
@@ -136,12 +136,12 @@ def _keep(names: Iterable[str]) -> str:
 
 
 def _restored(names: Iterable[str]) -> str:
-    """To what was kept; harmless where nothing was."""
+    """Return pragmas that restore macros; harmless for macros that were not saved."""
     return "".join(f'#pragma pop_macro("{name}")\n' for name in names)
 
 
 def _defined(macros: Mapping[str, str]) -> str:
-    # A header may have defined it as well.
+    # A header may have defined the macro as well.
     return "".join(f"#undef {name}\n#define {name} {macros[name]}\n" for name in macros)
 
 
@@ -151,11 +151,11 @@ def split(
     meaning: Callable[[str], str] = str,
     remaining: Callable[[str], Reached] = everything,
 ) -> dict[int, Phenotype]:
-    """Cut a preprocessor's output at the markers; variants it did not reach are missing.
+    """Split a preprocessor's output at the markers. Variants that it did not reach are missing.
 
     Args:
-        meaning: makes of a variant's text what has a meaning to the compiler; decides the key.
-        remaining: says what of a variant's text is wanted.
+        meaning: reduces a variant's text to what matters to the compiler; this decides the key.
+        remaining: returns the part of a variant's text to compile.
     """
     known = {v.ident: v for v in variants}
     found: dict[int, Phenotype] = {}
@@ -164,7 +164,7 @@ def split(
         number, _, whole = piece.partition("\n")
         ident = int(number)
         text, overloads = remaining(whole)
-        # What __FILE__ became must not tell variants apart.
+        # The expansion of __FILE__ must not make variants different.
         same = text.replace(f'"v{ident}/', '"')
         options = known[ident].options
         own = key(meaning(same), options)
@@ -173,12 +173,12 @@ def split(
 
 
 def normalised(text: str) -> str:
-    """A phenotype without line markers and with runs of white space made one."""
+    """Return a phenotype without line markers, and with single spaces for all white space."""
     return " ".join(_LINE_MARKER.sub("", f"\n{text}").split())
 
 
 def key(text: str, options: Sequence[str]) -> bytes:
-    """The 128-bit phenotypic key: what compiles to the same program has the same key."""
+    """Return the 128-bit phenotypic key, equal for texts that compile to the same program."""
     return xxhash.xxh3_128_digest(
         "\0".join([normalised(text), *options]).encode("utf-8", "replace")
     )

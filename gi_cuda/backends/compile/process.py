@@ -1,4 +1,4 @@
-"""Running compilers: their output and their limits."""
+"""Run compilers: output, time limits, restarts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _ERRORS: Final = "surrogateescape"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 _NOWHERE: Final = Path("/")
-"""Where nothing lies that a text could include in quotes."""
+"""Working folder that contains no file which a text could include in quotes."""
 
 
 _STARTS = 3
-"""How often a compiler is started that is killed by others than us."""
+"""Attempts to run a compiler that others kill."""
 
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals by which no compiler ends for what it reads."""
+"""Signals that never end a compiler because of its input."""
 
 _KILLED = re.compile(
     r"(?:Killed|Terminated|Interrupt|Hangup) signal terminated program"  # gcc
@@ -36,19 +36,19 @@ _KILLED = re.compile(
     r"|died due to signal (?:1|2|9|15)\b"  # nvcc
     r"|out of memory allocating|virtual memory exhausted|Cannot allocate memory"
 )
-"""What a compiler says where a program that it started ended so, or got no memory."""
+"""Compilers' messages about a child process that was killed, or about a lack of memory."""
 
 _FULL_ERRORS = {os.strerror(number): number for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)}
 _FULL = re.compile("|".join(map(re.escape, _FULL_ERRORS)))
 
 
 class CompilerKilled(MachineError):
-    """A compiler was killed by others than us, as the system does where memory is short."""
+    """Another process killed a compiler, e.g. the system for lack of memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a compiler process ended: exit status (None: stopped at its limit) and its output."""
+    """The exit status (None: killed at its time limit) and output of a compiler process."""
 
     status: int | None
     stdout: str
@@ -66,22 +66,22 @@ def run(
     stdin: str | None = None,
     environment: Mapping[str, str] = NOTHING,
 ) -> Finished:
-    """Run a compiler; stopping it stops its children too.
+    """Run a compiler. If it is stopped, its children are stopped too.
 
-    It gives way to processes that measure: compilers have enough to do for all cores all the time,
-    and what waits for a worker is a device.
+    It has a lower priority than processes that measure: compilers can use all cores all the time,
+    but a device waits for a worker.
 
     Args:
         command: program and arguments.
-        limit: seconds of wall time after which we kill it.
-        stdin: text for its standard input. What that includes in quotes is not looked for in this
-            process's folder; paths in the command are to be absolute.
-        environment: variables to be set besides those that are.
+        limit: seconds of wall time after which it is killed.
+        stdin: text for its standard input. Files that the text includes in quotes are not searched
+            in this process's folder; paths in the command have to be absolute.
+        environment: additional environment variables.
 
     Raises:
-        Stopped: who asked for it does not want it any more.
-        CompilerKilled: it was killed from outside, each time that it was started.
-        MachineError: there is no room for what it writes.
+        Stopped: the result is no longer wanted.
+        CompilerKilled: it was killed from outside at each attempt.
+        MachineError: the disk is full or cannot be written.
     """
     for _ in range(_STARTS):
         finished = _run_once(command, limit, stdin, environment)
@@ -116,10 +116,10 @@ def _run_once(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write what a compiler is to read: bytes that are no UTF-8 come out as they came in."""
+    """Write a file for a compiler. Bytes that are no UTF-8 are preserved."""
     path.write_text(text, encoding=_ENCODING, errors=_ERRORS, newline="")
 
 
 def read_text(path: Path) -> str:
-    """What a compiler has written; nothing where it failed."""
+    """Return the text of a file that a compiler has written; "" if it wrote none."""
     return path.read_text(encoding=_ENCODING, errors=_ERRORS) if path.exists() else ""

@@ -1,12 +1,12 @@
-"""Headers without what nothing can reach.
+"""Remove from headers all declarations that variants cannot use.
 
-A CUDA source's headers are a megabyte once preprocessed, of which its variants use a fraction, and
-a shard's compiler spends more time on them than on a handful of variants. Here a preprocessed text
-loses the declarations at namespace scope that no name leads to.
+The headers of a CUDA source are a megabyte once preprocessed. Variants use a fraction of that, but
+a shard's compiler spends more time on the headers than on a handful of variants. This module
+removes the declarations at namespace scope of a preprocessed text that are not needed.
 
-What is needed is found by names alone: whoever says a name reaches every declaration of that name,
-in whatever namespace, and all the names that those say in turn. So overloads stay together. An
-operator is reached by the types of its operands. What is not understood stays.
+Names alone decide what is needed: code that uses a name needs every declaration of that name, in
+any namespace, and the names that these use in turn. So overloads stay together. An operator is
+needed if the types of its operands are. Declarations that are not understood stay.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ _IMPLICIT: Mapping[str, str] = {
     "printf": "vprintf",
     "operator": "strong_ordering weak_ordering partial_ordering",
 }
-"""What compilers look up although nobody says its name, by the word that makes them do so."""
+"""Names that compilers look up without a use in the source, by the word that causes this."""
 
 _PATIENCE = 60.0
-"""Seconds after which a helper is given up that does not answer. It takes one to three seconds."""
+"""Seconds to wait for a helper's answer, which takes one to three seconds."""
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """All identifiers and keywords in a text, and what looks like one; also ``<<<``."""
+    """Return all words in a text (in comments and literals, too), and ``<<<``."""
     return frozenset(_SAID.findall(text))
 
 
 def expanded(names: Iterable[str], macros: str) -> frozenset[str]:
-    """Names, and all that those of them which are macros may expand to.
+    """Return names and, for those that are macros, all names that they may expand to.
 
     Args:
-        macros: definitions, one a line.
+        macros: definitions, one per line.
     """
     bodies = dict(_MACRO.findall(macros))
     found: set[str] = set()
@@ -72,14 +72,15 @@ def expanded(names: Iterable[str], macros: str) -> frozenset[str]:
 
 
 def pruned(text: str, names: Iterable[str], opened: frozenset[str] | None = None) -> str:
-    """A preprocessed text without what no name leads to; line markers and pragmas stay.
+    """Return a preprocessed text without unneeded declarations. Line markers and pragmas stay.
 
     Args:
-        text: declarations. Where brackets do not match, it is left as it is.
-        names: what is said by those who use it.
-        opened: namespaces of which declarations may stay, and what says one of them; None: all. In
-            a library one name leads to most of the others, and to some there is always one: what
-            declares ``operator new`` says ``std``. Whether too much is gone then has to be tried.
+        text: declarations. It is returned unchanged if brackets do not match.
+        names: the names that the text's users use.
+        opened: namespaces whose declarations may stay, with the code that uses these namespaces;
+            None: all. In a library one name leads to most others, and some names are always used:
+            the declaration of ``operator new`` uses ``std``. The caller has to try whether the
+            result still compiles.
     """
     tokens = read_once(text)
     if tokens is None:
@@ -90,15 +91,17 @@ def pruned(text: str, names: Iterable[str], opened: frozenset[str] | None = None
         parts += [text[at:first], *tokens.directives_in(first, last)]
         at = last
     left = "".join([*parts, text[at:]])
-    # In raw strings empty lines matter.
+    # Empty lines matter in raw strings.
     return left if 'R"' in left else _GAP.sub(_narrowed, left)
 
 
 def pruned_by_a_helper(
     text: str, names: Iterable[str], opened: frozenset[str] | None = None
 ) -> str:
-    """Call :func:`pruned` in a process of its own, so that this process's other threads do not
-    wait for the interpreter. If there is no such process, call it here."""
+    """Call :func:`pruned` in a helper process, or here if that fails.
+
+    Meanwhile this process's other threads need not wait for the interpreter.
+    """
     with suppress(*GONE), closing(Helper(__name__)) as helper:
         helper.give_way()
         answer: str = helper.ask((text, frozenset(names), opened), _PATIENCE)
@@ -112,7 +115,7 @@ def _answer(asked: Any) -> str:
 
 
 def _narrowed(gap: re.Match[str]) -> str:
-    """The last of its line markers. Files no longer begin and end, but keep what they are."""
+    """Return only the last line marker of a gap, without its flags for a file's begin or end."""
     markers = _MARKER.findall(gap[0])
     if not markers:
         return "\n"
@@ -123,7 +126,7 @@ def _narrowed(gap: re.Match[str]) -> str:
 def _unreached(
     tokens: Tokens, names: Iterable[str], opened: frozenset[str] | None
 ) -> list[ScopeDeclaration]:
-    """The declarations that no name leads to, in order."""
+    """Return the declarations that no name leads to, in order."""
     waiting: list[str] = []
     by_name: dict[str, list[int]] = {}
     items = list(declarations(tokens))
@@ -164,8 +167,11 @@ def _closed(
     keys: Sequence[set[str]],
     opened: frozenset[str],
 ) -> set[int]:
-    """The numbers of the declarations in namespaces that are not open, of those that say one of
-    these, and of those that say what is declared by such a one alone, or defined."""
+    """Return the numbers of the declarations that closed namespaces rule out.
+
+    These are the declarations in namespaces that are not opened, those that use such a namespace,
+    and those that use a type defined, or a name declared only, by a declaration that is ruled out.
+    """
     closed = {item.scope.partition("::")[0] for item in items} - opened - {""}
     found, lost, known = set[int](), set[str](), set[str]()
     for number, (item, mine) in enumerate(zip(items, keys, strict=True)):

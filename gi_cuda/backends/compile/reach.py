@@ -1,13 +1,13 @@
-"""Variants without what their kernels cannot reach.
+"""Remove from variants all code that their kernels cannot reach.
 
 A CUDA file holds more than kernels: ``main``, tables of host functions, classes that own memory,
-other kernels. None of that need compile where only a kernel is wanted, and much of it cannot: a
-variant stands in a namespace of its own, where members of classes of headers cannot be defined, and
-libraries of the host are not there. So a preprocessed variant loses its host code (see
+other kernels. A kernel needs none of that, and much of it would not compile: a variant is in a
+namespace of its own, where members of header classes cannot be defined, and host libraries are not
+installed. So a preprocessed variant loses its host code (see
 :mod:`gi_cuda.backends.compile.host_code`) and then the declarations that no name leads to.
 
-Most variants differ from others within a function that runs on the device only. What is found out
-of one is used again for those that have the same text around such functions.
+Most variants differ from others only within functions that run on the device. The result for one
+variant is reused for others with the same text around such functions.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from gi_cuda.backends.compile.late import declared_late
 from gi_cuda.backends.compile.needs import Needs
 
 _MOST_FRAMES = 8
-"""Texts around functions that are remembered; a configuration may have its own."""
+"""Number of texts around functions to remember; each configuration may have its own."""
 
 
 class Reached(NamedTuple):
-    """What remains of a variant.
+    """The reachable code of a variant.
 
     Attributes:
-        text: with its lines where they were.
-        functions: names of the functions in it that stand in no namespace of the source.
+        text: the code, on the same lines as before.
+        functions: names of the functions in it that are in no namespace of the source.
     """
 
     text: str
@@ -42,19 +42,18 @@ class Reached(NamedTuple):
 
 
 def everything(text: str) -> Reached:
-    """All of a variant's text."""
+    """Return all of a variant's text."""
     return Reached(text, frozenset())
 
 
 _END = "\n}\n"
-"""Where most functions end."""
+"""The end of most functions."""
 
 _PLACE = re.compile(r'"v\d+/([^"\n]*)"(?:, \d+)?')
-"""A variant's file, and mostly a line of it: what macros that check for errors say of where they
-are."""
+"""A variant's file name, usually with a line number, as macros for error checks contain it."""
 
 _EDGE = "\f"
-"""What stands for a text's begin and end among its lines."""
+"""Line that marks a text's begin and end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +61,9 @@ class _Stretch:
     """Lines of code between functions.
 
     Attributes:
-        code: of all of them, each with the line ends around it.
-        changed: what remains of those that go in part or whole, by their number.
-        names: in what remains of all of them.
+        code: the lines joined, with line ends before and after.
+        changed: the new text of lines that are removed in part or whole, by line index.
+        names: names in the lines after the removal.
     """
 
     code: str
@@ -74,12 +73,12 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What was found out of a variant.
+    """The result for one variant, to reuse for variants with the same text around functions.
 
     Attributes:
-        stretches: around its functions, in order.
-        gone: names that lead to what went.
-        said: those of them that remain, as something else.
+        stretches: the lines around its functions, in order.
+        gone: names of removed declarations.
+        said: names in ``gone`` that the remaining code still contains, with another meaning.
         functions: see :class:`Reached`.
     """
 
@@ -89,7 +88,7 @@ class _Frame:
     functions: frozenset[str]
 
     def applied(self, text: str, framed: _Framed) -> str | None:
-        """What remains of a text that has the same around its functions; None for another one."""
+        """Return a text's reachable code; None if the lines around its functions differ."""
         _, places, joined = framed
         remains: dict[int, str] = {}
         said = set[str]()
@@ -99,7 +98,7 @@ class _Frame:
             if begin < 0 or (stretch.changed and joined.count(stretch.code) != 1):
                 return None
             said.update(self.gone & stretch.names, self._said_in(joined[at:begin]))
-            at = begin + len(stretch.code) - 1  # the line end belongs to what follows as well
+            at = begin + len(stretch.code) - 1  # the next stretch begins with this line end
             first = joined.count("\n", 0, begin) if stretch.changed else 0
             remains |= {first + number: line for number, line in stretch.changed.items()}
         if said | self._said_in(joined[at:]) != self.said:
@@ -110,7 +109,7 @@ class _Frame:
         return "\n".join(lines)
 
     def _said_in(self, functions: str) -> set[str]:
-        """The names that lead to what went that functions say."""
+        """Return the names of removed declarations that functions use."""
         if not self.gone:
             return set()
         return {name for code in functions.split(_END) for name in self.gone & _names(code)}
@@ -118,18 +117,18 @@ class _Frame:
 
 @lru_cache(maxsize=1024)
 def _names(code: str) -> frozenset[str]:
-    """The names in a function; most are the same in most variants."""
+    """Return the names in a function; cached, since variants share most functions."""
     return frozenset(WORD.findall(code))
 
 
 @dataclass(slots=True)
 class Reach:
-    """Takes out of the variants of a source what cannot be reached.
+    """Removes unreachable code from the variants of a source.
 
     Attributes:
-        roots: names that lead to what stays.
-        late: whether its templates say functions that are declared behind them; then each variant
-            is looked at by itself.
+        roots: names from which reachable code is found.
+        late: whether templates of the source call functions that are declared after them; if so, no
+            result is reused.
     """
 
     roots: frozenset[str]
@@ -137,7 +136,7 @@ class Reach:
     _frames: list[_Frame] = field(default_factory=list)
 
     def reached(self, text: str) -> Reached:
-        """What remains of a variant's preprocessed text."""
+        """Return the reachable code of a variant's preprocessed text."""
         framed = _framed(text)
         for frame in self._frames:
             remains = frame.applied(text, framed)
@@ -150,7 +149,7 @@ class Reach:
 
 
 def _reached(text: str, roots: Iterable[str], *, late: bool) -> tuple[Reached, _Frame | None]:
-    """What remains of a text, and what of this holds for others; None where it cannot be told."""
+    """Return the reachable code of a text, and the frame to reuse, if any."""
     cut = without_host_code(text)
     code, places = code_lines(cut, 0)
     read = read_items(code)
@@ -184,11 +183,12 @@ def _reached(text: str, roots: Iterable[str], *, late: bool) -> tuple[Reached, _
 
 
 class _Framed(NamedTuple):
-    """The code of a text between two lines for its edges, wherever it stands.
+    """The code lines of a text between two edge lines, independent of the variant's number.
 
     Attributes:
-        places: which of the text's lines these are.
-        joined: all of it, with a line end in front as well.
+        code: the lines.
+        places: line indices of these lines in the text.
+        joined: the lines joined, with line ends before and after.
     """
 
     code: list[str]
@@ -203,18 +203,18 @@ def _framed(text: str) -> _Framed:
 
 
 def _anywhere(text: str) -> str:
-    """A text that does not say in which variant it stands, and on which line."""
+    """Return a text without the variant's number and line number in file names."""
     return _PLACE.sub(r'"\1"', text)
 
 
 def _stretches(
     text: str, after: Sequence[str], bodies: Iterable[tuple[int, int]]
 ) -> tuple[_Stretch, ...]:
-    """The code between functions; nothing where such a function shares a line with what went.
+    """Return the code between functions; nothing if a function shares a line with removed code.
 
     Args:
-        after: the text's lines, as far as they remain.
-        bodies: of functions the first and the last line, in order.
+        after: the text's lines after the removal.
+        bodies: first and last line of each function, in order.
     """
     code, places, _ = _framed(text)
     remain = [_EDGE, *(_anywhere(after[place]) for place in places[1:-1]), _EDGE]

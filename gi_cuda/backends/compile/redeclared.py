@@ -1,9 +1,8 @@
 """Functions that a header declares and the source defines.
 
-In a batch the header's declaration stands in front of all variants and each definition in the
-namespace of its variant, so they are two functions. A call whose arguments are of a type of the
-headers finds both, and is ambiguous. So such declarations go into the variants; definitions in
-headers stay.
+In a batch, the header's declaration precedes all variants, and each definition is in the namespace
+of its variant; so they are two functions. A call with arguments of a header's type finds both and
+is ambiguous. So these declarations are moved into the variants. Definitions in headers stay.
 """
 
 from __future__ import annotations
@@ -25,8 +24,10 @@ from gi_cuda.backends.compile.overloads import said_as_functions
 
 
 def defined_functions(source: str) -> frozenset[str]:
-    """Names of the functions that a source defines outside of namespaces; none where its brackets
-    do not match."""
+    """Return the names of the functions that a source defines outside of namespaces.
+
+    None if its brackets do not match.
+    """
     tokens = read(source)
     if tokens is None:
         return frozenset()
@@ -35,10 +36,10 @@ def defined_functions(source: str) -> frozenset[str]:
 
 
 class Separated(NamedTuple):
-    """The preprocessed text of headers.
+    """The preprocessed text of headers, and the declarations that were removed from it.
 
     Attributes:
-        headers: without declarations of functions that the source defines.
+        headers: the text without declarations of functions that the source defines.
         forward: these declarations, in one line, for the begin of every variant.
     """
 
@@ -48,9 +49,9 @@ class Separated(NamedTuple):
 
 @lru_cache(maxsize=4)
 def separated(headers: str, defined: frozenset[str]) -> Separated:
-    """Take declarations of functions that a source defines out of the text of headers.
+    """Remove declarations of functions that a source defines from the text of headers.
 
-    What a function of theirs calls stays, since that would not compile without.
+    Declarations that functions of the headers need stay.
     """
     names = said_as_functions(headers, defined)
     tokens = read_once(headers) if names else None
@@ -75,12 +76,12 @@ def separated(headers: str, defined: frozenset[str]) -> Separated:
 
 
 def _without_linkage(words: Sequence[str]) -> Sequence[str]:
-    """A declaration without ``extern "C"``: what has that is in no namespace."""
+    """Return a declaration without ``extern "C"``, which would ignore the namespace."""
     return words[2:] if words[0] == "extern" and words[1].startswith('"') else words
 
 
 def _function(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
-    """The names of a function outside of namespaces; none of anything else."""
+    """Return the name of a function outside of namespaces; nothing for other declarations."""
     plain = not item.scope and is_plain_function(tokens, item)
     return keys_of(tokens, item) if plain else set()
 

@@ -1,6 +1,6 @@
-"""Declarations of a text of which most were read before: only what changed is read.
+"""Parse a text of which most declarations are known: only changed ones are parsed.
 
-A variant is its reference but for a few lines, and reading a text takes as long as it is.
+A variant is its reference except for a few lines, and parsing time is proportional to the length.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gi_cuda.backends.compile.items import Item, Kind, read_items
 _NAMED = re.compile(
     r"\b(?:__global__|__device__|global|device)\b[^;{}=]*\([^;{}=]*\)[^;{}=()]*\{\s*\Z"
 )
-"""The head of a function up to its opening brace, where that ends a line."""
+"""The head of a function up to its opening brace, if that ends a line."""
 _UNUSUAL = re.compile(
     r"[\"'#\\]|//|/\*|\b(?:static|thread_local|extern|using|namespace|struct|class)\b"
 )
@@ -28,8 +28,10 @@ _OPENS = {")": "(", "]": "[", "}": "{"}
 
 
 def changed_lines(before: Sequence[str], now: Sequence[str]) -> tuple[int, int]:
-    """The lines that are not the same, by the first one's number and those behind the last; what
-    follows is as many lines in both."""
+    """Return the range of lines in ``before`` that changed: first index, and index after the last.
+
+    The lines after the range are the same in both texts.
+    """
     most = min(len(before), len(now))
     first = next((at for at in range(most) if before[at] != now[at]), most)
     behind = next((n for n in range(most - first) if before[-1 - n] != now[-1 - n]), most - first)
@@ -37,11 +39,10 @@ def changed_lines(before: Sequence[str], now: Sequence[str]) -> tuple[int, int]:
 
 
 def read_beside(old: Sequence[Item], text: str) -> Sequence[Item] | None:
-    """The declarations in what came in the place of others; only those that changed are read. None
-    where that does not tell which they are.
+    """Return the declarations in the text that replaces others; only changed ones are parsed.
 
-    Where brackets match and a declaration ends, another one begins. So where what lies between
-    unchanged declarations can be read by itself, it is nothing else.
+    If brackets match and a declaration ends, another one begins. So the text between two unchanged
+    declarations can be parsed alone. None if the declarations cannot be told in this way.
     """
     if any(one.last >= other.first for one, other in pairwise(old)):
         return None
@@ -70,8 +71,10 @@ def read_beside(old: Sequence[Item], text: str) -> Sequence[Item] | None:
 
 @lru_cache(maxsize=512)
 def read_anew(text: str) -> tuple[Item, ...] | None:
-    """The declarations in a text; None where there is anything else. Variants have edits in common,
-    so many texts come again."""
+    """Return the declarations in a text; None if there is anything else.
+
+    Cached, since variants share edits.
+    """
     read = read_items(text.split("\n"))
     if read is None or read.gaps or not (read.complete or not read.items):
         return None
@@ -79,8 +82,10 @@ def read_anew(text: str) -> tuple[Item, ...] | None:
 
 
 def _pieces(old: Sequence[Item], text: str) -> Iterator[tuple[Sequence[Item], str]]:
-    """What came in the place of declarations, cut where functions begin whose heads are known, and
-    of each piece the declarations that were there."""
+    """Split the text that replaces declarations where functions with known heads begin.
+
+    Yields each piece with the declarations that it replaces.
+    """
     begin = 0
     waiting: list[Item] = []
     for item in old:
@@ -96,8 +101,7 @@ def _pieces(old: Sequence[Item], text: str) -> Iterator[tuple[Sequence[Item], st
 
 @lru_cache(maxsize=512)
 def _like(head: str) -> re.Pattern[str] | None:
-    """What finds the head of a function, whatever it promises about launches; None where what is
-    given is not plainly one."""
+    """Return a pattern for a function's head with any launch bounds; None if it is no head."""
     if not _NAMED.search(head):
         return None
     some = map(re.escape, _BOUNDS.split(head))
@@ -105,10 +109,9 @@ def _like(head: str) -> re.Pattern[str] | None:
 
 
 def _function(old: Sequence[Item], text: str) -> Sequence[Item] | None:
-    """What came in the place of one function, without reading all of it; None where that may not
-    tell what it is then.
+    """Parse the changed lines of one function only; None if in doubt.
 
-    What it says are the names that the old one said, and those of new lines.
+    Its used names are those of the old function and those in new lines.
     """
     if len(old) != 1 or old[0].kind is not Kind.PLAIN:
         return None
@@ -130,13 +133,13 @@ def _function(old: Sequence[Item], text: str) -> Sequence[Item] | None:
 
 
 def _head(text: str) -> int:
-    """How many lines come before the body of what may be a function."""
+    """Return the number of lines before the body of what may be a function."""
     return text[: text.find("{")].count("\n") + 1 if "{" in text else 0
 
 
 @lru_cache(maxsize=512)
 def _headed(head: str) -> Item | None:
-    """A function of which the head is known; None where that does not tell what it is."""
+    """Return a function, parsed from its head alone; None if that is not possible."""
     read = read_anew(f"{head}\n}}") if _NAMED.search(head) else None
     if read is None or len(read) != 1 or read[0].kind is not Kind.PLAIN:
         return None
@@ -144,8 +147,7 @@ def _headed(head: str) -> Item | None:
 
 
 def _left_open(text: str) -> str | None:
-    """The brackets in some statements that have no partner there; None where there is anything
-    besides statements."""
+    """Return the unmatched brackets in statements; None if there is anything besides statements."""
     if _UNUSUAL.search(_UNROLLED.sub("", text)):
         return None
     left: list[str] = []

@@ -1,8 +1,8 @@
-"""Batches in shards, one compiler process per core, and errors brought home to their variants.
+"""Compile batches in shards, one compiler process per core, and assign errors to variants.
 
-A shard that does not compile is tried again without the variants its messages name. What no
-message names is found by halving the shard. Where shards are compiled in a way that may itself be
-at fault, what failed is compiled once more in another way before it is blamed.
+A shard that does not compile is compiled again without the variants that its messages name. If no
+message names a variant, the shard is halved. If the way of compiling may be at fault, failed
+variants are compiled once more in another way before they are blamed.
 """
 
 from __future__ import annotations
@@ -25,46 +25,55 @@ _ERROR = re.compile(
     r"(?:fatal |catastrophic )?error\b[^:\n]*:\s*(?P<message>[^\n]*)",
     re.M,
 )
-"""How compilers begin a message: ``file:line:column: error:`` or ``file(line): error:``."""
+"""Begin of compilers' messages: ``file:line:column: error:`` or ``file(line): error:``."""
 
 CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
-"""Compiles phenotypes into one binary at a path without a suffix; says how that ended."""
+"""Function that compiles phenotypes into one binary, at a path without suffix."""
 
 BUSY = 0.25
-"""Share of the jobs above which a batch has not got the machine for itself: then variants share
-what a process costs, which is half of what it costs with one of them."""
+"""Share of busy jobs above which a batch is taken to share the machine with others.
+
+Then a shard holds several variants, to share the cost of a process, which is half of the cost of
+compiling one variant.
+"""
 
 PRELUDE = 1 << 18
-"""Characters of a prelude for each variant of a shard. nvcc needs a second of processor time for a
-prelude of 4.5 million characters, and 0.1 to 0.2 for eight short variants."""
+"""Characters of a prelude that justify one more variant per shard.
+
+nvcc needs a second of processor time for a prelude of 4.5 million characters, and 0.1 to 0.2 s for
+eight short variants.
+"""
 
 _NUMBERS = count()
-"""Of shards. No two of a process have one name: a worker that still has a library loaded is given
-that one for every later one of the same path."""
+"""Numbers of shards.
+
+A process never reuses a path: a worker that still has a library loaded would get that library for a
+later one of the same path.
+"""
 
 Collected = TypeVar("Collected")
 CollectShard = Callable[[Sequence[Phenotype], Path], Sequence[Collected]]
-"""What a shard that compiled holds: one binary, or what stands for it, a variant."""
+"""Function that returns the results in a compiled shard, one for each variant."""
 
 
 def new_shard(folder: Path) -> Path:
-    """A path, without suffix, that no other shard of this process has."""
+    """Return a path without suffix that is unique in this process."""
     return folder / f"shard{next(_NUMBERS)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large shards are.
+    """Limits on the sizes of shards.
 
     Attributes:
-        smallest: what a shard costs before its first variant should be little beside so many.
-        largest: most variants in one shard.
-        first: variants in the very first shard of a large batch, where what is compiled is run at
-            once: the next ones grow, so that binaries come soon, and then at any moment. 0 where
-            nothing is run before all is compiled.
-        ahead: share of a batch for which one shard a job would do that is compiled in one more,
-            ahead of the rest, so that there is something to be run meanwhile. None where enough
-            is being compiled.
+        smallest: number of variants beside which the cost of starting a shard is small.
+        largest: the most variants in one shard.
+        first: variants in the first shard of a large batch, if binaries are run as soon as they are
+            there. The next shards grow, so that binaries come soon, and then steadily. 0: nothing
+            is run before all is compiled.
+        ahead: share of a batch that is compiled in separate shards ahead of the rest, so that there
+            are binaries to run soon. This applies to batches that need one shard per job only, and
+            not if other builds are busy.
     """
 
     smallest: int
@@ -76,21 +85,23 @@ class Sizes:
         """Return larger sizes, up to twice as large, for shards that compile a long prelude first.
 
         Args:
-            prelude: its characters.
+            prelude: characters of the prelude.
         """
         smallest = max(self.smallest, min(prelude // PRELUDE, 2 * self.largest))
         return replace(self, smallest=smallest, largest=max(self.largest, smallest))
 
     def of(self, number: int, jobs: int, busy: int = 0) -> Iterator[int]:
-        """The sizes of shards that hold so many variants together.
+        """Yield the sizes of the shards of a batch.
 
-        One for each job, where that is enough. Otherwise the last ones are small, so that all jobs
-        end at about the same time.
+        There is one shard for each job if that suffices. Otherwise the last shards are small, so
+        that all jobs end at about the same time.
 
         Args:
-            busy: how many of the jobs do something else. Where they are many, what a shard costs
-                counts as well, and not only when the first is done: then half of the others are
-                left to who comes next.
+            number: variants in the batch.
+            jobs: shards at a time.
+            busy: number of jobs that are busy with something else. If they are many, total
+                processor time matters too, so there are fewer shards: half of the free jobs are
+                left to the next batch.
         """
         once = min(self.largest, 2 * self.smallest)
         if number <= once * jobs:
@@ -116,10 +127,10 @@ class Sizes:
 def cut(
     phenotypes: Sequence[Phenotype], jobs: int, sizes: Sizes, busy: int = 0
 ) -> list[list[Phenotype]]:
-    """Cut a batch into shards. Variants with different compiler options never share one.
+    """Divide a batch into shards. Variants with different compiler options never share a shard.
 
-    The first of a batch are in the first shards, which are dealt out like cards: neighbours are
-    alike, and what takes long should not be in one shard.
+    The first variants of a batch are in the first shards, and neighbours are dealt to different
+    shards: they are similar, and slow ones should not be in one shard.
 
     Args:
         busy: see :meth:`Sizes.of`.
@@ -137,7 +148,7 @@ def cut(
 
 
 def _dealt(phenotypes: Sequence[Phenotype], hands: Sequence[int]) -> list[list[Phenotype]]:
-    """The phenotypes in shards of these sizes, one to each in turn while it has room."""
+    """Deal phenotypes to shards of the given sizes, one to each in turn while it has room."""
     dealt: list[list[Phenotype]] = [[] for _ in hands]
     rest = iter(phenotypes)
     for turn in range(max(hands)):
@@ -148,8 +159,10 @@ def _dealt(phenotypes: Sequence[Phenotype], hands: Sequence[int]) -> list[list[P
 
 
 def attribute(stderr: str) -> dict[int, str]:
-    """The message about each variant that says best why it failed, the first one as a rule:
-    ``kernel.cu:126: message``."""
+    """Return the most informative message about each variant, as ``kernel.cu:126: message``.
+
+    As a rule this is the first one.
+    """
     found: dict[int, str] = {}
     errors = sorted(_ERROR.findall(stderr), key=lambda error: _is_consequence(error[-1]))
     for ident, name, line, message in errors:
@@ -158,13 +171,15 @@ def attribute(stderr: str) -> dict[int, str]:
 
 
 def _is_consequence(message: str) -> bool:
-    """Whether a message is of what follows from the next: of a type that is not known g++ says at
-    first that the function is declared void."""
+    """Tell whether a message is a consequence of the next one.
+
+    For an unknown type, g++ says first that the function is declared void.
+    """
     return "declared void" in message
 
 
 def first_error(finished: Finished) -> str:
-    """The line of a compiler's output that says best why it failed."""
+    """Return the line of a compiler's output that explains best why it failed."""
     if finished.status is None:
         return "the compiler did not end within its limit"
     lines = [line for line in finished.stderr.splitlines() if line.strip()]
@@ -177,8 +192,8 @@ class _Job(NamedTuple):
     """A shard to be compiled.
 
     Attributes:
-        path: of its files, without suffix.
-        last: whether what fails now is to blame.
+        path: path of its files, without suffix.
+        last: whether variants that fail now have finally failed.
     """
 
     shard: list[Phenotype]
@@ -196,16 +211,16 @@ def build(
     turns: Turns,
     again: CompileShard | None = None,
 ) -> Iterator[Collected | BuildFailure]:
-    """Compile a batch in shards; yield each variant's binary or failure as shards end.
+    """Compile a batch in shards. Yield each variant's binary or failure as shards end.
 
     Args:
         phenotypes: the batch.
-        folder: where the shards' files go.
-        compile_shard, collect: the back end's part.
-        sizes: of shards.
-        turns: has them begin in turn with those of other builds.
-        again: compiles what failed once more. That waits until a process would be idle, so that
-            there are few such shards.
+        folder: folder for the shards' files.
+        compile_shard, collect: the back end's functions.
+        sizes: limits on the sizes of shards.
+        turns: order in which shards of several builds start.
+        again: compiles failed variants once more. They wait until a process would be idle, so that
+            few shards are needed.
 
     Raises:
         CompilerKilled: compilers are killed from outside, whatever they compile.
@@ -222,7 +237,7 @@ def build(
                 return compile_job(job.shard, job.path)
         except CompilerKilled:
             if len(job.shard) == 1:
-                # That is the variant's fault only if the compiler has what it needs for another.
+                # It is the variant's fault only if the compiler has enough memory for another one.
                 other = next((one for one in phenotypes if one not in job.shard), None)
                 if other is None:
                     raise

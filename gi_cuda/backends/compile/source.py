@@ -1,4 +1,4 @@
-"""What the compilers of sources have in common: what they are told of a source, preprocessing."""
+"""Base class of compilers of sources: attributes that are read from a source, and preprocessing."""
 
 from __future__ import annotations
 
@@ -40,42 +40,43 @@ if TYPE_CHECKING:
     from gi_cuda.subject import Subject
 
 PREPROCESS_LIMIT = 120.0
-"""Seconds of wall time one preprocessor process may take."""
+"""Seconds of wall time that one preprocessor process may take."""
 
 COMPILE_LIMIT = 300.0
-"""Seconds of wall time one shard may take to compile; a shard over it is halved."""
+"""Seconds of wall time that one shard may take to compile. A shard that takes longer is halved."""
 
 _LEAST = 64
-"""Fewest variants that are worth a preprocessor process of their own, which reads all headers."""
+"""Number of variants that justify another preprocessor process, which reads all headers."""
 
 _CONTINUED = re.compile(r"\\\r?\n")
 
 _UNSCOPED = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
 
 _EXPORTS = "kernels of target.toml"
-"""What messages call the lines, behind a variant's text, that name a target's kernels."""
+"""File name in messages for the lines after a variant's text that name a target's kernels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCompiler(ABC):
-    """A compiler of the variants of a source, batch by batch.
+    """A compiler of batches of a source's variants.
 
     Attributes:
         file_name: the source's name, for line markers.
         front: the batch's prelude (see :func:`gi_cuda.backends.compile.preprocess.prelude`).
         options: options that all variants share: language standard, optimisation, -I, -D.
         jobs: compiler processes at a time.
-        sizes: of shards.
-        kernels, symbols: names of kernels and variables that must be found, as C++ has them
-            (``blur<float, 3>``, ``filter::taps``).
-        namespaces: those that the source opens (see :mod:`gi_cuda.backends.compile.namespaces`).
-        in_place: macros whose values stand where the source has its own; with what definitions say
-            that stay as they are.
-        defines: functions of the source (see :mod:`gi_cuda.backends.compile.redeclared`).
+        sizes: limits on the sizes of shards.
+        kernels, symbols: C++ names of kernels and variables that must be found (``blur<float, 3>``,
+            ``filter::taps``).
+        namespaces: namespaces that the source opens (see
+            :mod:`gi_cuda.backends.compile.namespaces`).
+        in_place: macros whose values are written into their definitions in the source; with the
+            values of definitions that must stay unchanged.
+        defines: functions that the source defines (see :mod:`gi_cuda.backends.compile.redeclared`).
         shares: whether variants may share machine code.
         without: headers that are left out.
-        reach: takes out of variants what their kernels cannot reach; None: they stay whole.
-        at_work: counts the shards that are compiled, by this one and those made of it.
+        reach: removes unreachable code from variants; None: nothing is removed.
+        at_work: counts the shards that this compiler, and those made of it, are compiling.
     """
 
     file_name: str
@@ -95,13 +96,13 @@ class SourceCompiler(ABC):
 
     @classmethod
     def of(cls, subject: Subject, jobs: int, *, found: Collection[str] = (), **own: Any) -> Self:
-        """The compiler of a subject's variants.
+        """Return the compiler of a subject's variants.
 
         Args:
             subject: a source.
             jobs: processes at a time.
-            found: headers that are not left out, though the target says so.
-            own: the attributes that this kind of compiler has besides.
+            found: headers that are included although the target leaves them out.
+            own: further attributes of the subclass.
         """
         target = subject.target
         without = tuple(name for name in target.build.without if name not in found)
@@ -113,8 +114,10 @@ class SourceCompiler(ABC):
         return cls(options=options, jobs=jobs, without=without, **known, **own)
 
     def of_subject(self, subject: Subject) -> Self:
-        """This one for another source. What that does not have of its own tree, it includes from
-        the tree of the one that it takes the place of."""
+        """Return this compiler for another source.
+
+        Headers that the other source's tree lacks are taken from the tree of this one.
+        """
         target = subject.target
         folders = [*target.build.include, target.source.parent]
         options = (*(f"-I{folder}" for folder in folders), *self.options)
@@ -122,13 +125,12 @@ class SourceCompiler(ABC):
 
     @property
     def rehearses(self) -> bool:
-        """Whether what it makes runs once, before other code is made of the same: that other code
-        is compiled first."""
+        """Tell whether its code is for rehearsals. Shards of rehearsals are compiled first."""
         return False
 
     @property
     def idle(self) -> int:
-        """How many more processes there could be now."""
+        """Number of further processes that could be started now."""
         return max(0, self.jobs - self.at_work.number)
 
     def in_shards(
@@ -142,12 +144,11 @@ class SourceCompiler(ABC):
         prelude: int = 0,
         again: CompileShard | None = None,
     ) -> Iterator[Collected | BuildFailure]:
-        """Compile a batch in shards of this compiler's sizes: see
-        :func:`gi_cuda.backends.compile.shards.build`.
+        """Compile a batch in shards; see :func:`gi_cuda.backends.compile.shards.build`.
 
         Args:
             jobs: processes at a time; None: as many as the compiler has.
-            prelude: characters that each shard has to compile in front of its variants.
+            prelude: characters that each shard has to compile before its variants.
         """
         return build(
             phenotypes,
@@ -160,21 +161,21 @@ class SourceCompiler(ABC):
         )
 
     def of_sources(self, front: str | None = None) -> Self:
-        """This one, or one with another prelude."""
+        """Return this compiler, with another prelude if one is given."""
         return self if front is None else replace(self, front=front)
 
     def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
-        """All, as far as is known."""
+        """Return all options: any may change outputs."""
         return options
 
     def apart(self) -> Self:
-        """This compiler, giving equal variants machine code of their own."""
+        """Return this compiler, made to give equal variants machine code at different addresses."""
         return replace(self, shares=False)
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess a batch with few processes, without the variants whose directives fail."""
+        """Preprocess a batch with few processes; failing variants do not affect others."""
         if exports := self._exports():
-            # Within the variant, so that a kernel's name may use its macros and types.
+            # As a part of the variant, so that a kernel's name may use its macros and types.
             variants = [
                 replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{_EXPORTS}"\n{named}')
                 for v in variants
@@ -195,13 +196,15 @@ class SourceCompiler(ABC):
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """Of each phenotype what it does not leave to the reference, by kernels."""
+        """Split each phenotype, without borrowed kernels, into parts by kernels."""
         found = lender(reference, self.kernels, self.symbols)
         return [found.parts(one) if found else () for one in phenotypes]
 
     def _valued(self, exports: str, variant: Variant) -> str:
-        """Return the lines that make a variant's kernels known, with the numbers of its constants
-        in place of their names: those of host functions are not known there."""
+        """Return the lines that export a variant's kernels, with constants' values.
+
+        Constants of host functions are not declared where these lines are.
+        """
         names = {name for name, _ in self.in_place} & identifiers(exports)
         if not names:
             return exports
@@ -212,7 +215,7 @@ class SourceCompiler(ABC):
     def _phenotypes(
         self, variants: Sequence[Variant], front: str, preprocess: Callable[[str], Finished]
     ) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess variants at once, again without those whose directives fail."""
+        """Preprocess variants at once; repeat it without those whose directives fail."""
         answer: dict[int, Phenotype | BuildFailure] = {}
         rest = list(variants)
         while rest:
@@ -227,11 +230,11 @@ class SourceCompiler(ABC):
         return answer
 
     def identity(self, options: tuple[str, ...]) -> bytes | None:
-        """Of tools, options and the prelude with all that it includes."""
+        """Return a hash of tools, options and the prelude with all that it includes."""
         front = self._front(options)
         if front is None:
             return None
-        # What must be found of the source is said in the phenotypes too, but not by all compilers.
+        # Not all compilers put the names of kernels and variables into the phenotypes.
         named = (*self.kernels, "", *self.symbols, "", *self.namespaces)
         program, *words = self._toolchain()
         told = [*words, *without_places(self.options), "", *without_places(options), ""]
@@ -239,21 +242,23 @@ class SourceCompiler(ABC):
         return digest([of_tool(), kind, of_program(program), *told, *named, "", of_text(front)])
 
     def headers(self) -> str | None:
-        """What is in front of variants, preprocessed; None where that fails."""
+        """Return the preprocessed text that precedes variants; None if that fails."""
         return self._front(())
 
     @abstractmethod
     def _toolchain(self) -> Sequence[str]:
-        """The compiler's path, and how it is called for all sources."""
+        """Return the compiler's path, and its options for all sources."""
 
     @abstractmethod
     def _front(self, options: tuple[str, ...]) -> str | None:
-        """What is in front of variants with these options, preprocessed; None where it fails."""
+        """Return the preprocessed text before variants with these options; None if it fails."""
 
     def _remaining(self, text: str) -> Reached:
-        """What of a variant's preprocessed text its kernels can reach, and which of its functions
-        the language has functions of, too. A kernel is none of them: it is named alone, and a
-        header may have its name for something else."""
+        """Return the reachable code of a variant, and its overloads of language functions.
+
+        Kernels are left out of these functions: only their own names are used for them, and a
+        header may use a kernel's name for something else.
+        """
         if self.reach is None:
             return everything(text)
         found = self.reach.reached(text)
@@ -262,23 +267,23 @@ class SourceCompiler(ABC):
 
     @abstractmethod
     def _builtin(self) -> str:
-        """The text of all headers that every source has without asking."""
+        """Return the text of all headers that every source includes implicitly."""
 
     def _meaning(self, text: str) -> str:
-        """What of a preprocessed text has a meaning to the compiler."""
+        """Reduce a preprocessed text to what matters to the compiler."""
         return text
 
     @abstractmethod
     def _exports(self) -> str:
-        """What follows a variant's text to make its kernels and variables known."""
+        """Return the text after a variant that exports its kernels and variables."""
 
     @abstractmethod
     def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
-        """The text in front of a batch, and what preprocesses both."""
+        """Return the text that precedes a batch, and a function that preprocesses text."""
 
 
 def _known_of(subject: Subject, without: Sequence[str]) -> dict[str, Any]:
-    """Return the attributes of a compiler that it reads from a source, by name.
+    """Return the attributes of a compiler that are read from a source, by name.
 
     Args:
         without: headers that are left out.
@@ -298,27 +303,27 @@ def _known_of(subject: Subject, without: Sequence[str]) -> dict[str, Any]:
 
 
 def reach_of(rules: Rules, named: Sequence[str]) -> Reach:
-    """What takes out of variants what their kernels cannot reach; as of :func:`roots`."""
+    """Return the remover of code that kernels cannot reach; arguments as of :func:`roots`."""
     return Reach(roots(rules, named), late=says_late(rules.source.text))
 
 
 def roots(rules: Rules, named: Sequence[str]) -> frozenset[str]:
-    """What leads to a variant's kernels, and all that edits may say.
+    """Return the names that lead to a variant's kernels, and all names that edits may insert.
 
     Args:
-        named: kernels and variables, as C++ has them.
+        named: C++ names of kernels and variables.
     """
     text = rules.source.text
     said, at = [*named, *rules.specials.values()], 0
     for rule in sorted(rules.rules, key=lambda rule: (rule.start, -rule.end)):
         said.append(text[max(at, rule.start) : rule.end])
         at = max(at, rule.end)
-    # What follows a variant's text to make kernels and variables known.
+    # The names in the lines after a variant's text, which export kernels and variables.
     names = {f"{kind}{number}" for kind in (KERNEL, SYMBOL) for number in range(len(named))}
     return expanded(names.union(*map(identifiers, said)), _CONTINUED.sub(" ", text))
 
 
 def _around(subject: Subject) -> dict[str, str]:
-    """What is defined while headers are read: all that the source does not define by itself."""
+    """Return macros that are defined while headers are read, without those of the source."""
     macros = subject.macros(subject.space.default)
     return {name: text for name, text in macros.items() if name not in subject.in_place}

@@ -1,1 +1,1 @@
-"""nvcc, its parts and what they make; GPUs and how variants are run on them."""
+"""The CUDA back end: compiles variants with nvcc or ptxas and runs them on GPUs."""

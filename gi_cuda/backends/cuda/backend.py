@@ -1,4 +1,4 @@
-"""The CUDA back end: kernels compiled by nvcc, or PTX by its assembler, run on GPUs of one kind."""
+"""The CUDA back end: compiles kernels with nvcc, or PTX with ptxas, and runs them on equal GPUs."""
 
 from __future__ import annotations
 
@@ -30,28 +30,31 @@ if TYPE_CHECKING:
     from gi_cuda.subject import Subject
 
 CREW = 4
-"""Processes that share a GPU, at most. A fresh one takes some 0.3 s to be ready."""
+"""The most processes that share a GPU. A fresh one needs about 0.3 s to be ready."""
 
 MEMORY_EACH = 4 * 2**30
-"""Bytes of a GPU's memory for each of them. A context takes half a gigabyte before any buffer."""
+"""Bytes of GPU memory for each process. A context takes half a gigabyte before any buffer."""
 
 RESERVE = 24
-"""Fresh processes that may wait for others to die, at most. Making one ready slows down all that is
-being measured, by some 0.1 s."""
+"""The most fresh processes that wait to replace others. Making one slows down measurements by 0.1
+s."""
 
 ALIKE = 4
-"""Confirmations by one process that does nothing else. While a fresh one opens the GPU, timing
-takes 1.6 times as long there, and then it fills memory for all cases."""
+"""The most confirmations by one process that does nothing else.
+
+While a fresh process opens the GPU, timing takes 1.6 times as long there. Then it fills memory for
+all cases.
+"""
 
 DEFAULT_ARCHITECTURE = "sm_90"
-"""What is compiled for where nothing is executed and there is no device to ask."""
+"""Architecture to compile for if nothing is executed and there is no device to ask."""
 
 
 _KEPT = 256
-"""Texts of which it is known whether they compile without some headers."""
+"""Number of texts for which is cached whether they compile without some headers."""
 
 _SANITIZERS = ("memcheck", "initcheck", "synccheck")
-"""Tools of compute-sanitizer, but for the one that finds races."""
+"""Tools of compute-sanitizer, except the one that finds races."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +62,18 @@ class OpenCuda:
     """GPUs of one kind, and nvcc.
 
     Attributes:
-        toolkit: with nvcc.
-        architecture: the GPUs', e.g. ``sm_90``.
+        toolkit: the toolkit with nvcc.
+        architecture: the GPUs' architecture, e.g. ``sm_90``.
         gpu: the name of their kind.
-        driver: newest CUDA that the driver knows.
-        memory: that each of them has, bytes.
-        devices: all of them.
-        left_out: GPUs of other kinds; in words.
-        depth: a worker has its next request before it answers.
-        together: beyond some ten, the reference's share is small, and more are lost with one that
-            takes its worker down.
-        slack: the device's clock is not disturbed.
-        death: 0.2 to 0.7 on an H200.
+        driver: newest CUDA version that the driver supports.
+        memory: bytes of memory of the smallest GPU.
+        devices: all GPUs.
+        left_out: descriptions of GPUs of other kinds.
+        depth: more than 1, so that a worker has its next request before it answers.
+        together: with more than about ten, little is gained, and more variants are lost when one
+            kills the worker.
+        slack: small, since the device's clock is not disturbed.
+        death: between 0.2 and 0.7 s were measured on an H200.
     """
 
     toolkit: Toolkit
@@ -86,14 +89,20 @@ class OpenCuda:
     death: float = 0.3
 
     def processes(self, workers: int) -> Processes:
-        """Several that take turns at one GPU. While one has it, others load modules, judge answers
-        in Python, or start."""
+        """Return the numbers of processes that take turns at one GPU.
+
+        While one process uses it, others load modules, judge outputs in Python, or start.
+        """
         room = self.memory // MEMORY_EACH
         crew = max(1, min(CREW, room)) * workers
         return Processes(crew, crew, max(0, min(RESERVE, room - 2 * crew)), ALIKE)
 
     def workers(self, asked: int, cores: int) -> int:
-        """One on each GPU: two at a time would time each other."""
+        """Return 1 measurement at a time on each GPU: two would disturb each other.
+
+        Raises:
+            UserError: more are asked for.
+        """
         if asked > 1:
             raise UserError(
                 f"{asked} workers cannot time variants on one GPU without disturbing each other",
@@ -103,19 +112,19 @@ class OpenCuda:
         return 1
 
     def compiler(self, subject: Subject, jobs: int) -> Compiler:
-        """nvcc, or its ptxas, for these GPUs."""
+        """Return nvcc, or its ptxas, as the compiler for these GPUs."""
         return cuda_compiler(subject, jobs, self.toolkit, self.architecture)
 
     def device(self) -> str:
-        """The name of the GPUs' kind."""
+        """Return the name of the GPUs' kind."""
         return self.gpu
 
     def bandwidth(self) -> float | None:
-        """Measured on the first of these GPUs, once on a machine."""
+        """Return the copy bandwidth of the first GPU, which is measured once per machine."""
         return copy_bandwidth(f"{self.gpu}, {self.driver}", self.devices[0].environment)
 
     def versions(self) -> dict[str, str]:
-        """Of this tool, Python, nvcc and the driver."""
+        """Return the versions of this tool, Python, nvcc and the driver."""
         return versions(compiler=f"nvcc {self.toolkit.version}", driver=f"CUDA {self.driver}")
 
 
@@ -143,10 +152,10 @@ def _compiler(subject: Subject, jobs: int, architecture: str) -> Compiler:
 
 
 def open_nvcc(subject: Subject, jobs: int) -> NvccCompiler:
-    """nvcc for a source, where nothing is going to be executed.
+    """Return nvcc as the compiler of a source, for callers that execute nothing.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no nvcc.
     """
     return nvcc_compiler(subject, jobs, find_toolkit(), _architecture())
 
@@ -157,7 +166,7 @@ def _architecture() -> str:
 
 
 def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> Compiler:
-    """nvcc as the compiler of a source, its ptxas as that of PTX."""
+    """Return the compiler of a subject: nvcc for a source, its ptxas for PTX."""
     from gi_cuda.backends.cuda.ptx.batch import PtxCompiler
 
     nvcc = nvcc_compiler(subject.source, jobs, toolkit, architecture)
@@ -167,10 +176,10 @@ def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: s
 
 
 def nvcc_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> NvccCompiler:
-    """nvcc as the compiler of a source.
+    """Return nvcc as the compiler of a source.
 
-    Headers of CUDA's toolkit that the target leaves out, since the host back end has none or needs
-    none, are left out here as well, which saves time, unless the source does not compile then.
+    A target may leave out headers of CUDA's toolkit, which the host back end does not have or need.
+    To save time they are left out here as well, unless the source does not compile without them.
     """
     from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 
@@ -191,7 +200,7 @@ def nvcc_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: s
 
 
 def _compiles(compiler: NvccCompiler, subject: Subject) -> bool:
-    """Tell whether the reference compiles; for the same text that is found out once."""
+    """Tell whether the reference compiles. The result is cached for the same text."""
     macros = subject.macros(subject.standard)
     reference = Variant(0, subject.reference, macros, subject.options(subject.standard))
     told = [*compiler.command(), compiler.front, reference.text, *sorted(macros.items())]
@@ -214,13 +223,19 @@ _TRANSFORMED = """
     size_t reinterpret_cast struct char4 uchar4 short2 short4 ushort2 ushort4 int2 int4 uint2 uint4
     float2 float4 double2 long2 ulong2 longlong2 ulonglong2
 """
-"""Words that transformations write. With them among the names of all variants, what the first
-variants of a search need of headers is what the unmodified source is told to need."""
+"""Words that transformations insert.
+
+They are added to the names of all variants. So the headers that the first variants of a search need
+are already known from the unmodified source.
+"""
 
 
 def _names(subject: Subject) -> frozenset[str]:
-    """Return the identifiers that variants may say: those of the source, of parameters' values, of
-    donors that stand for no place, and of most transformations."""
+    """Return the identifiers that variants may contain.
+
+    These are from the source, parameters' values, donors that are at no place, and most
+    transformations.
+    """
     from gi_cuda.backends.compile.prune import identifiers
 
     values = (str(value) for parameter in subject.target.parameters for value in parameter.values)
@@ -246,10 +261,10 @@ def _races(compiler: Compiler) -> Sanitizer:
 
 
 def _sanitizer(compiler: Compiler, tool: str) -> Sanitizer:
-    """A tool of compute-sanitizer; of PTX they name no lines.
+    """Return a tool of compute-sanitizer. For PTX it reports no lines.
 
     Raises:
-        UserError: it is not there.
+        UserError: it is not installed.
     """
     from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 

@@ -1,7 +1,7 @@
 """The rate at which a GPU copies its own memory: the peak that times are compared with.
 
-Measured once for each kind of GPU and driver, then kept in the user's cache folder. Measured in a
-process of its own, since a process with a CUDA context can fork no workers.
+It is measured once for each kind of GPU and driver and cached in the user's cache folder. A process
+of its own measures it, since a process with a CUDA context cannot fork workers.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ LIMIT = 30.0
 """Seconds that the measurement may take."""
 
 LARGEST = 2**29
-"""Bytes that are copied at most: far more than a cache holds."""
+"""The most bytes that are copied: far more than a cache holds."""
 
 RUNS = 20
-"""Timed copies; the fastest counts. One more before them is not timed."""
+"""Number of timed copies; the fastest counts. One more copy before them is not timed."""
 
 _KEPT = 16
 
 
 def copy_bandwidth(kind: str, environment: Mapping[str, str]) -> float | None:
-    """Return the bytes that a GPU reads and writes a second while it copies; None: not known.
+    """Return the bytes per second that a GPU reads and writes while it copies; None if not known.
 
     Args:
-        kind: of GPU, with the driver's version.
-        environment: variables with which a process sees this GPU first.
+        kind: kind of GPU, with the driver's version.
+        environment: environment variables with which a process sees this GPU first.
     """
 
     def measured() -> str | None:

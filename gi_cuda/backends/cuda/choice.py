@@ -1,4 +1,4 @@
-"""Which GPUs variants run on: those that were asked for and are of one kind."""
+"""Choose the GPUs for variants: the requested ones that are of one kind."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which GPUs are used.
+    """The GPUs to use.
 
     Attributes:
-        gpu: the first one; the others are of its kind.
-        memory: of the smallest, bytes.
-        devices: all of them.
-        left_out: those of another kind, and why; in words.
+        gpu: the first GPU; the others are of its kind.
+        memory: bytes of memory of the smallest GPU.
+        devices: all GPUs.
+        left_out: descriptions of GPUs of another kind, with the reason.
     """
 
     gpu: Gpu
@@ -29,13 +29,12 @@ class Choice:
 
 
 def choose(gpus: Sequence[Gpu], asked: Collection[int], visible: str | None) -> Choice:
-    """Choose those that were asked for and are there, or else all; of these the ones that are of
-    the first one's kind.
+    """Choose the requested GPUs (or all, if none exists) that are of the first one's kind.
 
     Args:
-        gpus: at least one.
-        asked: numbers in their order.
-        visible: what the environment says of them, if it does.
+        gpus: the GPUs of this machine, at least one.
+        asked: requested indices.
+        visible: value of ``CUDA_VISIBLE_DEVICES``, if set.
     """
     there = [n for n in range(len(gpus)) if n in asked] or list(range(len(gpus)))
     first = gpus[there[0]]
@@ -54,7 +53,7 @@ def choose(gpus: Sequence[Gpu], asked: Collection[int], visible: str | None) -> 
 
 
 def _device(number: int, there: int, visible: str | None) -> DeviceId:
-    """One of so many. A process that sees no other one opens it in less time."""
+    """Return one of several GPUs, hiding the others: a process then opens it faster."""
     words = f"GPU {number}"
     if there == 1:
         return DeviceId(number, words)

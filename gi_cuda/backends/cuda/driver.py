@@ -1,7 +1,7 @@
-"""The CUDA driver asked directly, without a context: which devices are there.
+"""Ask the CUDA driver directly, without a context, which devices there are.
 
-It needs neither PyCUDA nor nvidia-smi, and leaves nothing on the device. NVML would not do: it
-numbers devices in another order, and whatever ``CUDA_VISIBLE_DEVICES`` says.
+This needs neither PyCUDA nor nvidia-smi, and leaves nothing on the device. NVML is no alternative:
+it orders devices differently, and ignores ``CUDA_VISIBLE_DEVICES``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Gpu:
     """One device.
 
     Attributes:
-        name: as the driver gives it.
-        capability: major and minor.
-        memory: bytes.
-        multiprocessors: their number.
-        clock: of these, at most, MHz.
+        name: name from the driver.
+        capability: major and minor compute capability.
+        memory: bytes of memory.
+        multiprocessors: number of multiprocessors.
+        clock: highest clock of the multiprocessors in MHz.
     """
 
     name: str
@@ -37,28 +37,28 @@ class Gpu:
 
     @property
     def kind(self) -> object:
-        """What is equal for devices on which the same takes the same time."""
+        """Value that is equal for devices on which times can be compared."""
         return self.name, self.capability, self.multiprocessors, self.clock
 
     @property
     def words(self) -> str:
-        """Its kind, for people."""
+        """Description of its kind for users."""
         return f"{self.name}, {self.multiprocessors} multiprocessors at up to {self.clock} MHz"
 
     @property
     def architecture(self) -> str:
-        """What nvcc compiles for it, e.g. ``sm_90``."""
+        """Architecture name for nvcc, e.g. ``sm_90``."""
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """What the driver says.
+    """Answers of the driver.
 
     Attributes:
-        version: newest CUDA it knows, e.g. ``13.0``; empty where there is no driver.
-        gpus: in the order CUDA numbers them, as ``CUDA_VISIBLE_DEVICES`` leaves them.
-        trouble: why there is no device; empty where there is one.
+        version: newest CUDA version that it supports, e.g. ``13.0``; "" if there is no driver.
+        gpus: devices in CUDA's order, as ``CUDA_VISIBLE_DEVICES`` restricts them.
+        trouble: the reason if there is no device; else "".
     """
 
     version: str
@@ -84,7 +84,7 @@ def query() -> Driver:
 
 
 def require_gpus() -> tuple[Gpu, ...]:
-    """The devices, at least one.
+    """Return the devices, at least one.
 
     Raises:
         UserError: there is none.
@@ -125,7 +125,7 @@ def _message(cuda: ctypes.CDLL, status: int) -> str:
 
 
 def meaning(cuda: ctypes.CDLL, status: int) -> str:
-    """What the driver says of a status that one of its functions gave."""
+    """Return the driver's description of a status code."""
     text = ctypes.c_char_p()
     cuda.cuGetErrorString(status, ctypes.byref(text))
     return text.value.decode() if text.value else "unknown error"

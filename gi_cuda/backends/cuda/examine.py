@@ -1,4 +1,4 @@
-"""What ``gi-cuda doctor`` looks for to use GPUs: nvcc, driver, devices, PyCUDA, optional tools."""
+"""Checks of ``gi-cuda doctor`` for GPUs: nvcc, driver, devices, PyCUDA, optional tools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gi_cuda.errors import UserError
 
 
 def examine() -> Iterator[Examined]:
-    """Look for everything; nothing that goes wrong on the way stops it."""
+    """Look for everything that the back end uses. Errors do not stop it."""
     yield examined("CUDA compiler", _nvcc)
     driver = query()
     yield Examined(
@@ -76,7 +76,7 @@ def _tool(name: str, use: str, install: str) -> Examined:
 
 
 def _installed(package: str) -> str | None:
-    """The version of a Python package; None where it is not installed."""
+    """Return the version of a Python package; None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

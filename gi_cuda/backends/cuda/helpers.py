@@ -1,4 +1,4 @@
-"""The tool's own kernels (``helpers.cu``), compiled once per machine, toolkit and architecture."""
+"""Compile the tool's own kernels (``helpers.cu``) once per machine, toolkit and architecture."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FILES = SOURCE, SOURCE.parent.parent / "protocol" / "agreement.hpp"
 
 
 def build_helpers(toolkit: Toolkit, architecture: str, cache: Path | None = None) -> Path:
-    """Path of the cubin, compiled if the cache does not have it.
+    """Return the path of the cubin. Compile it if the cache does not have it.
 
     Args:
-        toolkit: with the nvcc to use.
+        toolkit: toolkit with the nvcc to use.
         architecture: e.g. ``sm_90``.
-        cache: folder for it, by default the user's cache folder.
+        cache: folder for the cubin, by default the user's cache folder.
 
     Raises:
         UserError: nvcc fails, or the cache cannot be written.

@@ -1,4 +1,4 @@
-"""Finding nvcc: on PATH, in the toolkit's usual folders, or in its pip packages."""
+"""Find nvcc: on PATH, in the toolkit's usual folders, or in its pip packages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PACKAGES = {
     "nvidia-cuda-runtime": "include/cuda_runtime.h",
     "nvidia-cuda-cccl": "include/cccl/cuda",
 }
-"""The pip packages that make up a compiler, each with a file that it alone brings."""
+"""The pip packages that make up a compiler, each with a file that only this package has."""
 
 INSTALL = f"pip install {' '.join(PACKAGES)}"
-"""The command that installs a compiler without a system-wide toolkit."""
+"""Command that installs a compiler without a system-wide toolkit."""
 
 
 HEADERS = re.compile(
@@ -33,13 +33,13 @@ HEADERS = re.compile(
     r"|texture_|surface_|vector_|device_|driver_|sm_\d|math_constants|math_functions|cuComplex"
     r"|channel_descriptor|library_types"
 )
-"""Headers that come with CUDA's toolkit."""
+"""Names of headers that come with CUDA's toolkit."""
 
 _INCLUDES = re.compile(r'"?-(?:I|isystem"? ")([^"\s]+)"')
-"""Folders of headers, as nvcc says what it would do."""
+"""Include folders in the output of nvcc's dry run."""
 
 LIMIT = 60.0
-"""Seconds of wall time in which nvcc says what it is."""
+"""Seconds of wall time in which nvcc has to report its version or folders."""
 
 _USUAL = Path("/usr/local/cuda")
 
@@ -50,7 +50,7 @@ class Toolkit:
 
     Attributes:
         nvcc: its path.
-        origin: where it was found, in words.
+        origin: description of where it was found.
     """
 
     nvcc: Path
@@ -58,14 +58,16 @@ class Toolkit:
 
     @cached_property
     def version(self) -> str:
-        """Release and build, e.g. ``13.0.88``; empty where nvcc does not say."""
+        """Release and build, e.g. ``13.0.88``; "" if nvcc does not report it."""
         said = run([self.nvcc, "--version"], limit=LIMIT)
         found = re.search(r"\bV(\d+(?:\.\d+)+)", said.stdout)
         return found[1] if found else ""
 
     def tool(self, name: str) -> Path | None:
-        """Another program of CUDA's (nvdisasm, compute-sanitizer): beside nvcc, in pip packages,
-        else on PATH."""
+        """Return the path of another CUDA program, e.g. nvdisasm or compute-sanitizer.
+
+        It is searched beside nvcc, in pip packages, then on PATH.
+        """
         packaged = [root / "bin" for root in _pip_roots()]
         for folder in (self.nvcc.parent, self.nvcc.resolve().parent, *packaged):
             if os.access(folder / name, os.X_OK):
@@ -76,7 +78,7 @@ class Toolkit:
 
 @cache
 def _header_folders() -> tuple[Path, ...] | None:
-    """Where the toolkit that is installed has its headers; None where none is."""
+    """Return the installed toolkit's include folders; None if no toolkit is installed."""
     try:
         nvcc = find_toolkit().nvcc
     except UserError:
@@ -87,7 +89,7 @@ def _header_folders() -> tuple[Path, ...] | None:
 
 
 def brings_header(name: str) -> bool:
-    """Whether a header comes with CUDA's toolkit: the one installed, else any."""
+    """Tell whether a header comes with CUDA's toolkit: the installed one, or else any."""
     folders = _header_folders()
     if folders is None:
         return HEADERS.match(name) is not None
@@ -95,11 +97,11 @@ def brings_header(name: str) -> bool:
 
 
 def find_toolkit(environment: Mapping[str, str] | None = None) -> Toolkit:
-    """The first nvcc of: PATH, ``$CUDA_HOME``, ``$CUDA_PATH``, /usr/local/cuda, pip packages.
+    """Return the first nvcc in: PATH, ``$CUDA_HOME``, ``$CUDA_PATH``, /usr/local/cuda, pip.
 
     Raises:
-        UserError: there is none, or its pip packages are not complete, or no C++ compiler is there
-            for it to preprocess with.
+        UserError: there is none, its pip packages are incomplete, or gcc, which it needs to
+            preprocess, is missing.
     """
     environment = os.environ if environment is None else environment
     path = environment.get("PATH", "")
@@ -136,7 +138,7 @@ def _inside(folder: Path, origin: str) -> Iterator[Toolkit]:
 
 
 def _pip_roots() -> Iterator[Path]:
-    """``nvidia/cu13`` and the like, newest first."""
+    """Yield ``nvidia/cu13`` and similar folders, newest first."""
     spec = importlib.util.find_spec("nvidia")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         yield from sorted(Path(place).glob("cu[0-9]*"), reverse=True)

@@ -1,1 +1,1 @@
-"""CUDA's words on a CPU: a header for kernels, the runtime that runs them, and its Python side."""
+"""The host back end: emulates CUDA on the CPU with a header for kernels and a runtime library."""

@@ -1,4 +1,4 @@
-"""The host back end: kernels compiled by a C++ compiler, run on the processor."""
+"""The host back end: compiles kernels with a C++ compiler and runs them on the CPU."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
 _SANITIZERS = ("-fsanitize=address,undefined", "-fsanitize-recover=all", "-g1", "-O1")
 _ADDRESS_OPTIONS = (
     "halt_on_error=0:detect_leaks=0:"
-    # Threads of a block are fibres, whose stacks no sanitizer knows.
+    # Threads of a block are fibres, and the sanitizer does not know their stacks.
     "detect_stack_use_after_return=0:"
-    # Guard pages speak through the runtime's own handlers.
+    # The runtime's own signal handlers report accesses to guard pages.
     "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class OpenHost:
-    """The processor, and a C++ compiler.
+    """The CPU, and a C++ compiler.
 
     Attributes:
         cxx: the compiler.
-        devices: one, all processors.
-        slack: processor time was seen to vary by a factor of 2 beside other work.
-        death: the next worker is forked in that time.
+        devices: one device, which stands for all processors.
+        slack: large, since CPU time was seen to vary by a factor of 2 under other load.
+        death: time in which the next worker is forked.
     """
 
     cxx: str
@@ -62,21 +62,21 @@ class OpenHost:
     death: float = 0.02
 
     def processes(self, workers: int) -> Processes:
-        """As many: each has a processor of its own."""
+        """Return one process for each measurement: each has a processor of its own."""
         return Processes(workers)
 
     def workers(self, asked: int, cores: int) -> int:
-        """One for each core."""
+        """Return one measurement for each core, unless another number is asked for."""
         return asked or cores
 
     def compiler(self, subject: Subject, jobs: int) -> Compiler:
-        """g++ or clang++."""
+        """Return g++ or clang++ as the compiler."""
         from gi_cuda.backends.host.compiler import HostCompiler
 
         return HostCompiler.of(subject, jobs, cxx=self.cxx)
 
     def device(self) -> str:
-        """The processor's name, as the system gives it."""
+        """Return the CPU's name from the system."""
         try:
             for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
                 if line.startswith("model name"):
@@ -86,16 +86,16 @@ class OpenHost:
         return platform.processor() or platform.machine()
 
     def bandwidth(self) -> float | None:
-        """Not known: emulated threads tell nothing of a memory's limit."""
+        """Return None: emulated threads tell nothing about a limit by memory."""
         return None
 
     def versions(self) -> dict[str, str]:
-        """Of this tool, Python and the compiler."""
+        """Return the versions of this tool, Python and the compiler."""
         return versions(compiler=_said_version(self.cxx))
 
 
 def _open(devices: Collection[int]) -> OpenHost:
-    # What is wrong with a compiler comes out here, before anything is compiled with it.
+    # This raises errors of a broken compiler before anything else is compiled with it.
     cxx = find_compiler()
     build_library(cxx)
     return OpenHost(cxx)
@@ -113,10 +113,10 @@ def _device_maker() -> DeviceMaker:
 
 
 def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
-    """The address and undefined-behaviour sanitizers in one.
+    """Return the address and undefined-behaviour sanitizers, combined in one.
 
     Raises:
-        UserError: g++ or its sanitizers are not there.
+        UserError: g++ or its sanitizers are not installed.
     """
     from gi_cuda.backends.compile.shards import Sizes
     from gi_cuda.backends.host.compiler import HostCompiler
@@ -170,7 +170,7 @@ def _examine() -> Iterator[Examined]:
 
 
 def _said_version(program: str) -> str:
-    """The first line that a program says when asked for its version."""
+    """Return the first line of a program's version output."""
     return run([program, "--version"], limit=20.0).stdout.partition("\n")[0].strip()
 
 

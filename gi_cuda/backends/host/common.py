@@ -1,10 +1,10 @@
-"""Functions that variants of a shard have in common, compiled once.
+"""Mark functions that variants of a shard share, so that they are compiled once.
 
-Most variants differ in one function only. Where the others stay out of line, the compiler may merge
-those of one variant with the same ones of another (``-fipa-icf-functions``) and optimise them once.
-Yet a function that one place calls is inlined there, and merged it would be called from many: a
-variant's code would depend on the company it has. So only functions that a variant itself calls
-from several places are left to be merged.
+Most variants differ in one function only. If the others are not inlined, the compiler can merge a
+function of one variant with the same function of another (``-fipa-icf-functions``), and optimize it
+once. But a function with a single call is inlined there, and after merging it would have several
+calls: a variant's code would depend on the other variants in its shard. So only functions that a
+variant itself calls from several places may be merged.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Final, NamedTuple
 from gi_cuda.backends.host.prepare import Change, changed, closing
 
 MARK: Final = "GI_COMMON"
-"""What stands for ``__device__`` before a function that may be merged with others."""
+"""Word that replaces ``__device__`` before a function that may be merged with others."""
 
 NOT_INLINED: Final = "GI_NOT_INLINED"
-"""What stands before ``__device__`` of a function that kernels call which are left out, and that is
-not inlined where they are there."""
+"""Word before ``__device__`` of a function that left-out kernels call too, and that is not inlined
+if they are present."""
 
 _DEVICE: Final = "__device__"
 _NAMED: Final = re.compile(r"__device__\b[\w\s*&:]*?\b([A-Za-z]\w*)\s*(\()")
@@ -32,12 +32,13 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 class _Declared(NamedTuple):
-    """A function that is declared, and perhaps defined: neither a template nor a lambda.
+    """A declaration, or definition, of a function that is neither a template nor a lambda.
 
     Attributes:
-        at: where its ``__device__`` is.
-        body: what is between its braces, and these; nothing for a mere declaration.
-        apart: whether it is :data:`NOT_INLINED`.
+        name: the function's name.
+        at: position of its ``__device__``.
+        body: its body with braces; "" for a mere declaration.
+        apart: whether it has the word :data:`NOT_INLINED`.
     """
 
     name: str
@@ -47,10 +48,10 @@ class _Declared(NamedTuple):
 
 
 def mark_common(text: str) -> str:
-    """A variant's preprocessed text with :data:`MARK` for ``__device__`` where merging is allowed.
+    """Replace ``__device__`` by :data:`MARK` in a preprocessed text where merging is allowed.
 
-    These are plain functions of which there is one by the name, called from more than one place in
-    what the variant's kernels may reach. Anything that is hard to tell stays as it is.
+    These are plain functions with a unique name that are called from more than one place in the
+    code that the variant's kernels may reach. In doubt, a function is not marked.
     """
     declared = list(_declarations(text))
     defined = Counter(one.name for one in declared if one.body)
@@ -87,7 +88,7 @@ def _declarations(text: str) -> Iterator[_Declared]:
 
 
 def _without(text: str, parts: Iterable[str]) -> str:
-    """The text without some of its parts, given as they come in it."""
+    """Return the text without some of its parts, which are given in order."""
     pieces = []
     for part in parts:
         piece, _, text = text.partition(part)
@@ -97,5 +98,5 @@ def _without(text: str, parts: Iterable[str]) -> str:
 
 @lru_cache(maxsize=512)
 def _words(text: str) -> Mapping[str, int]:
-    """How often each word is said; most functions are those of the variant before."""
+    """Count the words of a text; cached, since most functions are those of the variant before."""
     return Counter(_WORD.findall(text))

@@ -1,4 +1,4 @@
-"""The host back end's compiler: batches of variants to shared libraries for the CPU."""
+"""The host back end's compiler: compiles batches of variants to shared libraries for the CPU."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ from gi_cuda.backends.protocol.variants import (
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
 _PROCESSOR = re.compile(r" (-m\S+|--param[ =]\S+|-target-\S+ \S+|-tune-cpu \S+)")
-"""Words of the command line of the compiler proper that say what it compiles for."""
+"""Options for the processor in the command line of the compiler proper."""
 
 _PROCESSORS = ("-march", "-mcpu", "-mfma")
 
@@ -78,26 +78,27 @@ _SAID = "".join(
         ("__launch_bounds__", "(...)", "(__VA_ARGS__)"),
     )
 )
-"""Makes what is preprocessed go on saying what runs where, and in blocks of how many threads."""
+"""Macros that keep words for where code runs, and for launch bounds, in preprocessed text."""
 
 _LIBRARIES = ("-nodefaultlibs", "-lm", "-lc")
-"""What shards are linked with. Those of C++ and of the compiler are there with the runtime library,
-which is loaded before; to read their names takes a linker longer than all else of a shard."""
+"""Libraries that shards are linked with. The libraries of C++ and of the compiler are loaded
+before, with the runtime library; reading their names takes a linker longer than all else of a
+shard."""
 
 SIZES = Sizes(smallest=16, largest=32)
-"""Of shards; in each of them the compiler reads all headers."""
+"""Sizes of shards; in each shard the compiler reads all headers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostCompiler(SourceCompiler):
-    """g++ or clang++ as the compiler of a batch. What variants of a shard may share are functions
-    (see :mod:`gi_cuda.backends.host.common`).
+    """g++ or clang++ as the compiler of a batch.
+
+    Variants of a shard may share functions (see :mod:`gi_cuda.backends.host.common`).
 
     Attributes:
         cxx: path of the compiler.
-        last: options that hold whatever those of a target say.
-        large_locals: whether locals that nothing sets hold large positive values. What it makes
-            then is not kept.
+        last: options that override those of a target.
+        large_locals: whether unset locals hold large positive values. Its results are never cached.
     """
 
     cxx: str
@@ -112,13 +113,13 @@ class HostCompiler(SourceCompiler):
 
     def _front(self, options: tuple[str, ...]) -> str | None:
         program, *words = self._toolchain()
-        # With macros: those that the compiler has by itself say what it compiles for.
+        # With macros: the predefined ones tell what the compiler compiles for.
         command = [program, "-v", "-E", "-dD", "-x", "c++", *words, f"-I{INCLUDE}"]
         text = shard_text(self, [])
         finished = run([*command, *self.options, *options, "-"], limit=PREPROCESS_LIMIT, stdin=text)
         if not finished.ok:
             return None
-        # For what -march=native stands for.
+        # For the meaning of -march=native.
         called = [line for line in finished.stderr.splitlines() if " -E " in line]
         processor = [word for line in called for word in _PROCESSOR.findall(line)]
         return "\n".join([finished.stdout, *processor])
@@ -127,7 +128,7 @@ class HostCompiler(SourceCompiler):
         return references(self.kernels, self.symbols)
 
     def _meaning(self, text: str) -> str:
-        # Some of what a device's compiler is told is gone, some has become the same.
+        # Differences that matter to a device's compiler only are removed.
         return prepare(text)
 
     def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
@@ -148,9 +149,11 @@ class HostCompiler(SourceCompiler):
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """Of each phenotype what it does not leave to the reference, by kernels. Functions which
-        others call too are inlined only where they are in the reference, though they may be called
-        but once in a part."""
+        """Split each phenotype, without borrowed kernels, into parts by kernels.
+
+        Functions that other kernels call too are inlined only where they are in the reference, even
+        if a part calls them only once.
+        """
         found = lender(reference, self.kernels, self.symbols)
         if found is None:
             return [()] * len(phenotypes)
@@ -158,19 +161,25 @@ class HostCompiler(SourceCompiler):
         return [found.parts(one, NOT_INLINED, called) for one in phenotypes]
 
     def rehearsing(self) -> tuple[HostCompiler]:
-        """This one: what a variant does to its worker costs a fork. What it saves is compiling."""
+        """Return this compiler: a worker's death costs a fork only, compiling is saved."""
         return (self,)
 
     def other_locals(self) -> tuple[HostCompiler, ...]:
-        """This one, with zeros and with large values in locals that nothing sets; none where they
-        are not poisoned. An optimizer takes for set what one way sets."""
+        """Return this compiler with zeros, and with large values, in unset locals.
+
+        Empty if it cannot poison locals. Optimization is off, since an optimizer may take a local
+        for set if it is set on one path.
+        """
         if not poisons_locals(self.cxx):
             return ()
         large = replace(self, last=("-O0",), large_locals=True)
         return replace(self, last=("-O0", ZEROED_LOCALS)), large
 
     def differently(self, options: tuple[str, ...]) -> HostCompiler | None:
-        """This one, where it may join products and sums: of x86 processors not all can."""
+        """Return this compiler without fusing products and sums.
+
+        None if it never fuses them, as for x86 without an option such as ``-march=native``.
+        """
         named = any(one.startswith(_PROCESSORS) for one in (*self.options, *options))
         if platform.machine() in ("x86_64", "AMD64") and not named:
             return None
@@ -180,17 +189,17 @@ class HostCompiler(SourceCompiler):
         """Do nothing: headers are compiled once for all sources."""
 
     def for_other_devices(self) -> tuple[HostCompiler, ...]:
-        """This one, saying that it is another compiler of CUDA, for other devices."""
+        """Return this compiler with macros of other CUDA versions and devices."""
         return tuple(replace(self, options=(*self.options, *one)) for one in OTHER_DEVICES)
 
     def examined(self, variant: Variant) -> Examination:
-        """Examine a variant compiled alone."""
+        """Compile a variant alone and return findings."""
         looks = partial(self._examined, variant), partial(self._emulator_words, variant)
         found, words = both(*looks)
         return replace(found, foreign=found.foreign | words) if found else Examination()
 
     def _examined(self, variant: Variant) -> Examination | None:
-        """Examine a variant's code; None where it does not compile."""
+        """Return findings about a variant's code; None if it does not compile."""
         phenotype = self.preprocess([variant])[variant.ident]
         if isinstance(phenotype, BuildFailure):
             return None
@@ -214,14 +223,14 @@ class HostCompiler(SourceCompiler):
             return examination(plain, optimized, read_text(assembly), elf, reached)
 
     def _emulator_words(self, variant: Variant) -> frozenset[str]:
-        """Names of the emulator that a variant's text says, or puts together."""
+        """Return names of the emulator that a variant's text contains, or makes by macros."""
         alone = replace(variant, text=poisoned(variant.text))
         front, preprocess = self._preprocessor()
         text = batch_text(front, [alone], self.file_name, dict(self.in_place))
         return emulator_words(variant.text, preprocess(text).stderr)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
-        """Nothing that would mean anything on a device."""
+        """Return nothing: numbers about host code mean nothing for a device."""
         return {}
 
     def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
@@ -230,8 +239,8 @@ class HostCompiler(SourceCompiler):
         if not finished.ok or not made.is_file():
             return finished
         words = self._command(shard[0].options)
-        # Undefined in one variant, a name would keep the whole library from being loaded. Those of
-        # a sanitizer come with its own library.
+        # A name that is undefined in one variant would keep the whole library from being loaded.
+        # A sanitizer's names are defined in its own library.
         known = any(str(word).startswith("-fsanitize=address") for word in words)
         if not known and (errors := undefined_in(shard, Elf(made.read_bytes()), self.file_name)):
             return replace(finished, status=1, stderr=errors)
@@ -246,7 +255,7 @@ class HostCompiler(SourceCompiler):
         words = [*headers_first(program, words), *words]
         command = [program, *words, "-S", "-o", str(assembly), str(source)]
         finished = run(command, limit=COMPILE_LIMIT)
-        if not finished.ok or not assembly.exists():  # an option may ask for messages alone
+        if not finished.ok or not assembly.exists():  # e.g. with the option -fsyntax-only
             return finished
         made_of = read_text(assembly)
         if self.large_locals:
@@ -263,7 +272,7 @@ class HostCompiler(SourceCompiler):
 
 
 def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
-    """The C++ text of a shard: every variant in a namespace of its own after the common prelude."""
+    """Return the C++ text of a shard: the prelude, then every variant in a namespace of its own."""
     overloads = chain.from_iterable(one.overloads for one in shard)
     headers, forward = _headers(compiler, shard)
     parts = [headers, declared(compiler.namespaces), outside(overloads)]
@@ -280,7 +289,7 @@ def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
 
 
 def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> Separated:
-    """The prelude, as far as a shard needs it where that is known."""
+    """Return the prelude; only the part that the shard needs, if that is known."""
     texts = [phenotype.text for phenotype in shard]
     headers = None
     if compiler.reach is not None and shard:
@@ -296,7 +305,7 @@ def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> Separated:
 
 @once(maxsize=4)
 def _language(cxx: str) -> str:
-    """What a source has without asking; nothing where that cannot be preprocessed."""
+    """Return the text that every source includes implicitly; "" if it cannot be preprocessed."""
     command = [cxx, "-E", "-P", "-x", "c++", "-std=c++17", f"-I{INCLUDE}", "-"]
     asked = '#include "gi_cuda_host.hpp"\n#include "gi_textures.hpp"\n'
     return run(command, limit=PREPROCESS_LIMIT, stdin=asked).stdout
@@ -304,8 +313,10 @@ def _language(cxx: str) -> str:
 
 @once(maxsize=4)
 def _out_of_line(compiler: HostCompiler, reference: Phenotype) -> frozenset[str]:
-    """Names of the functions that the compiler does not inline wherever the reference calls them;
-    none where it does not compile."""
+    """Return names of functions that the compiler does not inline at every call in the reference.
+
+    Empty if the reference does not compile.
+    """
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         path = Path(scratch) / "reference"
         if not compiler.compile_object([reference], path).ok:

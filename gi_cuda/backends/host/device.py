@@ -56,25 +56,25 @@ _MASKS: Final = (
 
 
 def _key(plan: CasePlan, name: str) -> tuple[str, str, int]:
-    """Return the key of a buffer's memory: the case, the name, the elements."""
+    """Return the key of a buffer's memory: the case, the name, the number of elements."""
     return plan.case, name, plan.sizes[name]
 
 
 class HostDevice:
-    """Buffers between guard pages, kernels on fibres, thread CPU time.
+    """Buffers between guard pages, threads as fibres, times as CPU time.
 
-    A hang dies by SIGPROF and a crash by its own signal; both are the end of the process.
+    A hang ends the process by SIGPROF, a crash by its own signal.
 
     Args:
-        target: what is run.
+        target: the target.
         cases: its cases by name.
-        slot: this process's among the workers.
+        slot: this process's slot among the workers.
     """
 
     def __init__(self, target: Target, cases: Mapping[str, CaseData], slot: WorkerSlot) -> None:
         self._target = target
         self._cases = cases
-        self._place = Reserved()  # what is mapped from now on lies elsewhere in each process
+        self._place = Reserved()  # later mappings are at addresses that differ between processes
         self._runtime = Runtime(build_library())
         self._runtime.report(slot.words)
         if target.warps.masks == "device":
@@ -87,10 +87,10 @@ class HostDevice:
         self._natural: Collection[str] = ()
 
     def close(self) -> None:
-        """Nothing is held that does not go with the process."""
+        """Do nothing: the process's end frees everything."""
 
     def sample(self, threads: int) -> None:
-        """Run a sample of the blocks of each later launch."""
+        """Run only a sample of the blocks of each later launch."""
         self._runtime.sample(threads)
 
     def isolate(self, readable: Sequence[Path], secret: Sequence[NDArray[Any]]) -> None:
@@ -99,7 +99,7 @@ class HostDevice:
         isolate(readable)
 
     def turn(self) -> AbstractContextManager[None]:
-        """Nothing is shared: every worker runs on a processor of its own."""
+        """Return an empty context: every worker runs on a processor of its own."""
         return nullcontext()
 
     def load(self, binary: Binary) -> HostProgram:
@@ -111,7 +111,7 @@ class HostDevice:
         return self._loaded(binary, nullcontext)
 
     def load_elsewhere(self, binary: Binary) -> HostProgram:
-        """Load a copy of the shared library that holds a variant, into a random place.
+        """Load a copy of the shared library that holds a variant, at a random address.
 
         Raises:
             LaunchRefused: it cannot be copied or loaded.
@@ -121,10 +121,10 @@ class HostDevice:
     def _loaded(
         self, binary: Binary, library: Callable[[Path], AbstractContextManager[Path]]
     ) -> HostProgram:
-        """A variant with its parts.
+        """Load a variant with its parts.
 
         Args:
-            library: where that of a file is loaded from.
+            library: gives the path from which a file is loaded.
         """
         try:
             lender = self.load(binary.lender) if binary.lender else None
@@ -144,7 +144,7 @@ class HostDevice:
             self.unload(one)
 
     def make_room(self, plan: CasePlan) -> None:
-        """Make and fill the buffers of a case, if that was not done before."""
+        """Allocate and fill the buffers of a case, unless that was done before."""
         for buffer in self._target.buffers:
             self._buffer(plan, buffer.name)
 
@@ -152,7 +152,7 @@ class HostDevice:
         """Make room for a case, and bind a variant to it.
 
         Raises:
-            LaunchRefused: it lacks a kernel, or gets arguments that no device would take.
+            LaunchRefused: it lacks a kernel, or gets arguments that no device would accept.
         """
         self.make_room(plan)
         self._bound(loaded, plan)
@@ -168,20 +168,20 @@ class HostDevice:
                 poison(array)
 
     def poison(self, plan: CasePlan, buffer: str) -> None:
-        """Make one scratch buffer what no launch has written."""
+        """Fill one scratch buffer with poison."""
         poison(self._buffer(plan, buffer))
 
     def put(self, plan: CasePlan, buffer: str, contents: NDArray[Any]) -> None:
-        """Give one input other contents, until it is mended."""
+        """Replace the contents of one input until it is mended."""
         self._buffer(plan, buffer)[:] = contents
 
     def run(
         self, loaded: HostProgram, plan: CasePlan, limit: float, *, keeping: bool = False
     ) -> float:
-        """Run the launches of a plan; seconds of this thread's CPU time.
+        """Run the launches of a plan. Return the seconds of this thread's CPU time.
 
         Raises:
-            LaunchRefused: geometry or arguments that no device would take.
+            LaunchRefused: no device would accept geometry or arguments.
         """
         calls = self._bound(loaded, plan).calls(plan.draw)
         if not keeping:
@@ -212,7 +212,7 @@ class HostDevice:
                 array[:] = memory
 
     def _run_scheduled(self, plan: CasePlan, number: int, call: BoundLaunch) -> float:
-        """Run a launch in the order of this time; another seed for each launch of a case."""
+        """Run a launch in the current thread order; each launch of a case gets another seed."""
         schedule = None if call.kernel.name in self._natural else self._schedule
         seed = crc32(f"{plan.case} {plan.draw} {number}".encode())
         with self._runtime.scheduled(schedule, seed):
@@ -220,7 +220,7 @@ class HostDevice:
 
     @contextmanager
     def scheduled(self, schedule: Schedule, natural: Collection[str]) -> Iterator[bool]:
-        """Inside, threads go on in this order."""
+        """Run threads in a given order inside the context. See :meth:`.Device.scheduled`."""
         self._schedule, self._natural = schedule, natural
         try:
             yield True
@@ -228,11 +228,11 @@ class HostDevice:
             self._schedule, self._natural = None, ()
 
     def giving(self) -> AbstractContextManager[Callable[[], Mapping[str, Beyond]]]:
-        """Inside, guards of buffers give way: asks how far from each there were accesses."""
+        """Return a context in which accesses beside buffers find memory."""
         return self._runtime.giving()
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
-        """Prepare and run several in turn, and look at the answers of each.
+        """Prepare and run several variants in turn, and compare the outputs of each.
 
         Raises:
             LaunchRefused: see :meth:`run`.
@@ -250,9 +250,7 @@ class HostDevice:
         return done
 
     def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
-        """Prepare and run several in turn, and look at what each wrote.
-
-        Nothing is confined here: a worker is cheap to replace.
+        """Prepare and run several in turn without confinement, and check what each wrote.
 
         Raises:
             LaunchRefused: see :meth:`run`.
@@ -271,7 +269,7 @@ class HostDevice:
     def _symbols(
         self, loaded: HostProgram, plan: CasePlan
     ) -> list[tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
-        """The buffers that are variables of the source: what they hold, and where they are."""
+        """Return contents and memory of each buffer that is a variable of the source."""
         found = []
         for buffer in self._target.buffers:
             if buffer.symbol is None:
@@ -320,15 +318,14 @@ class HostDevice:
         return argument
 
     def _view(self, plan: CasePlan, view: View) -> np.uint64:
-        """The object of a texture or surface; its memory is the same for all variants of a case
-        that have as much of it."""
+        """Return the object of a texture or surface, shared by all with the same size."""
         key = (plan.case, view, plan.sizes[view.buffer])
         if key not in self._views:
             self._views[key] = self._runtime.view(view, self._buffer(plan, view.buffer))
         return self._views[key]
 
     def _buffer(self, plan: CasePlan, name: str) -> NDArray[Any]:
-        """The memory of a buffer; made and, for inputs, filled when it is first asked for."""
+        """Return the memory of a buffer; the first call makes it and fills inputs."""
         key = _key(plan, name)
         if key not in self._buffers:
             buffer = next(b for b in self._target.buffers if b.name == name)
@@ -339,7 +336,7 @@ class HostDevice:
         return self._buffers[key]
 
     def _given(self, plan: CasePlan, buffer: Buffer) -> NDArray[Any]:
-        """What a buffer holds before a launch. No buffer moves, so addresses are entered once."""
+        """Return a buffer's contents before a launch. No buffer moves: addresses are cached."""
         values = self._cases[plan.case].buffers[buffer.name]
         if not buffer.addresses:
             return values
@@ -350,12 +347,12 @@ class HostDevice:
         return self._addressed[key]
 
     def _address(self, plan: CasePlan, name: str) -> int:
-        """Where the first element of a buffer lies."""
+        """Return the address of a buffer's first element."""
         begin = plan.offsets.get(name, 0)
         return int(self._buffer(plan, name).__array_interface__["data"][0]) + begin
 
     def outputs(self, plan: CasePlan) -> Outputs:
-        """What the launches wrote; views, valid until the next launch."""
+        """Return views of the outputs that the launches wrote, valid until the next launch."""
         address = partial(self._address, plan)
         return {
             one.name: numbered(
@@ -366,7 +363,7 @@ class HostDevice:
         }
 
     def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
-        """Tell whether the launches wrote what is expected, or what is as good."""
+        """Tell whether the launches wrote the expected outputs, or as good ones."""
         return all(
             array.nbytes == expected[name].nbytes
             and (
@@ -381,7 +378,7 @@ class HostDevice:
         )
 
     def damaged(self, plan: CasePlan) -> list[str]:
-        """Names of the read-only inputs that were written to; they are mended."""
+        """Return the names of read-only inputs that were written, and mend them."""
         names = []
         for buffer in self._target.buffers:
             if buffer.role is not BufferRole.INPUT:
@@ -394,6 +391,6 @@ class HostDevice:
 
     @contextmanager
     def counting(self, loaded: HostProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:
-        """While an instrumented variant runs inside: asks for the most iterations of each loop."""
+        """Give a function that returns the largest iteration count of each loop."""
         with self._runtime.loops(loops) as most:
             yield lambda: [int(count) for count in most]

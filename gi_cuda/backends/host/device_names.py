@@ -1,7 +1,7 @@
-"""Names that device code may use: of CUDA, of C and C++, and of the host runtime's own headers.
+"""Names that device code may use: of CUDA, of C and C++, and of the host runtime's headers.
 
 A kernel on the host runs in an ordinary process, which has ``getenv`` and ``fopen``. No device has
-them, so code that reaches them is no device code.
+these functions, so code that calls them is no device code.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _OWN: Final = re.compile(r"\b(?:gi|GI)_\w+")
 
 _MATHEMATICS: Final = ("gi_math.hpp", "gi_special.hpp")
-"""Headers that declare the mathematical functions of CUDA."""
+"""Headers that declare CUDA's mathematical functions."""
 
 _RUNTIME: Final = "gi_runtime.hpp"
 _FOR_HOST: Final = "// For the host."
-"""Comment in the runtime's header, behind which no function is for kernels."""
+"""Comment in the runtime's header; functions after it are not for kernels."""
 
 _LANGUAGE: Final = re.compile(
     # CUDA documents these for device code; compilers make the others of them, or of plain loops.
@@ -29,13 +29,13 @@ _LANGUAGE: Final = re.compile(
     r"|__assert_fail|__cxa_pure_virtual|_GLOBAL_OFFSET_TABLE_"
     r"|_Z(?:n[wa]|d[la])\w+"  # operators new and delete
     r"|_ZSt\d+__throw_\w+"
-    r"|__[a-z]+?(?:[hsdtxqo][fic]){1,2}\d?"  # arithmetic that a processor lacks, as __popcountdi2
+    r"|__[a-z]+?(?:[hsdtxqo][fic]){1,2}\d?"  # arithmetic in software, e.g. __popcountdi2
     r"|c(?:abs|arg|exp|log|log10|pow|proj|sqrt|a?(?:sin|cos|tan)h?)[fl]?"  # of complex numbers
 )
 
 
 def is_device_name(symbol: str) -> bool:
-    """Tell whether device code may reach a symbol, as object files name it."""
+    """Tell whether device code may use a symbol, given as object files name it."""
     if _LANGUAGE.fullmatch(symbol) or symbol in _runtime_names():
         return True
     return not _mathematics().isdisjoint((symbol, symbol.removesuffix("f")))
@@ -48,14 +48,14 @@ def _mathematics() -> frozenset[str]:
 
 @cache
 def _runtime_names() -> frozenset[str]:
-    """Names of the runtime that the headers use in kernels."""
+    """Return names of the runtime that its headers use in kernels."""
     _, _, host = _text(_RUNTIME).partition(_FOR_HOST)
     return emulator_names() - frozenset(_OWN.findall(host.partition("#pragma")[0]))
 
 
 @cache
 def emulator_names() -> frozenset[str]:
-    """Names that only the host runtime's headers have: no source of CUDA has a use for them."""
+    """Return names that only the host runtime's headers define: CUDA sources do not use them."""
     files = [path for path in INCLUDE.rglob("*") if path.is_file()]
     texts = [path.read_text(encoding="utf-8") for path in files]
     texts += [option.removeprefix("-D") for option in NVCC_MACROS]

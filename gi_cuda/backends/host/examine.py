@@ -1,4 +1,4 @@
-"""A closer look at what the host compiler makes of one variant alone."""
+"""Examine the code that the host compiler makes of one variant alone."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.undefined import said_name
 
 OPTIONS: Final = ("-Wuninitialized", "-Wmaybe-uninitialized", "-fdata-sections")
-"""Options that make g++ and clang++ warn of locals, and keep variables apart."""
+"""Options for g++ and clang++: warn about unset locals, and put each variable into its own
+section."""
 
 _UNSET: Final = re.compile(
     r"'(?P<name>[^']+)' (?:(?P<sure>is used uninitialized|is uninitialized when used)"
     r"|may be (?:used )?uninitialized)"
 )
-"""As g++ and clang++ warn."""
+"""Warnings of g++ and clang++ about unset locals."""
 
 _POISONED: Final = re.compile(r"attempt to use (?:a )?poisoned (?:identifier )?\W?(\w+)")
 _ASSEMBLY: Final = re.compile(r"^\t?#\s*APP\n(.*?)^\t?#\s*NO_APP\n", re.M | re.S)
 _NOTE: Final = re.compile(r"^\s*#[^\n]*\n?", re.M)
 _SECTION: Final = re.compile(r"\A\.[\w.]*?\.(?=_Z|\w+\Z)")
-"""The beginning of a section's name, before that of its variable."""
+"""Begin of a section's name, before the name of its variable."""
 
 _WORD: Final = re.compile(r"\w+")
 
@@ -35,14 +36,15 @@ AT_LOAD: Final = "code that runs when it is loaded"
 def examination(
     plain: str, optimized: str, assembly: str, elf: Elf, reached: Linkage
 ) -> Examination:
-    """Findings about a variant.
+    """Return the findings about a variant.
 
     Args:
-        plain: warnings of a compiler that does not optimize, and so knows only of locals that
-            nothing sets on any way to where they are read.
-        optimized: warnings of one that optimizes: it sees through calls and loops, and guesses.
+        plain: warnings of a compiler run without optimization, which only reports locals that no
+            path to a use sets.
+        optimized: warnings of a run with optimization, which sees through calls and loops, and
+            guesses.
         assembly, elf: output of the latter.
-        reached: names that the variant reaches.
+        reached: names that the variant uses.
     """
     told = list(_UNSET.finditer(optimized))
     unset = {one["name"] for one in told if one["sure"]}
@@ -58,14 +60,14 @@ def examination(
 
 
 def poisoned(text: str) -> str:
-    """A variant's text in which a preprocessor reports each name of the emulator."""
+    """Return a variant's text that makes a preprocessor report the emulator's names."""
     return f"#pragma GCC poison {' '.join(sorted(emulator_names()))}\n#line 1\n{text}"
 
 
 def emulator_words(text: str, reported: str) -> frozenset[str]:
-    """Names of the emulator that a text says, or puts together.
+    """Return the emulator's names that a text contains, or makes by macros.
 
     Args:
-        reported: a preprocessor's messages about the text as :func:`poisoned`.
+        reported: a preprocessor's messages about the text from :func:`poisoned`.
     """
     return emulator_names().intersection(_WORD.findall(text)).union(_POISONED.findall(reported))

@@ -1,8 +1,8 @@
-"""A source's own headers on the host, without what its variants cannot reach.
+"""Remove from a source's own headers, on the host, all that its variants cannot reach.
 
-Headers that stay includes stand in front of a shard. Those of the compiler and its libraries are
-read as they are. The others hold host code for libraries that are not there, like a variant's own
-text, and lose it in the same way (see :mod:`gi_cuda.backends.compile.reach`).
+Headers whose includes stay precede the variants of a shard. Headers of the compiler and its
+libraries are included unchanged. The others contain host code for libraries that are not installed,
+like a variant's own text, and lose it in the same way (see :mod:`gi_cuda.backends.compile.reach`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _INCLUDE = re.compile(r'[ \t]*#[ \t]*include(?:_next)?[ \t]*[<"](?P<name>[^">]*)
 
 @dataclass(frozen=True, slots=True)
 class OwnHeaders:
-    """The text of a prelude, preprocessed but for the headers of the compiler.
+    """The text of a prelude, preprocessed except for includes of the compiler's headers.
 
     Attributes:
-        lines: of it.
-        places: which of them are code.
-        items: what these declare.
-        needs: who needs whom.
+        lines: its lines.
+        places: indices of the lines that are code.
+        items: the declarations in these.
+        needs: their dependencies.
         forward: declarations for the begin of every variant.
     """
 
@@ -49,13 +49,15 @@ class OwnHeaders:
     forward: str
 
     def forward_of(self, functions: AbstractSet[str]) -> str:
-        """Those of :attr:`forward` that declare these functions: others may be of host code, with
-        types that are not there."""
+        """Return the declarations in :attr:`forward` of some functions.
+
+        Others may be of host functions, with types that do not exist.
+        """
         found = [one for one in self.forward.split(";") if identifiers(one) & functions]
         return "".join(f"{one};" for one in found)
 
     def within_reach_of(self, names: Iterable[str]) -> str:
-        """What variants that say these names may need."""
+        """Return the code that variants with these names may need."""
         stay = self.needs.reached(frozenset(names))
         every, kept = set[int](), set[int]()
         for at, item in enumerate(self.items.items):
@@ -68,13 +70,13 @@ class OwnHeaders:
 def own_headers(
     cxx: str, options: tuple[str, ...], front: str, defined: frozenset[str]
 ) -> OwnHeaders | None:
-    """Read a prelude; None where it cannot be preprocessed or understood.
+    """Read a prelude; None if it cannot be preprocessed or parsed.
 
     Args:
         cxx: the compiler.
-        options: that decide how it preprocesses.
-        front: the prelude, with directives that keep apart what runs where.
-        defined: functions of the source.
+        options: options for preprocessing.
+        front: the prelude, after directives that keep words such as ``__device__``.
+        defined: functions that the source defines.
     """
     command = [cxx, "-E", "-dI", "-x", "c++", *options, f"-I{INCLUDE}", "-"]
     text = preamble(f"{_BEGIN}\n{front}\n", ())
@@ -92,11 +94,11 @@ def own_headers(
 
 
 def _own_lines(lines: Sequence[str]) -> Iterator[str]:
-    """A preprocessor's output with the text of compilers' headers left to their includes.
+    """Yield a preprocessor's output with includes in place of the text of compilers' headers.
 
-    In front of a header's text comes its include; one that was read before has no text.
+    The include directive precedes a header's text; a header that was included before has no text.
     """
-    own: set[str] = set()  # files that were read here, whatever includes call them
+    own: set[str] = set()  # files that were read, by path rather than by name in includes
     waiting: re.Match[str] | None = None
     depth = 0
     for line in lines:
@@ -123,16 +125,17 @@ def _own_lines(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _is_among(files: AbstractSet[str], name: str) -> bool:
-    """Whether an include can be of one of some files.
+    """Tell whether an include may be of one of some files.
 
-    Two headers may call a third by different paths, and a compiler says nothing of the second.
+    Two headers may include a third one by different paths, and a compiler does not report the
+    second.
     """
     tail = re.sub(r"^(?:\.\./)+", "", os.path.normpath(name))
     return any(one == tail or one.endswith(f"/{tail}") for one in files)
 
 
 def _is_compilers(marker: re.Match[str] | None) -> bool:
-    """Whether a line marker is of a header of the compiler, its libraries or CUDA."""
+    """Tell whether a line marker is of a header of the compiler, its libraries or CUDA."""
     if marker is None:
         return False
     return "3" in marker["flags"].split() or Path(marker["file"]).is_relative_to(INCLUDE)

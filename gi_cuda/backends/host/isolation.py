@@ -1,10 +1,10 @@
-"""Isolation of a process that runs somebody else's kernels on the host.
+"""Isolate a process that runs untrusted kernels on the host.
 
-A kernel on the host is code of an ordinary process: without isolation it could read the expected
-answers from a file, write a file for its next run, or ask a server. Two mechanisms of Linux need no
-privileges and work in containers. A seccomp filter ends a process that opens a socket, starts
-another process or looks into one, and refuses to write files. Landlock leaves the files of
-compilers and of Python to be read, and no others. Neither can be undone by the process.
+A kernel on the host is code in an ordinary process. Without isolation it could read the expected
+answers from a file, write a file for its next run, or contact a server. Two mechanisms of Linux
+need no privileges and work in containers. A seccomp filter kills a process that opens a socket,
+starts another process or inspects one, and rejects writing files. Landlock permits reading the
+files of compilers and of Python, and no others. The process cannot undo either.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from gi_cuda.backends.compile.process import run
 _system: Final = ctypes.CDLL(None, use_errno=True)
 
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
-"""Numbers of ``prctl``."""
+"""Arguments of ``prctl``."""
 
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
-"""Instructions of a filter: load a word, jump if it is equal or has a bit, return."""
+"""Instructions of a filter: load a word; jump if it is equal; jump if it has a bit; return."""
 
 _KILL, _ALLOW, _ERRNO = 0x80000000, 0x7FFF0000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-"""Where a filter finds the number of a call, the architecture and the arguments."""
+"""Offsets of the call's number, the architecture and the arguments in a filter's input."""
 
 _NO_SUCH_CALL, _FORBIDDEN = 38, 13
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _THREAD: Final = 0x10000
-"""Flag of ``clone`` that makes a thread, and no process."""
+"""Flag of ``clone`` that makes a thread instead of a process."""
 
 _MACHINES: Final = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-"""By machine the architecture, and the column of the tables below."""
+"""By machine, the architecture's number, and the column of the tables below."""
 
 _ENDING: Final = {
     "socket": (41, 198),
@@ -71,7 +71,7 @@ _ENDING: Final = {
     "keyctl": (250, 219),
     "add_key": (248, 217),
 }
-"""System calls that end the process."""
+"""System calls that kill the process."""
 
 _REFUSED: Final = {
     "creat": (85, None),
@@ -97,31 +97,31 @@ _REFUSED: Final = {
     "utimensat": (280, 88),
     "setxattr": (188, 5),
 }
-"""System calls that fail, as in a file system that cannot be written to."""
+"""System calls that fail, as on a read-only file system."""
 
 _OPENING: Final = {1: (2, None), 2: (257, 56)}
-"""``open`` and ``openat``, which fail if they are to write, by the place of their flags."""
+"""``open`` and ``openat``, by the index of their flags. They fail for writing."""
 
 _CLONE, _UNREADABLE = (56, 220), {"clone3": (435, 435), "openat2": (437, 437)}
-"""A call that may make threads alone, and calls whose flags no filter sees: the C library does
-without these where they are not there."""
+"""A call that may only make threads, and calls whose flags no filter can read. The C library works
+without the latter if they do not exist."""
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PATHS: Final = 1
 _EXECUTE, _READ = 1, 1 << 2 | 1 << 3
 _RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""How many rights to files each version of Landlock knows."""
+"""Number of file rights that each version of Landlock knows."""
 
 _READABLE: Final = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null", "/dev/urandom")
 _SPARE: Final = 4 << 30
-"""Bytes of address space for places that are kept free."""
+"""Bytes of address space for ranges that are reserved to keep them free."""
 
 
 def isolate(readable: Iterable[Path]) -> str:
-    """Isolate this process until it ends; say what is in force, as :func:`isolation` does.
+    """Isolate this process until it ends. Return a description of the isolation in force.
 
     Args:
-        readable: folders whose files it may go on to read.
+        readable: folders whose files it may still read.
     """
     _limit_memory()
     _system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
@@ -134,20 +134,20 @@ def isolate(readable: Iterable[Path]) -> str:
 
 @cache
 def isolation() -> str:
-    """Say what this machine isolates kernels with that somebody else wrote; "" if with nothing."""
+    """Describe how this machine isolates untrusted kernels; "" if not at all."""
     asked = "from gi_cuda.backends.host.isolation import isolate; print(isolate([]))"
     return run([sys.executable, "-c", asked], limit=20.0).stdout.strip()
 
 
 def _own_files() -> list[str]:
-    """Files that Python and the libraries of a worker may still need."""
+    """Return paths that Python and the libraries of a worker may still need."""
     packages = [one for one in sys.path if Path(one).name in ("site-packages", "dist-packages")]
     own = str(Path(gi_cuda.__file__).parent)
     return [*_READABLE, sys.prefix, sys.base_prefix, own, *packages]
 
 
 def _limit_memory() -> None:
-    """Leave room for what a target may need at most, and none for files of a crash."""
+    """Limit address space to what a target may need at most, and forbid core dumps."""
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = (pages + os.sysconf("SC_PHYS_PAGES")) * resource.getpagesize() + _SPARE
@@ -160,7 +160,7 @@ def _limit_memory() -> None:
 
 
 def _restrict_files(readable: Sequence[str]) -> bool:
-    """Leave these files and folders to be read; tell whether that could be done."""
+    """Permit reading these files and folders only. Return whether that succeeded."""
     version = _system.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1)
     if version < 1:
         return False
@@ -192,7 +192,7 @@ def _allow(rules: int, path: str) -> None:
 
 
 def _filter_calls() -> bool:
-    """Install a filter of system calls; tell whether that could be done."""
+    """Install a filter of system calls. Return whether that succeeded."""
     known = _MACHINES.get(platform.machine())
     if known is None or sys.byteorder != "little":
         return False
@@ -204,7 +204,7 @@ def _filter_calls() -> bool:
 
 
 def _filter(architecture: int, column: int) -> list[bytes]:
-    """The instructions of the filter; each call is looked for in turn."""
+    """Return the instructions of the filter, which compares the call with each number in turn."""
     one = _instruction
     lines = [
         *(one(_LOAD, _ARCHITECTURE), one(_EQUAL, architecture, 1, 0), one(_RETURN, _KILL)),
@@ -226,7 +226,12 @@ def _filter(architecture: int, column: int) -> list[bytes]:
 
 
 def _where_flags(number: int, place: int, flags: int, answers: tuple[int, int]) -> list[bytes]:
-    """Answer a call by whether its argument at a place has one of some flags."""
+    """Return instructions that decide about a call by whether an argument has one of some flags.
+
+    Args:
+        place: index of the argument.
+        answers: results if it has one, and if not.
+    """
     one = _instruction
     return [
         one(_EQUAL, number, 0, 4),

@@ -1,4 +1,4 @@
-"""Compilers, their options for shards, and the runtime library, built once per machine."""
+"""Find the C++ compiler, its options for shards, and build the runtime library once per machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gi_cuda.errors import UserError
 HERE = Path(__file__).parent
 
 INCLUDE = HERE / "include"
-"""Where ``gi_cuda_host.hpp`` is."""
+"""Folder of ``gi_cuda_host.hpp``."""
 
 NVCC_MACROS = (
     "-D__CUDACC__=1",
@@ -30,8 +30,8 @@ NVCC_MACROS = (
     "-D__CUDA_ARCH__=800",
     "-DGI_HOST=1",
 )
-"""What sources may ask about: as nvcc has it for device code of compute capability 8.0, and
-``GI_HOST``, which tells that it is not nvcc."""
+"""Macros as nvcc defines them for device code of compute capability 8.0, and ``GI_HOST``, which
+tells sources that the compiler is not nvcc."""
 
 OTHER_DEVICES = tuple(
     (
@@ -45,7 +45,7 @@ OTHER_DEVICES = tuple(
         ("1200", "13", "1", "80"),
     )
 )
-"""The same as other versions have it, for the oldest and the newest devices that these know and one
+"""The same macros for other CUDA versions: for the oldest and the newest device, and one in
 between."""
 
 _COMMON_OPTIONS = (
@@ -55,11 +55,11 @@ _COMMON_OPTIONS = (
     "-w",
     "-fno-exceptions",
     "-fno-rtti",
-    # Hidden names keep shards apart, and let them go when they are closed.
+    # Hidden names keep shards apart, and allow unloading them.
     "-fvisibility=hidden",
-    # Where a variant's code comes to lie must not depend on what else is in its batch.
+    # The alignment of a variant's code must not depend on the rest of its batch.
     "-falign-functions=64",
-    # What the device defines, and edits provoke, must not be undefined here.
+    # Behaviour that a device defines, and that edits provoke, must not be undefined here.
     "-fwrapv",
     "-fno-strict-aliasing",
     "-fno-finite-loops",
@@ -67,35 +67,36 @@ _COMMON_OPTIONS = (
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fno-stack-protector",
-    # A thread of a device does not vectorise, and nothing here unwinds a stack.
+    # Threads of a device are not vectorised, and nothing here unwinds a stack.
     "-fno-tree-vectorize",
     "-fno-asynchronous-unwind-tables",
 )
 
 COMPILE_OPTIONS = (
     *_COMMON_OPTIONS,
-    # Nor must the code itself: of functions that variants have in common only those are merged that
-    # are marked (see `common`), and there is no budget of inlining that they share.
+    # The code itself must not depend on the batch either: only marked functions are merged (see
+    # `common`), and variants share no budget for inlining.
     "-fipa-icf-functions",
     "-fno-ipa-icf-variables",
     "--param=inline-unit-growth=1000000",
     "--param=ipa-cp-unit-growth=1000000",
 )
-"""Options of g++ for shards of kernels; ``-O1`` or ``-O2`` and the include path come on top."""
+"""Options of g++ for shards of kernels, to which ``-O1`` or ``-O2`` and the include path are
+added."""
 
 _POISONED_LOCALS = "-ftrivial-auto-var-init=pattern"
-"""Locals that nothing sets hold neither zeros nor what an earlier thread left in their place, but
-0xFE in every byte. Of what is set the compiler makes the same code."""
+"""Option that fills unset locals with 0xFE bytes, instead of zeros or an earlier thread's values.
+The code for locals that are set stays the same."""
 
 ZEROED_LOCALS = "-ftrivial-auto-var-init=zero"
-"""They hold zeros, whatever other options say."""
+"""Option that fills unset locals with zeros; it overrides the other one."""
 
 _POISON = re.compile(
     r"(?<![\w.])-?(?:16843010|4278124286|72340172838076674|18374403900871474942)\b"
     r"|(?:\t\.byte\t-2\n){4,}"
     r"|\tmovl\t\$254, %esi\n(?=(?:[^\n]*\n){0,3}?\tcall\tmemset)"
 )
-"""The poison as g++ writes it: as a number of 4 or 8 bytes, byte by byte, and for ``memset``."""
+"""The poison in g++'s assembly: as a number of 4 or 8 bytes, byte by byte, and for ``memset``."""
 
 _LIBRARY_OPTIONS = (
     "-std=c++17",
@@ -105,13 +106,13 @@ _LIBRARY_OPTIONS = (
     "-fno-exceptions",
     "-fno-rtti",
     "-fvisibility=hidden",
-    # Answers are judged by sums that are rounded as numpy's are.
+    # Outputs are judged by sums that have to be rounded as numpy's are.
     "-ffp-contract=off",
 )
 
 
 def find_compiler() -> str:
-    """Path of the C++ compiler: ``$CXX``, else ``g++``, else ``clang++``.
+    """Return the path of the C++ compiler: ``$CXX``, else ``g++``, else ``clang++``.
 
     Raises:
         UserError: there is none.
@@ -128,22 +129,26 @@ def find_compiler() -> str:
 
 
 def compile_options(compiler: str) -> tuple[str, ...]:
-    """:data:`COMPILE_OPTIONS` as this compiler knows them, clang++ does not know all of g++'s; with
-    poison in locals that nothing sets, if it can do that."""
+    """Return the members of :data:`COMPILE_OPTIONS` that a compiler knows.
+
+    They include poison for unset locals if the compiler supports that.
+    """
     options = _COMMON_OPTIONS if "clang" in version(compiler) else COMPILE_OPTIONS
     return (*options, _POISONED_LOCALS) if poisons_locals(compiler) else options
 
 
 @once(maxsize=None)
 def poisons_locals(compiler: str) -> bool:
-    """Whether a compiler knows how to poison locals: g++ does since version 12."""
+    """Tell whether a compiler can poison locals: g++ can since version 12."""
     command = [compiler, _POISONED_LOCALS, "-x", "c++", "-fsyntax-only", "-"]
     return run(command, limit=20.0, stdin="").ok
 
 
 def with_large_locals(assembly: str) -> str:
-    """Assembly of g++ with 0x7F in each byte of the poison: as a float 3.4e38, where the poison is
-    -1.7e38. Locals of one or two bytes keep the poison."""
+    """Replace the poison in g++'s assembly by 0x7F bytes: 3.4e38 as a float instead of -1.7e38.
+
+    Locals of one or two bytes keep the poison.
+    """
     return _POISON.sub(_enlarged, assembly)
 
 
@@ -155,13 +160,13 @@ def _enlarged(poison: re.Match[str]) -> str:
 
 
 def build_library(compiler: str | None = None, folder: Path | None = None) -> Path:
-    """Path of the runtime library, compiled if the cache does not have it.
+    """Return the path of the runtime library. Compile it if the cache does not have it.
 
-    The name holds the hash of the sources, the options and the compiler's version.
+    Its name contains a hash of the sources, the options and the compiler's version.
 
     Args:
         compiler: see :func:`find_compiler`.
-        folder: where it is kept, by default the user's cache folder.
+        folder: folder for the library, by default the user's cache folder.
 
     Raises:
         UserError: there is no compiler, it fails, or the cache cannot be written.
@@ -198,5 +203,5 @@ def _key(compiler: str) -> str:
 
 @once(maxsize=None)
 def version(compiler: str) -> str:
-    """What a compiler says that it is."""
+    """Return the version output of a compiler."""
     return output_of([compiler, "--version"], "the compiler")

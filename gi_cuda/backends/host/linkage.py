@@ -1,7 +1,7 @@
-"""Reading of the host compiler's object files: names and variables that variants' kernels reach.
+"""Find in the host compiler's object files the names and variables that variants' kernels use.
 
-With every function in a section of its own, relocations lead from a variant's exports to all that
-its kernels can run.
+Every function has a section of its own, so relocations lead from a variant's exports to all code
+that its kernels can run.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _AT_LOAD = (".init", ".preinit", ".ctors", ".fini", ".dtors")
 """Sections of code that runs when a library is loaded or unloaded."""
 
 _INDIRECT = 10
-"""Kind of a symbol whose place a function chooses when the library is loaded."""
+"""Type of symbols whose address a function chooses when the library is loaded."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LINE_MARKER = re.compile(r'#(?:line)? (\d+) "([^"]*)"')
 
 _CONSTANT = ".data.rel.ro"
-"""Section of constants that hold addresses; it is writable while it is loaded."""
+"""Section of constants that contain addresses; it is writable only while it is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linkage:
-    """Names that a variant's exports reach.
+    """Names that a variant's exports use, directly or not.
 
     Attributes:
-        undefined: names of what another library has to define.
+        undefined: names that another library has to define.
         variables: sections of writable variables, without static shared memory.
     """
 
@@ -47,7 +47,7 @@ class Linkage:
 
 
 def linkage(elf: Elf) -> dict[int, Linkage]:
-    """Names that each variant of an object file reaches, by the number of the variant."""
+    """Return the names that each variant of an object file uses, by the variant's number."""
     leading: dict[int, list[Relocation]] = defaultdict(list)
     for one in elf.relocations():
         leading[one.section].append(one)
@@ -64,7 +64,7 @@ def linkage(elf: Elf) -> dict[int, Linkage]:
 
 
 def _exports(elf: Elf) -> dict[int, list[tuple[int, int, int]]]:
-    """Section, begin and end of each variant's exports."""
+    """Return section, begin and end of each variant's exports."""
     exports: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for one in elf.symbols:
         if found := EXPORT.match(one.name):
@@ -94,11 +94,11 @@ def runs_when_loaded(elf: Elf) -> bool:
 
 
 def undefined_in(shard: Sequence[Phenotype], elf: Elf, file_name: str) -> str:
-    """A compiler's errors about names that variants reach and no library of a worker defines.
+    """Return errors, in a compiler's format, about names that variants use and no library defines.
 
     Args:
         elf: the object file of the shard.
-        file_name: of the source.
+        file_name: name of the source.
     """
     if all(_is_there(one.name) for one in elf.symbols if not one.section):
         return ""
@@ -114,7 +114,7 @@ def undefined_in(shard: Sequence[Phenotype], elf: Elf, file_name: str) -> str:
 
 
 def _place(text: str, name: str) -> str:
-    """File and line of the first mention of a name in a preprocessed text; "" if there is none."""
+    """Return file and line of a name's first use in a preprocessed text; "" if there is none."""
     file, line = "", 0
     word = re.compile(rf"\b{re.escape(_WORD.findall(name)[0])}\b")
     for row in text.splitlines():
@@ -129,7 +129,7 @@ def _place(text: str, name: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _is_there(name: str) -> bool:
-    """Tell whether a worker has a name, or needs none because the linker itself makes it."""
+    """Tell whether a worker has a name, or does not need it because the linker makes it."""
     if not name or name.startswith("_GLOBAL_"):
         return True
     try:
@@ -141,5 +141,5 @@ def _is_there(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _runtime() -> ctypes.CDLL:
-    """The runtime library, by which those that it was linked with are asked too."""
+    """Return the runtime library, which gives access to the libraries that it needs, too."""
     return ctypes.CDLL(str(build_library()))

@@ -1,7 +1,7 @@
-"""Reading the host compiler's object files: code keys of variants.
+"""Compute code keys of variants from the host compiler's object files.
 
-With every function in a section of its own, what a variant's exports reach by relocations is all
-that decides what its kernels do and how fast.
+Every function has a section of its own. So the sections that a variant's exports reach by
+relocations decide everything that its kernels do, and how fast.
 """
 
 from __future__ import annotations
@@ -15,28 +15,27 @@ from gi_cuda.backends.compile.elf import Elf, ElfSymbol, Relocation
 from gi_cuda.backends.host.static_shared import shared_layout
 
 OPTIONS = ("-ffunction-sections",)
-"""What an object file must be compiled with."""
+"""Options with which object files must be compiled."""
 
 EXPORT = re.compile(r"gi_(?:kernel|symbol)_v(\d+)_(.*)\Z")
-"""Names of what a variant exports: its number and the identifier."""
+"""Name of a variant's export: the variant's number and the identifier."""
 
 _PART = re.compile(r"(?<!\d)(?P<size>\d+)(?=(?P<rest>[A-Za-z_]\w*))")
 """A name in a mangled one."""
 
 _OWN_NAME = re.compile(r"(?:\._Z|_v\d+\Z).*")
-"""What the name of a section has of the function or variant that it belongs to."""
+"""The part of a section's name that depends on its function or variant."""
 
 _INITIALISERS = (".init_array", ".ctors")
 
 
 def code_keys(elf: Elf) -> dict[int, dict[str, bytes]]:
-    """128-bit xxh3 keys of the kernels and exported variables in an object file, by the number of
-    their variant and their identifier.
+    """Return 128-bit xxh3 keys of the kernels and exported variables in an object file.
 
-    Two variants that have the same keys have the same machine code, constants and variables,
-    whatever files they are in and however they are called. Constants and variables lie among those
-    of others, so that two with the same code may have different keys. There are none where code
-    runs when the file is loaded.
+    They are keyed by the variant's number and their identifier. Two variants with the same keys
+    have the same machine code, constants and variables, whatever their files and numbers. Constants
+    and variables share sections with those of others, so two variants with the same code may have
+    different keys. There are no keys if code runs when the file is loaded.
     """
     if any(section.name.startswith(_INITIALISERS) for section in elf.sections):
         return {}
@@ -63,10 +62,10 @@ def _key(
     export: ElfSymbol,
     shared: int,
 ) -> bytes:
-    """The key of what an export reaches, each section of it named by when it is first met.
+    """Return the key of all that an export reaches. Sections are numbered by first use.
 
     Args:
-        shared: static shared memory, bytes, whether it is used or not.
+        shared: bytes of static shared memory, whether it is used or not.
     """
     digest = xxhash.xxh3_128(f"{shared}\0".encode())
     reached: list[int] = []
@@ -86,7 +85,7 @@ def _key(
     digest.update(f"{export.size}\0".encode() + elf.initial(export))
     enter([one for one in patches[export.section] if start <= one.offset < stop], start)
     for section in reached:  # grows on the way
-        # Two kernels that share a variable must not look like two with one each.
+        # Kernels that share a variable must differ from kernels with a variable each.
         name = _OWN_NAME.sub("", elf.sections[section].name)
         digest.update(f"{name} {elf.sections[section].size}\0".encode() + elf.content_of(section))
         enter(patches[section], 0)
@@ -94,7 +93,7 @@ def _key(
 
 
 def functions_in(data: bytes) -> frozenset[str]:
-    """The names of all functions in an object file, without namespaces and arguments.
+    """Return the names of all functions in an object file, without namespaces and arguments.
 
     Raises:
         ValueError: the bytes are no object file.

@@ -1,9 +1,9 @@
-"""Places in memory that differ from process to process and from load to load.
+"""Load libraries at addresses that differ from process to process and from load to load.
 
-Processors tell jumps apart by some bits of where they lie only. Where those of a library come to be
-taken for others, of the runtime or of the interpreter, its kernels run up to three times slower for
-as long as it stays there. Processes that were forked from one put everything to the same place, so
-the same loads would be slow in all of them, and all would agree on what is not so.
+A CPU's branch predictor distinguishes jumps by some bits of their addresses only. If jumps of a
+library collide with others, of the runtime or of the interpreter, its kernels run up to three times
+slower for as long as it stays there. Processes forked from one process use the same addresses. So
+the same loads would be slow in all of them, and all would agree on a wrong result.
 """
 
 from __future__ import annotations
@@ -21,19 +21,22 @@ from tempfile import NamedTemporaryFile
 from typing import IO
 
 _FURTHEST = 1 << 30
-"""Bytes of address space by which one place may be from another."""
+"""Bytes of address space over which places are spread."""
 
 _HOLES = tuple(1 << bits for bits in range(28, 11, -1))
-"""Sizes of the pieces that free address space is filled with, above the place that is wanted: of
-halves of each other it takes fewest. The last is a page, or only some pages would be wanted."""
+"""Sizes of the pieces that fill free address space above the wanted place.
+
+Halving the size at each step needs fewest pieces. The last size is a page, otherwise only some
+pages would be possible places.
+"""
 
 _PIECES = 1000
-"""Most pieces of each size; with more holes than that, some stay."""
+"""The most pieces of each size; if there are more holes, some stay free."""
 
 _NUMBERS = count(1)
 
 _RANDOM = random.SystemRandom()
-"""The system's: processes that were forked from one have any other in common."""
+"""The system's random generator: forked processes would share the state of any other."""
 
 _FAILED = ctypes.c_void_p(-1).value
 
@@ -47,10 +50,10 @@ _unmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 class Reserved:
-    """Address space that is taken, so that what is mapped next comes to lie in a random place.
+    """Reserved address space, so that the next mapping gets a random address.
 
-    The system maps into the highest hole that is large enough, so all of them are filled, down to
-    a piece of random size. Takes no memory. Where the system gives no more, less is taken.
+    The system maps into the highest hole that is large enough. So all holes are filled, down to a
+    piece of random size. This takes no memory. If the system refuses, less is reserved.
     """
 
     def __init__(self) -> None:
@@ -63,7 +66,7 @@ class Reserved:
                     break
 
     def _take(self, size: int) -> int:
-        """The address of so many bytes; 0 where there are none."""
+        """Reserve ``size`` bytes. Return their address; 0 if there are none."""
         address: int | None = _map(
             None, size, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE, -1, 0
         )
@@ -80,7 +83,7 @@ class Reserved:
 
 
 def _joined(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Pieces, those together that lie beside each other."""
+    """Join adjacent pieces."""
     joined: list[tuple[int, int]] = []
     for address, size in sorted(pieces):
         if joined and sum(joined[-1]) == address:
@@ -92,8 +95,9 @@ def _joined(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 @contextmanager
 def elsewhere(library: Path) -> Iterator[Path]:
-    """A copy of a library, since one file is never loaded twice; loaded inside, it comes to lie in
-    a random place. It need not be there any more once it is loaded.
+    """Give, inside the context, a copy of a library that is loaded at a random address.
+
+    A copy is needed since one file is never loaded twice. It may be gone once it is loaded.
 
     Raises:
         OSError: it cannot be written.
@@ -111,7 +115,7 @@ def elsewhere(library: Path) -> Iterator[Path]:
 
 @contextmanager
 def _file_beside(library: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """A file that goes when it is closed; in memory, where a process may write to no folder."""
+    """Give a file that is removed when it is closed; in memory if the folder is read-only."""
     with ExitStack() as stack:
         copy: IO[bytes]
         try:
@@ -120,6 +124,6 @@ def _file_beside(library: Path) -> Iterator[tuple[IO[bytes], Path]]:
             copy, path = made.file, Path(made.name)
         except PermissionError:
             copy = stack.enter_context(os.fdopen(os.memfd_create(library.name), "wb"))
-            # A loader takes what it has loaded by a path for any later file of that path.
+            # A loader reuses the library that it has loaded from a path for later files there.
             path = Path(f"/proc/self/fd/{'../fd/' * next(_NUMBERS)}{copy.fileno()}")
         yield copy, path

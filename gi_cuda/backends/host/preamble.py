@@ -1,4 +1,4 @@
-"""What stands in front of the variants of a shard: what nvcc includes without being asked."""
+"""Text before the variants of a shard: the headers that nvcc includes implicitly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gi_cuda.backends.host.prepare import with_ptx
 _CUDA: Final = '#include "gi_cuda_host.hpp"\n'
 
 _SHARED: Final = "#define __shared__ GI_SHARED\n"
-"""For headers that do not evolve: what is shared in them is one memory."""
+"""Definition for headers that do not evolve: their shared memory is the same for all variants."""
 
 _VARIANTS: Final = "#undef __shared__\n#undef __noinline__\n#define __noinline__ GI_NOT_INLINED\n"
 
@@ -22,7 +22,7 @@ _BY_ITSELF: Final = frozenset(
     f"{name}.h"
     for name in ("assert", "errno", "float", "limits", "math", "stddef", "stdint", "time")
 )
-"""Headers of C, which need none of the others."""
+"""Headers of C, which need none of the headers below."""
 _PARTS: Final = {
     "gi_ptx.hpp": re.compile(r"\basm\b|\b__asm|\b__cvta_|\b__is(?:Global|Shared|Local|Constant)\b"),
     "gi_ptx_matrices.hpp": re.compile(r"\b(?:[ls][dt]matrix|mma)\b\s*(?:\.\s*(?:sync\b|$)|$)"),
@@ -43,27 +43,29 @@ _PARTS: Final = {
         r"|\bcuda(?:A(?:rray|ddressMode)|Boundary|Channel|Extent|Filter|Mipmapped|ReadMode)"
     ),
 }
-"""Headers that take long to read, and what lines say that ask for them. What may go on in the next
-line counts."""
+"""Headers that take long to parse, with patterns for lines that need them.
+
+A word at the end of a line counts if its continuation may be in the next line.
+"""
 
 
 def preamble(front: str, texts: Sequence[str]) -> str:
-    """The text of a shard up to its variants.
+    """Return the text of a shard before its variants.
 
     Args:
-        front: the source's own includes; headers of its own may use everything.
-        texts: of the variants.
+        front: the source's own includes; its own headers may use everything.
+        texts: the variants' texts.
     """
     own = not all(_alone(name) for name in _INCLUDE.findall(front))
     return _before(front, _PARTS if own else _said(texts))
 
 
 def preamble_with(headers: str, texts: Sequence[str]) -> str:
-    """The text of a shard up to its variants.
+    """Return the text of a shard before its variants, with preprocessed headers.
 
     Args:
-        headers: the text of the source's own headers, preprocessed, and includes of others.
-        texts: of the variants.
+        headers: the preprocessed text of the source's own headers, and includes of others.
+        texts: the variants' texts.
     """
     return _before(with_ptx(headers), _said([headers, *texts]))
 
@@ -76,7 +78,7 @@ def _said(texts: Iterable[str]) -> Sequence[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _wanted(line: str) -> frozenset[str]:
-    """The headers that a line asks for. Variants have nearly all of their lines in common."""
+    """Return the headers that a line needs; cached, as variants share nearly all lines."""
     return frozenset(name for name, said in _PARTS.items() if said.search(line))
 
 

@@ -1,5 +1,4 @@
-"""The headers of every shard, compiled once: to read them takes g++ half of the time that a shard
-of a few small variants does."""
+"""Precompiled headers: parsing headers takes g++ half of the time of a small shard."""
 
 from __future__ import annotations
 
@@ -18,22 +17,22 @@ from gi_cuda.errors import UserError
 _HEADER = "gi_cuda_host.hpp"
 
 _LIMIT = 60.0
-"""Seconds of wall time in which they are compiled."""
+"""Seconds of wall time for compiling the headers."""
 
 _KEPT = 64
-"""Sets of options for which they are kept; 5 MB each."""
+"""Number of option sets for which precompiled headers are kept; 5 MB each."""
 
 _APART = re.compile(r"-[IDl]|-Wl,|-shared")
-"""Options that may differ: those of linkers; and where a macro of its own is one that the headers
-ask for, g++ reads them itself."""
+"""Options that may differ from those of the precompiled headers: linkers' options; and macros,
+since g++ parses the headers itself if they use a macro that differs."""
 
 
 def headers_first(cxx: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Options, to stand before all other folders, with which a compiler finds its headers compiled;
-    none where it is not g++ or cannot do that.
+    """Return options, to be put first, with which a compiler finds precompiled headers.
 
-    The code is the same. g++ looks for compiled headers where it looks for headers, and says
-    nothing of those that its options do not allow it to use.
+    Empty if the compiler is not g++, or cannot do that. The code is the same. g++ searches
+    precompiled headers along with headers, and silently ignores those that do not match its
+    options.
 
     Args:
         cxx: path of the compiler.
@@ -63,7 +62,7 @@ def _compiled(cxx: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
     asked = [cxx, "-E", "-x", "c++", *words, f"-I{INCLUDE}", str(INCLUDE / _HEADER)]
     text = run(asked, limit=_LIMIT).stdout
-    # g++ knows a header that says `#pragma once` again by all that it holds, comments too.
+    # g++ identifies a header with `#pragma once` by its whole contents, comments included.
     sources = [path.read_text("utf-8") for path in sorted(INCLUDE.glob("*.hpp"))]
     told = "\0".join([cxx, version(cxx), *words, text, *sources])
     name = xxhash.xxh3_128_hexdigest(told.encode("utf-8", "surrogateescape"))
@@ -71,4 +70,4 @@ def _compiled(cxx: str, words: tuple[str, ...]) -> tuple[str, ...]:
         made = cached(name, compile_headers, cache_folder() / "headers", _KEPT)
         return (f"-I{made}",)
     except UserError:
-        return ()  # no room for them
+        return ()  # the cache cannot be written

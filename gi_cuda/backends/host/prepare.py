@@ -1,4 +1,4 @@
-"""From CUDA text to what a C++ compiler reads: the little that macros cannot do."""
+"""Rewrite CUDA text for a C++ compiler, as far as macros cannot do it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from gi_cuda.backends.host.ptx import Unknown, translated
 from gi_cuda.spec.kernel_names import identifier, reference
 
 Change: TypeAlias = tuple[int, int, str]
-"""A part of the text, by begin and end, and what comes in its place."""
+"""A part of the text, by begin and end, and its replacement."""
 
 PLAIN_UNROLL: Final = 16
-"""How far ``#pragma unroll`` without a number goes; the device's compiler unrolls fully."""
+"""Factor for ``#pragma unroll`` without a number; the device's compiler unrolls fully."""
 
 _MOST_UNROLL: Final = 65534
 
 _PRAGMA: Final = re.compile(r"[ \t]*\#[ \t]*pragma[ \t]+unroll\b([^\n]*)")
 _MARKED_UNROLL: Final = re.compile(r"gi_unroll\s*\(([^()\n]*(?:\([^()\n]*\)[^()\n]*)*)\)")
 _NUMBER: Final = re.compile(r"[(\s]*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*[)\s]*(?://.*|/\*.*)?")
-# White space, comments, other directives: what may stand between a pragma and its loop.
+# White space, comments, other directives: text that may be between a pragma and its loop.
 _GAP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)*", re.DOTALL)
 _LOOP: Final = re.compile(r"(?:for|while|do)\b")
 
 _LINKAGE: Final = re.compile(r'extern\s*"C"\s*(\{)?')
 _DECLARATION: Final = re.compile(r"(?:__shared__\b[\w\s]*)?\bextern\b[^;{}\"]*;")
 _SHARED_BEFORE: Final = re.compile(r"\b__shared__\b[\w\s]*\Z")
-# Dynamic shared memory is aligned well enough as it is; aligned elements would lie too far apart.
+# Dynamic shared memory is aligned sufficiently; aligned elements would be too far apart.
 _DROPPED: Final = re.compile(
     r"""\b(?:extern\b|__shared__\b|(?:__align__|alignas|__attribute__)\s*
         \((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))""",
@@ -48,7 +48,7 @@ _LINE_MARKER: Final = re.compile(r"^[ \t]*#.*", re.MULTILINE)
 _BRACKET: Final = re.compile(r"""[(){}]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""")
 _OPERAND: Final = re.compile(r"gi_operand_(\d+)")
 _BARRIER: Final = re.compile(r'\s*""\s*:\s*:\s*:')
-# What a line may hold that only looks like code.
+# Comments and literals, whose contents may look like code.
 _NOT_CODE: Final = re.compile(
     r"""//.* | /\*.*?(?:\*/|$)
     | R"(?P<fence>[^()\s\\]{0,16})\(.*?\)(?P=fence)"
@@ -59,22 +59,22 @@ _NOT_CODE: Final = re.compile(
 
 
 def mark_unrolls(text: str) -> str:
-    """``#pragma unroll N`` as ``gi_unroll(N)``, for text that is yet to be preprocessed.
+    """Replace ``#pragma unroll N`` by ``gi_unroll(N)`` in text to be preprocessed.
 
-    A preprocessor leaves the pragma's number alone, and in CUDA it may be a macro. :func:`prepare`
-    knows the marked form too.
+    A preprocessor does not expand macros in the pragma, but CUDA allows them. :func:`prepare` knows
+    the marked form too.
     """
     return changed(text, "unroll", _marked)
 
 
 def prepare(text: str) -> str:
-    """Rewrites preprocessed CUDA device code into C++ for ``gi_cuda_host.hpp``.
+    """Rewrite preprocessed CUDA device code as C++ for ``gi_cuda_host.hpp``.
 
-    Lines stay where they are. ``extern __shared__`` arrays become pointers to the launch's dynamic
-    shared memory, ``#pragma unroll`` what the compiler understands (directly before a loop, else it
-    goes), launch bounds of a definition become what refuses larger blocks where its body begins,
-    ``extern "C"`` goes since every variant has functions of the same name, and inline PTX becomes
-    C++, or an error that says what is not known of it.
+    Line numbers stay. ``extern __shared__`` arrays become pointers to the launch's dynamic shared
+    memory. ``#pragma unroll`` becomes the compiler's pragma, directly before a loop, and is removed
+    elsewhere. Launch bounds of a definition become a check at the begin of its body that refuses
+    larger blocks. ``extern "C"`` is removed, since every variant has functions of the same name.
+    Inline PTX becomes C++, or an error that names the instruction that is not known.
     """
     text = changed(text, "unroll", _unroll)
     text = changed(text, "extern", _extern)
@@ -84,14 +84,14 @@ def prepare(text: str) -> str:
 
 
 def with_ptx(text: str) -> str:
-    """Preprocessed device code with its inline PTX as C++, as :func:`prepare` has it."""
+    """Replace inline PTX in preprocessed device code by C++, as in :func:`prepare`."""
     return changed(text, "asm", _assembly)
 
 
 def changed(text: str, word: str, change: Callable[[str, int], Change | None]) -> str:
-    """The text with a change wherever the word stands and there is one to be made.
+    """Apply ``change`` at each occurrence of a word, where it returns a change.
 
-    Most texts have no such word, and looking for one costs next to nothing.
+    Most texts do not contain the word, and searching for it costs next to nothing.
     """
     pieces: list[str] = []
     done = 0
@@ -107,8 +107,7 @@ def changed(text: str, word: str, change: Callable[[str, int], Change | None]) -
 
 
 def closing(text: str, at: int) -> int:
-    """Where what the parenthesis or brace at this place opens has ended; the text's end if it does
-    not."""
+    """Return the position after the bracket that closes the one at ``at``, or the text's end."""
     depth = 0
     for match in _BRACKET.finditer(text, at):
         depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(match[0], 0)
@@ -122,7 +121,7 @@ def _line_start(text: str, at: int) -> int:
 
 
 def _is_code(text: str, at: int) -> bool:
-    """Whether a place is outside literals and comments, as far as its line tells."""
+    """Tell whether a position is outside literals and comments, as far as its line shows."""
     start = _line_start(text, at)
     end = text.find("\n", at)
     line = text[start : end if end >= 0 else len(text)]
@@ -159,7 +158,7 @@ def _unroll_pragma(wanted: str, text: str, end: int) -> str:
     if not wanted.strip() or wanted.lstrip().startswith(("//", "/*")):
         return f'_Pragma("GCC unroll {PLAIN_UNROLL}")'
     number = _NUMBER.fullmatch(wanted)
-    # An expression of constants: how far to go is left to the compiler.
+    # For an expression of constants, the factor is left to the compiler.
     if number is None:
         return ""
     return f'_Pragma("GCC unroll {min(int(number[1], 0), _MOST_UNROLL)}")'
@@ -180,7 +179,7 @@ def _extern(text: str, at: int) -> Change | None:
     if declared is None:
         return None
     kind, name = f"gi_type_of_{declared['name']}", declared["name"]
-    # A reference to the runtime's own pointer: the memory is another one each launch.
+    # A reference to the runtime's own pointer, since each launch has other memory.
     return (
         start,
         match.end(),
@@ -201,7 +200,7 @@ def _bounds(text: str, at: int) -> Change | None:
     end = closing(text, match.end() - 1)
     begin = _body(text, end)
     head = "" if begin is None else text[end:begin]
-    # Of several the last ones hold; those of a mere declaration are not kept for the definition.
+    # The last of several bounds hold. Bounds of a mere declaration do not apply to the definition.
     if begin is None or _BOUNDS.search(head):
         return at, end, _lines(text[at:end])
     threads = _first(_LINE_MARKER.sub("", text[match.end() : end - 1]))
@@ -209,8 +208,11 @@ def _bounds(text: str, at: int) -> Change | None:
 
 
 def _body(text: str, at: int) -> int | None:
-    """Where the body of the function begins, behind its brace, in whose head a place is; None where
-    it is declared only."""
+    """Return the position after a function body's opening brace; None for a declaration.
+
+    Args:
+        at: a position in the function's head.
+    """
     while found := _BEFORE_BODY.search(text, at):
         if found[0] != "(":
             return found.end() if found[0] == "{" else None
@@ -219,7 +221,7 @@ def _body(text: str, at: int) -> int | None:
 
 
 def _first(arguments: str) -> str:
-    """The first argument; all of them, where a comma may belong to those of a template."""
+    """Return the first argument; all arguments if a comma may belong to template arguments."""
     depth = 0
     for at, char in enumerate("" if "<" in arguments else arguments):
         depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(char, 0)
@@ -250,26 +252,26 @@ def _lines(text: str) -> str:
 
 
 def export(variant: str, name: str, kernel: str | None = None) -> str:
-    """The line that makes a kernel known as ``Shard.kernel(variant, name)``.
+    """Return the line that makes a kernel available as ``Shard.kernel(variant, name)``.
 
     Args:
         variant: the variant's namespace.
-        name: what it is to be called.
+        name: the exported name.
         kernel: C++ expression within the namespace, e.g. ``blur<float, 3>``; by default the name.
     """
     return f"GI_EXPORT({variant}, {identifier(name)}, {variant}::{kernel or name})"
 
 
 def export_symbol(variant: str, name: str, variable: str | None = None) -> str:
-    """The line that makes a variable known as ``Shard.symbol(variant, name)``."""
+    """Return the line that makes a variable available as ``Shard.symbol(variant, name)``."""
     return f"GI_SYMBOL({variant}, {identifier(name)}, {variant}::{variable or name})"
 
 
 def references(kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
-    """What follows a variant's text, before preprocessing, to give its kernels plain names.
+    """Return text after a variant, before preprocessing, that gives its kernels plain names.
 
-    There the variant's macros, types and namespaces are what the text says, so a kernel may be
-    named with them: ``blur<Pixel, RADIUS>``. :func:`export_references` makes them known.
+    The variant's macros, types and namespaces are known there, so a kernel's name may use them:
+    ``blur<Pixel, RADIUS>``. :func:`export_references` exports the plain names.
     """
     lines = [f"constexpr auto &{KERNEL}{i} = {reference(k)};" for i, k in enumerate(kernels)]
     lines += [f"auto &{SYMBOL}{i} = {name};" for i, name in enumerate(symbols)]
@@ -279,8 +281,11 @@ def references(kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
 def export_references(
     variant: str, kernels: Sequence[str], symbols: Sequence[str], lent: Collection[str]
 ) -> str:
-    """The lines, outside the variant, that export what :func:`references` named, but for what it
-    is lent (see :class:`~gi_cuda.backends.protocol.variants.Phenotype`)."""
+    """Return the lines, outside the variant, that export the names of :func:`references`.
+
+    Lent kernels and variables are left out (see
+    :class:`~gi_cuda.backends.protocol.variants.Phenotype`).
+    """
     lines = [f'# 1 "{variant}/export"']
     own = [(i, k) for i, k in enumerate(kernels) if identifier(k) not in lent]
     lines += [export(variant, kernel, f"{KERNEL}{i}") for i, kernel in own]
@@ -292,7 +297,7 @@ def export_references(
 def variant_text(
     variant: str, text: str, kernels: Iterable[str] = (), symbols: Iterable[str] = ()
 ) -> str:
-    """One variant of a batch: its (prepared) text in a namespace of its own, then its exports."""
+    """Return a variant's (prepared) text in a namespace of its own, then its exports."""
     return "\n".join(
         [
             "#define __shared__ GI_SHARED",

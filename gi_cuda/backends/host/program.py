@@ -15,11 +15,11 @@ from gi_cuda.spec.kernel_names import identifier
 
 @dataclass(slots=True)
 class HostProgram:
-    """A loaded shard and the calls that were bound to it, by case.
+    """A loaded variant: its library, and its bound calls by case.
 
     Attributes:
-        lender: the reference's, where the variant is lent some of its kernels.
-        parts: its other parts, by the identifiers of what they have.
+        lender: the loaded reference, if the variant borrows kernels.
+        parts: its other parts, by the identifiers of their kernels and variables.
     """
 
     binary: Binary
@@ -29,7 +29,7 @@ class HostProgram:
     calls: dict[str, Bindings[BoundLaunch]] = field(default_factory=dict)
 
     def holder(self, name: str) -> tuple[Shard, str]:
-        """The shard that has a kernel or variable of the variant, and whose it is there."""
+        """Return the shard with a kernel or variable of the variant, and its namespace."""
         own = identifier(name)
         if own in self.parts:
             return self.parts[own].holder(name)
@@ -38,13 +38,13 @@ class HostProgram:
         return self.library.shard, self.binary.namespace
 
     def restore(self) -> None:
-        """Make all variables what they are when a program is loaded."""
+        """Reset all variables to their values after loading."""
         self.library.restore(self.binary.namespace)
         for one in self.others:
             one.restore()
 
     @property
     def others(self) -> list[HostProgram]:
-        """What has the rest of the variant."""
+        """The other programs that hold kernels of the variant."""
         parts = {id(one): one for one in self.parts.values()}.values()
         return [*parts, *([self.lender] if self.lender else [])]

@@ -1,4 +1,4 @@
-"""The detector of data races: variants that tell the runtime of each access, and what it says."""
+"""The detector of data races: compiles variants that report each access to the runtime."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
 from gi_cuda.errors import UserError
 
 WATCHED: Final = (
-    # What g++ has code call is in the runtime library (src/races.cpp), so that its own must not be
-    # there.
+    # The runtime library (src/races.cpp) defines the functions that instrumented code calls, so
+    # g++'s own library must not be linked.
     *("-fsanitize=thread", "--param=tsan-distinguish-volatile=1"),
     *("-nodefaultlibs", "-Wl,--no-as-needed", "-lm", "-lc", "-lgcc"),
     *("-fno-builtin-memcpy", "-fno-builtin-memset"),
     *("-g1", "-gdwarf-4", "-O1"),
 )
-"""Options of g++ that make code tell of its accesses."""
+"""Options of g++ that make code report its accesses."""
 
 _OLDEST: Final = 11
-"""The first g++ that tells volatile accesses from others."""
+"""First version of g++ that distinguishes volatile accesses."""
 
 _PLACE: Final = re.compile(r"(?<=\t)(/[^\t\n]*)\+(0x[0-9a-f]+)")
 _LOCATION: Final = re.compile(r"(?:[^\n/]*/)*([^\n/:]+:\d+)")
@@ -33,10 +33,10 @@ _LIMIT: Final = 60.0
 
 
 def race_detector(compiler: HostCompiler) -> Sanitizer:
-    """What finds races in programs of a compiler.
+    """Return the race detector for programs of a compiler.
 
     Raises:
-        UserError: there is no g++ that can do that.
+        UserError: there is no g++, or it is too old.
     """
     gxx = shutil.which("g++")
     version = run([gxx, "-dumpversion"], limit=_LIMIT).stdout.split(".")[0].strip() if gxx else ""
@@ -52,7 +52,7 @@ def race_detector(compiler: HostCompiler) -> Sanitizer:
 
 
 def with_lines(log: str) -> str:
-    """A log of the runtime, with lines of sources where it has places in code."""
+    """Replace code addresses in a log of the runtime by source lines."""
     places: dict[str, set[str]] = {}
     for path, offset in _PLACE.findall(log):
         places.setdefault(path, set()).add(offset)
@@ -61,7 +61,7 @@ def with_lines(log: str) -> str:
 
 
 def _lines(path: str, offsets: Iterable[str]) -> dict[str, str]:
-    """Files and lines of places in a library, that of the innermost function first."""
+    """Return files and lines for code offsets in a library, the innermost function first."""
     program = shutil.which("addr2line")
     if program is None:
         return {}

@@ -1,4 +1,4 @@
-"""The host runtime as Python sees it: buffers and launches."""
+"""Python interface of the host runtime: buffers and launches."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Argument: TypeAlias = Array | np.generic
 
 
 class HostLaunchError(Exception):
-    """A launch did not end as it should; the process is as good as before.
+    """A launch failed; the process can still be used.
 
     Args:
-        message: what happened.
-        kernel: to which one; empty where that is not known.
+        message: the reason.
+        kernel: the kernel's name; "" if it is not known.
     """
 
     def __init__(self, message: str, kernel: str = "") -> None:
@@ -39,7 +39,7 @@ class HostLaunchError(Exception):
 
 
 class BadLaunch(HostLaunchError):
-    """The device would refuse the launch: its geometry, or arguments that do not fit the kernel."""
+    """A device would refuse the launch: invalid geometry, or arguments that do not fit."""
 
 
 class Deadlock(HostLaunchError):
@@ -47,15 +47,15 @@ class Deadlock(HostLaunchError):
 
 
 class BadMask(HostLaunchError):
-    """A thread calls a warp function with a mask that leaves the thread itself out."""
+    """A thread calls a warp function with a mask that leaves out the thread itself."""
 
 
 class Overrun(HostLaunchError):
-    """Bytes just beside a buffer, too near to be behind its guard page, were written."""
+    """Bytes just beside a buffer were written, before its guard page begins."""
 
 
 class BadFetch(HostLaunchError):
-    """A fetch of what is no texture, or of a type that the texture's texels are not."""
+    """A fetch from an object that is no texture, or with another type than the texture's texels."""
 
 
 _VALUE_ALIGNMENT: Final = 16
@@ -65,12 +65,12 @@ _loaded: dict[str, Path] = {}
 _ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun, 5: BadFetch}
 
 _ORDERS: Final = (None, *Schedule)
-"""As ``gi_order`` has them."""
+"""Thread orders in the order of ``gi_order``."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundLaunch:
-    """A launch with everything bound; may be run any number of times while its buffers live."""
+    """A launch with all its arguments. It may run any number of times while its buffers exist."""
 
     kernel: LoadedKernel
     shared: int
@@ -91,10 +91,10 @@ class _Beyond(ctypes.Structure):
 
 
 class Runtime:
-    """The runtime library, loaded into this process. One thread may use it.
+    """The runtime library, loaded into this process. Only one thread may use it.
 
     Args:
-        library: what :func:`gi_cuda.backends.host.build_library` gives.
+        library: path from :func:`gi_cuda.backends.host.build_library`.
 
     Attributes:
         secret: arrays, mapped from files, that no launch can read.
@@ -104,8 +104,8 @@ class Runtime:
     """
 
     def __init__(self, library: Path) -> None:
-        # Shards find the runtime's functions among the process's global names, so those of a second
-        # library would be driven by it and served by the first.
+        # Shards find the runtime's functions among the process's global names. With a second
+        # library, they would still call the first one.
         first = _loaded.setdefault("library", library.resolve())
         if first != library.resolve():
             raise RuntimeError(f"this process runs kernels by {first}, so not by {library}")
@@ -133,19 +133,19 @@ class Runtime:
         api.gi_first_wrong.restype = ctypes.c_uint64
 
     def alloc(self, name: str, dtype: DTypeLike, count: int, alignment: int = 16) -> Array:
-        """A poisoned buffer between two guard pages. Valid until :meth:`free`.
+        """Return a poisoned buffer between two guard pages. Valid until :meth:`free`.
 
-        It ends at the guard page as nearly as the alignment of its begin allows; the bytes between
+        It ends as near to the guard page as the alignment of its begin allows; the bytes in between
         are checked after each launch.
 
         Args:
-            name: for messages.
-            dtype: of an element.
-            count: elements.
-            alignment: of the begin, bytes, a power of two.
+            name: name for messages.
+            dtype: type of an element.
+            count: number of elements.
+            alignment: alignment of the begin in bytes, a power of two.
 
         Raises:
-            MemoryError: there is not enough.
+            MemoryError: there is not enough memory.
         """
         kind = np.dtype(dtype)
         address = self._library.gi_alloc(kind.itemsize * count, alignment, name.encode())
@@ -156,17 +156,19 @@ class Runtime:
         return array
 
     def free(self, array: Array) -> None:
-        """Gives a buffer back. Neither it nor views of it may be used any more."""
+        """Free a buffer. Neither the buffer nor views of it may be used any more."""
         address = _address(array)
         del self._buffers[address]
         self._library.gi_free(address)
 
     def view(self, view: View, array: Array) -> np.uint64:
-        """A ``cudaTextureObject_t`` or ``cudaSurfaceObject_t`` of a buffer; lives as long as the
-        runtime.
+        """Return a ``cudaTextureObject_t`` or ``cudaSurfaceObject_t`` of a buffer.
+
+        It lives as long as the runtime.
 
         Args:
-            view: what it is, with types as a device takes them, and not larger than the buffer.
+            view: the texture or surface, with types that a device supports, and not larger than the
+                buffer.
             array: the buffer.
 
         Raises:
@@ -186,17 +188,19 @@ class Runtime:
         block: Sequence[int],
         shared: int = 0,
     ) -> BoundLaunch:
-        """Binds a launch.
+        """Bind a launch.
 
         Args:
-            kernel: what to run.
-            arguments: per parameter an array (passed as pointer) or a numpy scalar of its type.
-            grid: blocks, one to three dimensions.
-            block: threads, one to three dimensions.
-            shared: dynamic shared memory, bytes.
+            kernel: the kernel to run.
+            arguments: for each parameter, an array (passed as pointer) or a numpy scalar of its
+                type.
+            grid: number of blocks, one to three dimensions.
+            block: number of threads, one to three dimensions.
+            shared: bytes of dynamic shared memory.
 
         Raises:
-            BadLaunch: number or sizes of the arguments are not those of the kernel's parameters.
+            BadLaunch: number or sizes of the arguments differ from those of the kernel's
+                parameters.
         """
         values = [as_bytes(argument) for argument in arguments]
         sizes = tuple(map(len, values))
@@ -216,10 +220,10 @@ class Runtime:
         )
 
     def run(self, call: BoundLaunch) -> float:
-        """Runs a launch to its end; returns the processor time it took, seconds.
+        """Run a launch to its end. Return the CPU time that it took, in seconds.
 
         Raises:
-            HostLaunchError: one of its kinds. A crash, or a launch beyond the limit, ends the
+            HostLaunchError: one of its subclasses. A crash, or a launch beyond the limit, ends the
                 process by its signal.
         """
         with closed(self.secret):
@@ -237,29 +241,32 @@ class Runtime:
         return self._nanoseconds.value * 1e-9
 
     def limit(self, seconds: float) -> None:
-        """Processor time that each later launch may use before SIGPROF ends the process; 0: any."""
+        """Set the CPU time, for each launch, after which SIGPROF ends the process; 0: none."""
         self._library.gi_limit(seconds)
 
     def sample(self, threads: int) -> None:
-        """Run only a sample of the blocks of each later launch. The grid is cut into equal parts,
-        and two neighbouring blocks of each part run.
+        """Run only a sample of the blocks of each later launch.
+
+        The grid is divided into equal parts, and two neighbouring blocks of each part run.
 
         Args:
-            threads: about so many threads run together; 0: all blocks run.
+            threads: number of threads, about, of the blocks that run; 0: all blocks run.
         """
         self._library.gi_sample_blocks(threads)
 
     def take_masks_as_devices(self) -> None:
-        """Later launches may call warp functions with masks that leave out the caller: what is done
-        is done by the threads that are at the same place together."""
+        """Allow masks of warp functions that leave out the caller, in later launches.
+
+        The threads that are at the same place together execute the function, as on devices.
+        """
         self._library.gi_masks(True)
 
     @contextmanager
     def scheduled(self, schedule: Schedule | None, seed: int = 0) -> Iterator[None]:
-        """Inside, launches run their blocks and threads in this order; None: the natural one.
+        """Run blocks and threads in an order, inside the context; None: the natural order.
 
         Args:
-            seed: what is random is the same where this is.
+            seed: seed of random orders.
         """
         self._library.gi_schedule(_ORDERS.index(schedule), seed)
         try:
@@ -268,7 +275,7 @@ class Runtime:
             self._library.gi_schedule(0, 0)
 
     def report(self, descriptor: int) -> None:
-        """From now on a line is written there before a signal (SIGSEGV, ...) ends the process.
+        """Write a line to a descriptor before a signal (SIGSEGV, ...) ends the process.
 
         It says what happened, at which buffer, in which thread. The signal then has its default
         effect.
@@ -277,8 +284,11 @@ class Runtime:
 
     @contextmanager
     def giving(self) -> Iterator[Callable[[], dict[str, Beyond]]]:
-        """Inside, an access beside a buffer finds memory there and goes on. Asks how far from each
-        buffer there were any since it was made; only of buffers with such accesses."""
+        """Let accesses beside buffers find memory, inside the context.
+
+        It gives a function that returns the accesses beside each buffer since it was made; buffers
+        without such accesses are left out.
+        """
         self._library.gi_give(1)
         try:
             yield lambda: dict(self._gave())
@@ -295,28 +305,27 @@ class Runtime:
                 yield name.decode(), Beyond(found.before, found.least, found.most)
 
     def first_wrong(self, rule: ValueRule, got: Array, want: Array) -> int | None:
-        """The number of the first value that a rule does not allow beside what is expected; None
-        where there is none.
+        """Return the index of the first value that a rule does not accept; None if there is none.
 
         Args:
-            got, want: of one size, as they lie in memory.
+            got, want: arrays of one size in memory layout.
         """
         known = packed(rule, got.nbytes)
         found = self._library.gi_first_wrong(known, _address(got), _address(want))
         return int(found) if found < values(known) else None
 
     def choose(self, number: int) -> None:
-        """From now on schemata are the variant of that number."""
+        """Select the variant that schemata run from now on."""
         ctypes.c_uint.in_dll(self._library, "gi_chosen").value = number
 
     @property
     def switches(self) -> int:
-        """Fibre switches since the library was loaded."""
+        """Number of fibre switches since the library was loaded."""
         return int(self._library.gi_switches())
 
     @contextmanager
     def loops(self, count: int) -> Iterator[NDArray[np.uint32]]:
-        """The most iterations of ``count`` instrumented loops, seen since the block was entered."""
+        """Give the largest iteration counts of ``count`` loops since the context was entered."""
         most = ctypes.c_uint.in_dll(self._library, "gi_loop_most")
         view: NDArray[np.uint32] = memory_at(ctypes.addressof(most), np.dtype(np.uint32), count)
         view[:] = 0
@@ -324,7 +333,7 @@ class Runtime:
 
 
 def poison(array: Array) -> None:
-    """Fill the memory of a buffer with what no launch has written."""
+    """Fill a buffer with poison."""
     held = array.view(np.uint8)
     whole = held.size // 4 * 4
     held[:whole].view(np.uint32).fill(POISON)
@@ -336,14 +345,14 @@ def _address(array: Array) -> int:
 
 
 def as_bytes(argument: Argument) -> bytes:
-    """What a kernel gets for an argument."""
+    """Return the bytes that a kernel gets for an argument."""
     if isinstance(argument, np.ndarray):
         return np.uintp(_address(argument)).tobytes()
     return argument.tobytes()
 
 
 def _pack(values: Sequence[bytes]) -> tuple[Any, Any]:
-    """Memory that holds the values, each where any type may be, and pointers to them."""
+    """Return memory that holds the values, each aligned for any type, and pointers to them."""
     room = _VALUE_ALIGNMENT
     starts = [0]
     for value in values:

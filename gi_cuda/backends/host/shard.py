@@ -22,11 +22,12 @@ from gi_cuda.spec.kernel_names import identifier
 Array: TypeAlias = NDArray[Any]
 
 _LINK_MAP: Final = 2
-"""``RTLD_DI_LINKMAP``: asks the loader for what it knows of a library, its address first."""
+"""``RTLD_DI_LINKMAP``: asks the loader for its record of a library, which begins with the
+address."""
 
 
 _NONE: Final = 0
-"""``PROT_NONE``: memory that nobody may touch."""
+"""``PROT_NONE``: memory that may not be accessed."""
 
 _READ: Final = 1
 """``PROT_READ``."""
@@ -72,9 +73,9 @@ class LoadedKernel:
     """A kernel of a loaded shard.
 
     Attributes:
-        name: as exported.
-        sizes: of its parameters, bytes.
-        shared: static shared memory of its variant, bytes.
+        name: its exported name.
+        sizes: sizes of its parameters in bytes.
+        shared: bytes of its variant's static shared memory.
     """
 
     name: str
@@ -84,21 +85,22 @@ class LoadedKernel:
 
     @property
     def address(self) -> int:
-        """Of its ``gi_kernel``."""
+        """Address of its ``gi_kernel``."""
         return ctypes.addressof(self._kernel)
 
 
 class Shard:
-    """A shared library of compiled variants; there must be a runtime
-    (:class:`~gi_cuda.backends.host.runtime.Runtime`).
+    """A shared library of compiled variants.
+
+    Loading needs a :class:`~gi_cuda.backends.host.runtime.Runtime` in this process.
 
     Attributes:
-        path: of its file.
-        elf: what that held when it was loaded; the same for copies of it.
+        path: path of its file.
+        elf: the file's contents when it was loaded; the same object for copies of the file.
 
     Raises:
-        OSError: it cannot be loaded, e.g. for a function that is declared but not defined; the
-            message names it.
+        OSError: it cannot be loaded, e.g. since a function is declared but not defined; the message
+            names the function.
     """
 
     def __init__(self, path: Path) -> None:
@@ -112,7 +114,7 @@ class Shard:
             _system.mprotect(ctypes.c_void_p(self._base + offset), ctypes.c_size_t(size), _NONE)
 
     def kernel(self, variant: str, name: str) -> LoadedKernel:
-        """The kernel exported under this name.
+        """Return the kernel that is exported under a name.
 
         Raises:
             KeyError: there is none.
@@ -130,7 +132,7 @@ class Shard:
         )
 
     def _open(self, variant: str) -> Any:
-        """A variant's static shared memory, which may be used from now on."""
+        """Return a variant's static shared memory, and make it accessible."""
         if variant not in self._shared:
             arrays = self._layout.of(variant)
             shared = self._shared[variant] = (_Shared * len(arrays))()
@@ -146,7 +148,7 @@ class Shard:
         return self._shared[variant]
 
     def symbol(self, variant: str, name: str) -> NDArray[np.uint8]:
-        """The memory of an exported ``__constant__`` or ``__device__`` variable, as bytes.
+        """Return the memory of an exported ``__constant__`` or ``__device__`` variable, as bytes.
 
         Raises:
             KeyError: there is none.
@@ -155,19 +157,19 @@ class Shard:
         return memory_at(found.address, np.dtype(np.uint8), found.bytes)
 
     def memories(self, *places: tuple[int, int]) -> list[NDArray[np.uint8]]:
-        """Parts of the library's memory as bytes, by their offsets in it and their sizes."""
+        """Return parts of the library's memory as bytes, given by their offsets and sizes."""
         kind = np.dtype(np.uint8)
         return [memory_at(self._base + offset, kind, size) for offset, size in places]
 
     @cached_property
     def _base(self) -> int:
-        """Where the library lies."""
+        """Address of the library."""
         handle, known = ctypes.c_void_p(self._library._handle), ctypes.c_void_p()
         _system.dlinfo(handle, _LINK_MAP, ctypes.byref(known))
         return ctypes.c_size_t.from_address(known.value or 0).value
 
     def close(self) -> None:
-        """Unloads the library: its kernels and symbols must not be used any more."""
+        """Unload the library: its kernels and symbols must not be used any more."""
         _ctypes.dlclose(self._library._handle)
 
     def _find(self, kind: Any, name: str) -> Any:
@@ -178,14 +180,14 @@ class Shard:
 
 
 def memory_at(address: int, dtype: np.dtype[Any], count: int) -> Array:
-    """So many items at an address, as an array that shares their memory."""
+    """Return an array of ``count`` items that shares the memory at an address."""
     memory = (ctypes.c_char * (dtype.itemsize * count)).from_address(address)
     return np.ndarray((count,), dtype, buffer=memoryview(memory))
 
 
 @contextmanager
 def closed(arrays: Sequence[Array]) -> Iterator[None]:
-    """Inside, nobody may touch the pages of some arrays, which are those of files."""
+    """Make the pages of arrays, which are mapped from files, inaccessible inside the context."""
     spans = [
         (begin := address - address % mmap.PAGESIZE, address + array.nbytes - begin)
         for array in arrays

@@ -1,9 +1,9 @@
-"""Static shared memory on the host: each array ends at a page that nobody may touch.
+"""Static shared memory on the host: each array ends at a page that may not be accessed.
 
-To g++ it is uninitialised memory of a program, section ``.noinit``: of all it knows about variables
-only that holds for those of templates, too, whose section it forgets. What it makes of a shard is
-laid out anew here before it is assembled. Where that is not possible (clang++, other processors),
-the memory stays as it is, poisoned but without guards.
+To g++ it is uninitialised memory of a program, section ``.noinit``. This is the only section
+attribute that also works for variables of templates, for which g++ forgets other sections. The
+assembly of a shard is rewritten here to change the layout. If that is not possible (clang++, other
+processors), the memory stays as it is, poisoned but without guards.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Final, TypeAlias
 from gi_cuda.backends.compile.elf import Elf
 
 PREFIX: Final = "gi_shared_"
-"""Of the section that holds a variant's static shared memory between guards."""
+"""Prefix of the section with a variant's static shared memory between guards."""
 
 UNGUARDED: Final = ".noinit"
-"""The section of what is as the compiler laid it out."""
+"""Section with memory as the compiler laid it out."""
 
 FRONT: Final = ""
-"""Stands for the variant where memory is declared in a header that does not evolve."""
+"""Key, in place of a variant, for memory that is declared in a header that does not evolve."""
 
 Span: TypeAlias = tuple[int, int]
-"""Where a part of a library lies, and its bytes."""
+"""Offset of a part of a library, and its size in bytes."""
 
 _PAGE: Final = 4096
 _GUARD: Final = 1 << 16
@@ -52,9 +52,10 @@ class SharedArray:
     """A variable in static shared memory.
 
     Attributes:
-        name: in the source.
-        offset: where it lies in its library.
-        guarded: whether its pages are its own, between such that may not be touched.
+        name: its name in the source.
+        offset: its offset in the library.
+        bytes: its size.
+        guarded: whether it has pages of its own, between inaccessible ones.
     """
 
     name: str
@@ -64,7 +65,7 @@ class SharedArray:
 
     @property
     def room(self) -> tuple[int, int]:
-        """Bytes of its pages before it and behind it."""
+        """Bytes of its pages before it and after it."""
         if not self.guarded:
             return 0, 0
         return self.offset % _PAGE, -(self.offset + self.bytes) % _PAGE
@@ -75,27 +76,27 @@ class SharedLayout:
     """The static shared memory of a library.
 
     Attributes:
-        arrays: by the variant that they belong to.
-        closed: what may not be touched until a variant is used, its arrays in their guards.
+        arrays: arrays by the variant that they belong to.
+        closed: memory that is inaccessible until a variant is used: its arrays and their guards.
     """
 
     arrays: dict[str, list[SharedArray]]
     closed: list[Span]
 
     def of(self, variant: str) -> list[SharedArray]:
-        """What a variant's blocks have of their own."""
+        """Return the arrays that each block of a variant has."""
         return [*self.arrays.get(FRONT, ()), *self.arrays.get(variant, ())]
 
 
 def owner(symbol: str) -> str:
-    """The variant that a variable belongs to; "" where it comes from a header."""
+    """Return the variant that a variable belongs to; "" if it comes from a header."""
     found = _OWNER.search(symbol)
-    # `2v15table`: so many characters are the variant's.
+    # In `2v15table`, the number says that the variant's name has two characters.
     return found[2][: int(found[1])] if found else FRONT
 
 
 def with_guards(assembly: str) -> str:
-    """What g++ made of a shard, with its static shared memory between guards."""
+    """Rewrite g++'s assembly of a shard so that its static shared memory is between guards."""
     pieces = _SECTION.split(assembly)
     if len(pieces) == 1:
         return assembly
@@ -113,7 +114,7 @@ def with_guards(assembly: str) -> str:
 
 
 def _guarded(variable: re.Match[str], section: str, *, first: bool) -> str:
-    """A variable that ends where a guard begins, as nearly as its alignment allows."""
+    """Return a variable that ends where a guard begins, as nearly as its alignment allows."""
     align = int(variable["align"] or 1)
     taken = sum(int(size) for size in _ZERO.findall(variable["zeros"]))
     guard = f"\t.balign {_PAGE}\n\t.skip {_GUARD}\n"
@@ -125,7 +126,7 @@ def _guarded(variable: re.Match[str], section: str, *, first: bool) -> str:
 
 
 def elf_of(library: Path) -> Elf:
-    """A linked library as it is now; the last few are remembered, copies of one as the same."""
+    """Return the contents of a linked library; the last few are cached, copies as one object."""
     return _parsed(library.read_bytes())
 
 
@@ -136,7 +137,7 @@ def _parsed(library: bytes) -> Elf:
 
 @lru_cache(maxsize=4)
 def shared_layout(elf: Elf) -> SharedLayout:
-    """Where static shared memory lies in a linked library."""
+    """Return the layout of static shared memory in a linked library."""
     arrays: dict[str, list[SharedArray]] = defaultdict(list)
     for symbol in elf.symbols:
         if symbol.is_variable and symbol.size and 0 < symbol.section < len(elf.sections):
@@ -149,7 +150,7 @@ def shared_layout(elf: Elf) -> SharedLayout:
 
 
 def _joined(elf: Elf) -> Iterator[Span]:
-    """The guarded sections, those together that lie beside each other."""
+    """Yield the guarded sections, adjacent ones as one."""
     spans = sorted(
         (section.address, section.size)
         for section in elf.sections
@@ -168,7 +169,7 @@ def _joined(elf: Elf) -> Iterator[Span]:
 
 @lru_cache(maxsize=512)
 def _plain(symbol: str) -> str:
-    """The last name in a mangled one, which is that of the variable itself."""
+    """Return the last name in a mangled one, which is the variable's own."""
     names = _LOCAL if symbol.startswith("_ZZ") else _NAME
     for found in names.finditer(symbol):
         size = int(found[1])

@@ -1,4 +1,4 @@
-"""Textures and surfaces as the runtime library has them."""
+"""Textures and surfaces in the form of the runtime library."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final
 from gi_cuda.spec import Texture, View
 
 _NUMBERS: Final = "iuf"
-"""The kinds of numbers that texels are made of, in the order of ``gi_number``."""
+"""Kinds of texel components in the order of ``gi_number``."""
 
 _ADDRESS: Final = ("wrap", "clamp", "mirror", "border")
-"""In the order of ``gi_address``."""
+"""Address modes in the order of ``gi_address``."""
 
 _MOST_LINEAR: Final = 2**31
 
@@ -36,15 +36,15 @@ class HostTexture(ctypes.Structure):
 
     @classmethod
     def of(cls, view: View, address: int, size: int) -> HostTexture:
-        """What the runtime makes an object from.
+        """Return the struct from which the runtime makes an object.
 
         Args:
-            address: of the buffer.
-            size: of the buffer, bytes.
+            address: address of the buffer.
+            size: bytes of the buffer.
         """
         one = view.of
         number = _NUMBERS.index(one.dtype.kind)
-        # As gi_format has it.
+        # The encoding of gi_format.
         form = number | one.dtype.itemsize * 8 << 8 | one.components << 16 | len(view.extent) << 26
         count = (view.bytes or size) // one.texel_bytes
         extent = [*view.extent, 1, 1, 1][:3]

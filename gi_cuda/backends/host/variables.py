@@ -1,8 +1,8 @@
-"""What launches would leave to later ones in the variables of a shared library.
+"""Restore variables of a shared library, so that launches leave nothing to later ones.
 
-A variant's variables are all that lie in its namespace: ``__device__`` and ``__constant__`` ones,
-static ones of functions and classes, and what the compiler keeps beside them. What lies in none
-comes from headers, and all variants of the library share it.
+A variant's variables are those in its namespace: ``__device__`` and ``__constant__`` variables,
+static variables of functions and classes, and those that the compiler adds. Variables in no
+variant's namespace come from headers, and all variants of the library share them.
 """
 
 from __future__ import annotations
@@ -25,38 +25,41 @@ from gi_cuda.backends.host.static_shared import FRONT, owner
 _OTHERS: Final = re.compile(
     r"\.(?:data\.rel\.ro|(?:init|fini)_array|dynamic|got|t(?:data|bss)|noinit)|gi_shared_"
 )
-"""Writable sections that hold no variables, or such as are a thread's own, or that the runtime
+"""Writable sections without variables, with thread-local ones, or with memory that the runtime
 poisons before every block."""
 
 _Stamp: TypeAlias = tuple[Path, int, int]
-"""A file: its path, its number and when it was written; another one may come in its place."""
+"""Identity of a file, which may be replaced: its path, inode number and modification time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Variable:
-    """Where a variable is, and what it holds when its library is loaded; None: zeros."""
+    """A variable's memory, and its contents after loading; None: zeros."""
 
     memory: NDArray[np.uint8]
     first: NDArray[np.uint8] | None
 
     @classmethod
     def of(cls, memory: NDArray[np.uint8]) -> _Variable:
-        """A variable that no launch has written to so far. What code sets when the library is
-        loaded is no less its first value than what the file has."""
+        """Return a variable that no launch has written yet.
+
+        Values that code sets when the library is loaded count as initial values.
+        """
         return cls(memory, memory.copy() if memory.any() else None)
 
     def restore(self) -> None:
-        """Make it what it was."""
+        """Reset the variable to its initial value."""
         self.memory[:] = 0 if self.first is None else self.first
 
 
 @dataclass(slots=True)
 class OpenLibrary:
-    """A loaded library, and what the variables of its variants held before these ran.
+    """A loaded library, with the initial values of its variants' variables.
 
     Attributes:
-        stamp: of its file.
-        users: how many have opened it and not closed it.
+        stamp: identity of its file.
+        shard: the loaded shard.
+        users: number of times that it was opened and not closed.
     """
 
     stamp: _Stamp
@@ -65,7 +68,7 @@ class OpenLibrary:
     _known: dict[str, list[_Variable]] = field(default_factory=dict)
 
     def keep(self, variant: str) -> None:
-        """Remember what a variant's variables hold, before it runs for the first time."""
+        """Save the initial values of a variant's variables, before its first run."""
         places = _places(self.shard.elf)
         for one in (FRONT, variant):
             if one not in self._known:
@@ -73,21 +76,24 @@ class OpenLibrary:
                 self._known[one] = [_Variable.of(memory) for memory in found]
 
     def restore(self, variant: str) -> None:
-        """Make a variant's variables what they were when the library was loaded."""
+        """Reset a variant's variables to their values after loading."""
         for one in (FRONT, variant):
             for variable in self._known[one]:
                 variable.restore()
 
 
 class Libraries:
-    """The libraries that a process has loaded. Each is loaded once, however often it is opened: the
-    system would give the same memory again, with what launches have left there."""
+    """The libraries that a process has loaded.
+
+    Each is loaded once, however often it is opened: the system would return the same memory again,
+    with the values that launches left there.
+    """
 
     def __init__(self) -> None:
         self._open: dict[_Stamp, OpenLibrary] = {}
 
     def open(self, path: Path, variant: str) -> OpenLibrary:
-        """The library at a path, for one of its variants.
+        """Return the library at a path, for one of its variants.
 
         Raises:
             OSError: it cannot be loaded.
@@ -102,7 +108,7 @@ class Libraries:
         return library
 
     def close(self, library: OpenLibrary) -> None:
-        """Unload a library where nobody else has it open."""
+        """Unload a library unless somebody else has it open."""
         library.users -= 1
         if not library.users:
             del self._open[library.stamp]
@@ -111,7 +117,7 @@ class Libraries:
 
 @lru_cache(maxsize=64)
 def _places(elf: Elf) -> dict[str, list[tuple[int, int]]]:
-    """Where the variables of each variant lie in a library, and in its copies: offsets, sizes."""
+    """Return offsets and sizes of each variant's variables in a library, and in its copies."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for name, offset, size in _variables(elf):
         found[owner(name)].append((offset, size))
@@ -119,7 +125,7 @@ def _places(elf: Elf) -> dict[str, list[tuple[int, int]]]:
 
 
 def _variables(elf: Elf) -> Iterator[tuple[str, int, int]]:
-    """Names, offsets and sizes of a library's variables."""
+    """Yield names, offsets and sizes of a library's variables."""
     for symbol in elf.symbols:
         if symbol.is_variable and symbol.size and 0 < symbol.section < len(elf.sections):
             section = elf.sections[symbol.section]

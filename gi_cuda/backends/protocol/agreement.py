@@ -1,4 +1,4 @@
-"""Rules for the values of an output, as ``agreement.hpp`` reads them."""
+"""Pack rules for the values of an output into the binary format that ``agreement.hpp`` reads."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from gi_cuda.spec.oracles import ValueRule
 _FORMAT: Final = "@ddQQ9I4x"
 
 NOTHING: Final = bytes(struct.calcsize(_FORMAT))
-"""A rule without values."""
+"""A packed rule for no values."""
 
 _HALF: Final = SmallFloat(16, 10, 15, 0x7BFF, infinite=True, saturates=False)
-"""Compilers of host code have no type for it."""
+"""Format of float16, for which compilers of host code have no type."""
 
 _SIGNED, _UNSIGNED, _FLOAT, _SMALL = range(4)
 
 
 def packed(rule: ValueRule, size: int) -> bytes:
-    """A rule for an output of so many bytes."""
+    """Return the packed form of a rule.
+
+    Args:
+        size: bytes of the output.
+    """
     width = rule.type.dtype.itemsize
     item = rule.item or width
     numbers, small = _numbers(rule.type)
@@ -43,12 +47,12 @@ def packed(rule: ValueRule, size: int) -> bytes:
 
 
 def values(known: bytes) -> int:
-    """The number of values that a packed rule is about."""
+    """Return the number of values that a packed rule covers."""
     return int(struct.unpack(_FORMAT, known)[2])
 
 
 def _numbers(kind: NumberType) -> tuple[int, tuple[int, int, int, int]]:
-    """The kind of numbers, and the format of small floats."""
+    """Return the code of a number type, and the format of small floats (zeros for other types)."""
     small = _HALF if kind.name == "float16" else kind.small
     if small is not None:
         return _SMALL, (small.mantissa, small.bias, small.most, small.infinite)
@@ -56,6 +60,9 @@ def _numbers(kind: NumberType) -> tuple[int, tuple[int, int, int, int]]:
 
 
 def same_bytes(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Compare two arrays of one size, byte for byte: eight at a time take an eighth."""
+    """Tell whether two arrays of one size are equal byte for byte.
+
+    Eight bytes at a time take an eighth of the time.
+    """
     unit = np.uint8 if one.nbytes % 8 else np.uint64
     return np.array_equal(one.view(unit), other.view(unit))

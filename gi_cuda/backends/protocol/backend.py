@@ -1,4 +1,4 @@
-"""What a back end is to the others: the row that stands for it, and one that is ready for use."""
+"""The interface of back ends: their description, and a back end that was opened for use."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Processes(NamedTuple):
-    """Worker processes.
+    """Numbers of worker processes.
 
     Attributes:
-        crew: that measure.
-        extra: how many more there may be for what is measured alone.
-        reserve: how many more may wait, ready for when others die.
-        alike: requests of a kind that one answers which is to answer no others.
+        crew: processes that measure.
+        extra: additional processes for requests that must be measured alone.
+        reserve: additional processes that wait to replace others that die.
+        alike: requests in a row that a worker for one kind of request answers.
     """
 
     crew: int
@@ -41,67 +41,81 @@ class OpenBackend(Protocol):
 
     @property
     def devices(self) -> Sequence[DeviceId]:
-        """What variants run on: at least one, and all of one kind."""
+        """Devices that variants run on: at least one, and all of one kind."""
 
     @property
     def architecture(self) -> str:
-        """What their code is compiled for; "" where the compiler knows."""
+        """Architecture that code is compiled for; "" if the compiler chooses it."""
 
     @property
     def left_out(self) -> Sequence[str]:
-        """Devices that could be used, but not beside these, and why; in words."""
+        """Descriptions of devices that cannot be used together with these, with the reason."""
 
     @property
     def depth(self) -> int:
-        """Requests that a worker is sent ahead."""
+        """Requests that are sent to a worker before it has answered the first."""
 
     @property
     def together(self) -> int:
-        """Most variants that share the reference's launches."""
+        """The most variants that share the reference's launches."""
 
     @property
     def slack(self) -> float:
-        """The multiple of the reference's time that a variant may take before it counts as hung:
-        what takes thrice as long is of no use, but the clock may be disturbed."""
+        """Multiple of the reference's time after which a variant counts as hung.
+
+        A variant that takes three times as long is useless, but the clock may be disturbed.
+        """
 
     @property
     def death(self) -> float:
-        """Seconds for which a worker's death keeps others from the device."""
+        """Seconds for which a worker's death keeps other workers from the device."""
 
     def processes(self, workers: int) -> Processes:
-        """A device's worker processes for so many measurements at a time."""
-
-    def workers(self, asked: int, cores: int) -> int:
-        """Measurements at a time.
+        """Return the numbers of a device's worker processes.
 
         Args:
-            asked: what the user wants; 0 leaves it to the back end.
-            cores: processors that there are.
+            workers: measurements at a time.
+        """
+
+    def workers(self, asked: int, cores: int) -> int:
+        """Return the number of measurements at a time.
+
+        Args:
+            asked: the user's choice; 0 leaves it to the back end.
+            cores: number of processors.
 
         Raises:
-            UserError: it cannot measure so many at a time.
+            UserError: the back end cannot measure so many at a time.
         """
 
     def compiler(self, subject: Subject, jobs: int) -> Compiler:
-        """The compiler for a subject, with so many processes at a time."""
+        """Return the compiler for a subject.
+
+        Args:
+            jobs: compiler processes at a time.
+        """
 
     def device(self) -> str:
-        """The name of what variants run on."""
+        """Return the name of the device that variants run on."""
 
     def bandwidth(self) -> float | None:
-        """Bytes that a device reads and writes a second while it copies memory; None: not known."""
+        """Return the bytes per second that a device reads and writes while it copies memory.
+
+        Returns:
+            None if that is not known.
+        """
 
     def versions(self) -> dict[str, str]:
-        """Versions of this tool and of all that a measurement depends on."""
+        """Return the versions of this tool and of everything that a measurement depends on."""
 
 
 WatchedCommand: TypeAlias = Callable[[Sequence[str], Path], tuple[list[str], Mapping[str, str]]]
-"""From a program's command line and the log's path to the command line under which it is watched,
-and additions to its environment."""
+"""Function from a program's command line and the path of a log to the command line that runs the
+program under a sanitizer, and additions to its environment."""
 
 
 class LogForm(StrEnum):
-    """What a sanitizer's log looks like."""
+    """The format of a sanitizer's log."""
 
     COMPILED_IN = "compiled in"
     FROM_OUTSIDE = "from outside"
@@ -109,22 +123,23 @@ class LogForm(StrEnum):
 
 
 def as_it_is(log: str) -> str:
-    """For logs that need no more to be understood."""
+    """Return a log unchanged."""
     return log
 
 
 @dataclass(frozen=True, slots=True)
 class Sanitizer:
-    """A tool that watches every access of a program.
+    """A tool that checks the memory accesses of a program.
 
     Attributes:
-        name: for tables.
-        compiler: the compiler of the programs that it watches.
-        form: of its log: that of a C++ compiler's, which are part of these programs; of one that
-            runs them; of the host runtime's detector of races.
-        command: how it is started; None where it is part of the programs, and starts with them.
-        legible: makes of its log what can be read without the program.
-        shared_alone: whether it watches nothing but shared memory.
+        name: name in tables.
+        compiler: compiler of the programs that it checks.
+        form: format of its log. ``COMPILED_IN``: a C++ compiler's sanitizer, which is part of the
+            programs. ``FROM_OUTSIDE``: a tool that runs the programs. ``RACES``: the host runtime's
+            detector of races.
+        command: how the tool is started; None if it is part of the programs.
+        legible: makes its log readable without the program, e.g. resolves names.
+        shared_alone: whether it checks shared memory only.
     """
 
     name: str
@@ -137,13 +152,13 @@ class Sanitizer:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What became of looking for one thing that a back end uses.
+    """The result of looking for something that a back end uses.
 
     Attributes:
         what: its name.
-        found: version and place; None where it is missing.
-        hint: for what is missing, why it is or what it would be good for, and what to do.
-        optional: whether the back end can do without it.
+        found: version and place; None if it is missing.
+        hint: if it is missing: why, or what it is good for, and what to do.
+        optional: whether the back end works without it.
     """
 
     what: str
@@ -153,7 +168,7 @@ class Examined:
 
 
 def examined(what: str, look: Callable[[], str]) -> Examined:
-    """Look for something; nothing that goes wrong with that is raised."""
+    """Look for something that a back end uses. Errors become part of the result."""
     try:
         return Examined(what, look())
     except UserError as error:
@@ -164,28 +179,30 @@ def examined(what: str, look: Callable[[], str]) -> Examined:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """All that others need to know of a back end; code is loaded when it is called.
+    """The description of a back end. Its code is loaded when one of the functions is called.
 
     Attributes:
         gpu: whether variants run on a GPU.
-        compiled_levels: those of :data:`gi_cuda.grammar.LEVELS` that it runs besides sources.
-        open: makes it ready for use, on the devices of some numbers, as far as they are there; on
-            all where none is. Raises a :class:`UserError` that names what is missing.
-        compiler: for a subject, with so many processes at a time, where nothing is going to be
-            executed; for devices of an architecture, "": of those here, or what is usual. Raises a
-            :class:`UserError` where there is none.
-        device_maker: what makes workers' devices, with all code that it needs loaded and no device
-            touched. Raises a :class:`UserError` where something is not installed.
-        sanitizers: those for programs of one of its compilers, but for races. Raises a
-            :class:`UserError` where they are not installed.
-        races: what finds races in programs of one of its compilers. Raises a :class:`UserError`
-            where it is not installed.
-        examine: looks for all that it uses.
-        gpus: the names of the GPUs here that it could run on, whatever else may be missing.
-        idle_types: those of :class:`gi_cuda.grammar.RuleType` by whose rules nothing becomes faster
-            there, so that a search is not offered them.
-        isolation: says what keeps kernels that somebody else wrote from files and from others; ""
-            where nothing does, or nothing has to.
+        compiled_levels: members of :data:`gi_cuda.grammar.LEVELS` that it runs besides sources.
+        open: makes it ready for use, on the devices with the given numbers. Numbers that do not
+            exist are ignored; if none exists, all devices are used. Raises a :class:`UserError`
+            that names what is missing.
+        compiler: makes a compiler from a subject, a number of processes at a time and an
+            architecture, for callers that execute nothing. Architecture "" means that of the
+            devices here, or a usual one. Raises a :class:`UserError` if there is no compiler.
+        device_maker: returns a function that makes workers' devices. It loads all code that is
+            needed and touches no device. Raises a :class:`UserError` if something is not installed.
+        sanitizers: returns the sanitizers for programs of a compiler, except race detectors. Raises
+            a :class:`UserError` if they are not installed.
+        races: returns the race detector for programs of a compiler. Raises a :class:`UserError` if
+            it is not installed.
+        examine: looks for everything that the back end uses.
+        gpus: returns the names of the GPUs here that it could run on, even if other things are
+            missing.
+        idle_types: types of rules (:class:`gi_cuda.grammar.RuleType`) that make nothing faster on
+            this back end. A search is not offered them.
+        isolation: describes what keeps kernels of untrusted authors from files and other processes;
+            "" if nothing does, or no isolation is needed.
     """
 
     gpu: bool
@@ -202,5 +219,5 @@ class Backend:
 
 
 def versions(**others: str) -> dict[str, str]:
-    """Versions of this tool and Python, and what else is known."""
+    """Return the versions of this tool, of Python and of ``others``."""
     return {"gi-cuda": gi_cuda.__version__, "python": sys.version.split()[0], **others}

@@ -1,4 +1,4 @@
-"""What every back end's device can do, and what devices have in common."""
+"""The interface of devices, and code that devices of all back ends share."""
 
 from __future__ import annotations
 
@@ -21,36 +21,38 @@ from gi_cuda.spec import CaseData, Launch, Target
 from gi_cuda.spec.oracles import Rules
 
 POISON = 0xFFFDA5A5
-"""What fresh buffers and shared memory hold.
+"""Word that fresh buffers and shared memory are filled with.
 
-A quiet NaN as float and double, negative as int, an index far beyond any buffer as unsigned.
+As float and double it is a quiet NaN, as int negative, as unsigned an index far beyond any buffer.
 """
 
 _MARGINS = 32749
-"""Words of margins."""
+"""Number of different words that margins are filled with."""
 
 
 def margin_of(name: str) -> int:
-    """The word beside a buffer, by the buffer's name; like poison, and as memory.cpp has it.
+    """Return the word that fills the margins around a buffer, by the buffer's name.
 
-    It is not what unwritten memory holds, nor, but for two names in so many, what lies beside
-    another buffer: else ``b[n] = a[n]``, one item too far in both, would leave a margin as it was.
+    The value is similar to poison, and the same as in memory.cpp. It differs from what unwritten
+    memory holds, and (except for one pair of names in :data:`_MARGINS`) from other buffers'
+    margins. Otherwise ``b[n] = a[n]``, one item too far in both buffers, would leave a margin
+    unchanged.
     """
-    number = 2166136261  # FNV-1a: the same in each process
+    number = 2166136261  # FNV-1a: unlike hash(), the same in every process
     for byte in name.encode():
         number = (number ^ byte) * 16777619 % 2**32
     return POISON - 1 - number % _MARGINS
 
 
 class LaunchRefused(Exception):
-    """The device will not launch this: geometry, shared memory or a symbol that is not there.
+    """The device refuses a launch: wrong geometry, too much shared memory, a missing symbol.
 
     Args:
-        message: what is in the way.
-        where: file and line, where that is known.
-        hint: what to do about it, where that is known.
-        masked: whether it is that the mask of a warp function leaves out its caller.
-        room: whether it is that the device has no memory left for it, beside what others hold.
+        message: the reason.
+        where: file and line, if known.
+        hint: what to do about it, if known.
+        masked: whether the reason is that the mask of a warp function leaves out its caller.
+        room: whether the reason is that other workers' memory leaves too little on the device.
     """
 
     def __init__(
@@ -67,21 +69,21 @@ class LaunchRefused(Exception):
 
 
 class LaunchHung(Exception):
-    """A launch can never end. The worker is not fit for use any more."""
+    """A launch can never end. The worker must not be used any more."""
 
 
 class LaunchCrashed(Exception):
-    """A launch did damage beyond its own buffers. The worker is not fit for use any more."""
+    """A launch did damage beyond its own buffers. The worker must not be used any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What would have become of launches that were confined, had they not been.
+    """The way in which confined launches would have failed if they had not been confined.
 
     Attributes:
         kind: one word for it.
-        survival: of the worker.
-        message: for people.
+        survival: whether the worker would have survived.
+        message: description for users.
     """
 
     kind: str
@@ -90,19 +92,19 @@ class Fate:
 
 
 Loaded: TypeAlias = Any
-"""What a device makes of a binary; only that device looks into it."""
+"""A loaded binary. Only the device that loaded it looks into it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedRun:
-    """A run that is to be timed, or verified.
+    """A run to be timed or verified.
 
     Attributes:
         loaded: the variant.
-        plan: how it runs a case.
-        expected: what it gave when it was verified, or is to give, as it lies in memory; None where
-            its answers are not looked at.
-        rules: what is as good as that; without them nothing but the same bits.
+        plan: how the variant runs a case.
+        expected: the outputs that it gave when it was verified, or has to give, in memory layout;
+            None if its outputs are not compared.
+        rules: rules by which other outputs are as good; without them only the same bits are.
     """
 
     loaded: Loaded
@@ -113,11 +115,11 @@ class TimedRun:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What became of it.
+    """The result of a timed run.
 
     Attributes:
-        seconds: on the device's clock.
-        agrees: whether its outputs are those that are expected, or as good as these.
+        seconds: time on the device's clock.
+        agrees: whether the outputs are the expected ones, or as good by the rules.
     """
 
     seconds: float
@@ -126,11 +128,12 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of an output that holds the first value which is wrong.
+    """A section of an output that contains the first wrong value.
 
     Attributes:
-        buffer: its name.
-        first: index of the first value.
+        buffer: name of the output.
+        first: index of the first value of the section.
+        values: the values.
     """
 
     buffer: str
@@ -140,16 +143,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What became of a run that is verified.
+    """The result of a verified run.
 
     Attributes:
-        seconds: on the device's clock.
-        damaged: what it wrote to and must not.
-        fates: what would have become of it, were it not confined, or its loops not guarded, that
-            which counts first; none where it would have ended as it did.
-        outputs: what it wrote, where nothing is damaged and it is not known that these are the
-            outputs that are expected, or as good as these; valid until the next launch.
-        part: of them, in their place, where they are large, and a value is wrong by the rules.
+        seconds: time on the device's clock.
+        damaged: names of the memory that it wrote to but must not.
+        fates: failures that confinement or loop guards prevented, the decisive one first; empty if
+            there were none.
+        outputs: what it wrote, if nothing is damaged and the device does not know the outputs to be
+            right; valid until the next launch.
+        part: a section of the outputs, in place of ``outputs``, if they are large and a value is
+            wrong by the rules.
     """
 
     seconds: float
@@ -159,7 +163,7 @@ class Verified:
     part: Part | None = None
 
     def kept(self) -> Verified:
-        """The same, with outputs that stay valid."""
+        """Return a copy whose outputs stay valid."""
         outputs, part = self.outputs, self.part
         if outputs is not None:
             outputs = {name: np.copy(array) for name, array in outputs.items()}
@@ -169,107 +173,119 @@ class Verified:
 
 
 class Device(Protocol):
-    """One worker's device. Every method may take the whole process down; that is foreseen."""
+    """The device of one worker. Every method may kill the whole process; callers expect that."""
 
     def close(self) -> None:
-        """Free what the device holds. Only for processes that go on, or end by themselves."""
+        """Free the device's resources. Not needed in processes that are killed."""
 
     def sample(self, threads: int) -> None:
-        """Run a sample of the blocks of each later launch, see :class:`.Session`.
+        """Run only a sample of the blocks of each later launch, see :class:`.Session`.
 
         Raises:
-            NotImplementedError: this device runs all of them.
+            NotImplementedError: this device always runs all blocks.
         """
 
     def isolate(self, readable: Sequence[Path], secret: Sequence[NDArray[Any]]) -> None:
-        """Isolate this process until it ends, if kernels could reach anything but their buffers.
+        """Isolate this process until it ends, if kernels could reach more than their buffers.
 
         Args:
             readable: folders that binaries come from.
-            secret: arrays that no kernel may see.
+            secret: arrays that no kernel may read.
         """
 
     def turn(self) -> AbstractContextManager[None]:
-        """Inside, no other worker of the pool uses what this device shares with theirs.
+        """Return a context in which no other worker of the pool uses the shared device.
 
-        Whatever launches variants, or times them, is done inside.
+        Code that launches or times variants runs inside.
         """
 
     def load(self, binary: Binary) -> Loaded:
         """Load a variant."""
 
     def load_elsewhere(self, binary: Binary) -> Loaded:
-        """Load a variant that may be loaded already once more, in memory of its own."""
+        """Load a variant, which may be loaded already, into memory of its own."""
 
     def unload(self, loaded: Loaded) -> None:
-        """Forget a variant and free what it holds."""
+        """Forget a variant and free its resources."""
 
     def make_room(self, plan: CasePlan) -> None:
-        """Make and fill the buffers of a case, if that was not done before.
+        """Allocate and fill the buffers of a case, unless that was done before.
 
         Raises:
-            LaunchRefused: there is no room.
+            LaunchRefused: there is not enough memory.
         """
 
     def make_ready(self, loaded: Loaded, plan: CasePlan) -> None:
-        """Do what a variant's first run on a case would have to wait for.
+        """Do everything that would delay a variant's first run on a case.
 
         Raises:
-            LaunchRefused: there is no room, or it cannot run.
+            LaunchRefused: there is not enough memory, or the variant cannot run.
         """
 
     def prepare(self, plan: CasePlan) -> None:
-        """Restore inputs, poison outputs and scratch buffers."""
+        """Restore inputs, and poison outputs and scratch buffers."""
 
     def poison(self, plan: CasePlan, buffer: str) -> None:
-        """Make one scratch buffer, no variable of the source, what no launch has written."""
+        """Fill one scratch buffer, which is no variable of the source, with poison."""
 
     def put(self, plan: CasePlan, buffer: str, contents: NDArray[Any]) -> None:
-        """Give one input, no variable of the source, other contents, until it is mended: see
-        :meth:`damaged`."""
+        """Replace the contents of one input, which is no variable of the source.
+
+        The contents stay until :meth:`damaged` mends the input.
+        """
 
     def run(self, loaded: Loaded, plan: CasePlan, limit: float, *, keeping: bool = False) -> float:
-        """Run the launches of a plan; seconds on the device's clock.
+        """Run the launches of a plan and return the seconds on the device's clock.
 
-        Whatever earlier runs left in variables of the source is gone, unless it is kept.
+        Variables of the source are reset first, unless ``keeping``.
 
-        Well past ``limit`` seconds the process ends as hung; confined launches end by themselves
-        then, and that is their fate.
+        If the launches take much longer than ``limit`` seconds, the process ends as hung. Confined
+        launches end by themselves instead, and report a fate.
         """
 
     def scheduled(
         self, schedule: Schedule, natural: Collection[str]
     ) -> AbstractContextManager[bool]:
-        """Inside, launches run their blocks and threads in this order, but for those of some
-        kernels, which keep the natural one. False where the order is not this device's to choose.
+        """Return a context in which launches run blocks and threads in a given order.
+
+        Args:
+            schedule: the order.
+            natural: kernels that keep the natural order.
+
+        Returns:
+            A context that gives False if the device cannot choose the order.
         """
 
     def giving(self) -> AbstractContextManager[Callable[[], Mapping[str, Beyond]]]:
-        """Inside, accesses beside buffers find memory there, as far as the device can do that: asks
-        how far from each buffer there were any."""
+        """Return a context in which accesses beside buffers find memory, if the device can do that.
+
+        It gives a function that returns how far from each buffer accesses went.
+        """
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
-        """Prepare and run several in turn, and look at the answers of each.
+        """Prepare and run several variants in turn, and compare the outputs of each.
 
-        The device need not wait for Python between them.
+        The device need not wait for Python between the runs.
         """
 
     def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
-        """Prepare and run several in turn, and look at what each wrote, to its outputs and
-        elsewhere; that is mended before the next one runs.
+        """Prepare and run several variants in turn, and check all that each wrote.
 
-        The device need not wait for Python between them.
+        Damage is mended before the next variant runs. The device need not wait for Python between
+        the runs.
         """
 
     def outputs(self, plan: CasePlan) -> Outputs:
-        """What the launches wrote."""
+        """Return the outputs that the launches wrote."""
 
     def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
-        """Tell whether the launches are known to have written what is expected, or what is as good:
-        see :class:`TimedRun`."""
+        """Tell whether the launches are known to have written expected or as good outputs.
+
+        See :class:`TimedRun`.
+        """
 
     def damaged(self, plan: CasePlan) -> list[str]:
-        """What was written to and must not be: read-only inputs, memory around buffers.
+        """Return names of wrongly written memory: read-only inputs, memory around buffers.
 
         All of it is mended.
         """
@@ -277,30 +293,35 @@ class Device(Protocol):
     def counting(
         self, loaded: Loaded, loops: int
     ) -> AbstractContextManager[Callable[[], Sequence[int]]]:
-        """While an instrumented variant runs inside: asks for the most iterations of each loop."""
+        """Return a context in which an instrumented variant runs.
+
+        It gives a function that returns the largest number of iterations of each loop.
+        """
 
 
 class Solid:
-    """A device on which what lies beside a buffer may be another one, and all blocks run."""
+    """Base class of devices that run all blocks and give no memory beside buffers."""
 
     def sample(self, threads: int) -> None:
         """Raise NotImplementedError."""
         raise NotImplementedError("this device runs all blocks of a launch")
 
     def giving(self) -> AbstractContextManager[Callable[[], Mapping[str, Beyond]]]:
-        """Nothing gives way, and nothing is known."""
+        """Return a context that changes nothing and reports no accesses."""
         return nullcontext(dict)
 
 
 DeviceMaker: TypeAlias = Callable[[Target, Mapping[str, CaseData], WorkerSlot], Device]
-"""Makes the device of the worker at a slot, for a target and its cases."""
+"""Function that makes the device of the worker in a slot, for a target and its cases."""
 
 
 Call = TypeVar("Call")
 
 
 class Bindings(Generic[Call]):
-    """The launches of a plan, bound; those that take a redrawn scalar are bound anew for each draw.
+    """The launches of a plan as calls of a device.
+
+    Launches that take a redrawn scalar are bound again for each draw.
 
     Args:
         plan: how a variant runs a case.
@@ -314,7 +335,7 @@ class Bindings(Generic[Call]):
         self._redrawn = [(i, one) for i, one in enumerate(plan.launches) if one.redrawn]
 
     def calls(self, draw: int) -> Sequence[Call]:
-        """The calls for one draw; valid until another is asked for."""
+        """Return the calls for one draw; valid until the next call of this method."""
         if draw != self._draw:
             for index, launch in self._redrawn:
                 self._calls[index] = self._bind(launch.at(draw))

@@ -1,14 +1,14 @@
-"""Workers that share a device take turns at it.
+"""A lock by which workers that share a device take turns.
 
-While one has the device to itself, others load modules, judge answers in Python, or start. The lock
-is on a file without a name, which the fork server makes and all workers inherit: the system takes
-it from a process that ends, however it ends. But a process that ends over a fault leaves the device
-busy for a while, and a launch that begins in that time may seem to hang. So it says when it is
-going, and until the fork server says that it is gone, no launch is over its limit. One that never
-goes, since it is stuck in the driver, keeps others from nothing after a while.
+While one worker has the device, others load modules, judge outputs in Python, or start. The lock is
+on a file without a name, which the fork server makes and all workers inherit. The system releases
+it when a process ends, however it ends. But a process that ends over a fault keeps the device busy
+for a while, and a launch that begins in that time may seem to hang. So the process announces that
+it is ending, and until the fork server reports its end, no launch exceeds its limit. A process that
+never ends, because it is stuck in the driver, is ignored after :data:`GOING` seconds.
 
-Other commands may use the same device: a search may run beside another one. Their workers take
-turns as well, by a file that has the device's name.
+Other commands may use the same device, e.g. for a second search. Their workers take turns as well,
+by a file that is named after the device.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _SLOTS = 256
-"""Processes that there may be at a time."""
+"""The most processes at a time."""
 
 _TIME = struct.Struct("d")
-"""When a process said that it is going, on the clock that all share; 0: it did not."""
+"""Time when a process announced its end, on the shared monotonic clock; 0: it did not."""
 
 GOING = 20.0
-"""Seconds in which a process that is going is gone, or else never will be."""
+"""Seconds after its announcement for which a process may keep the device busy."""
 
 
 _SHARED = Path("/dev/shm")
-"""Where processes of one machine find each other's files."""
+"""Folder in which processes of one machine find each other's files."""
 
 
 class DeviceLock:
-    """The right to use the device; at most one process has it."""
+    """The exclusive right to use the device."""
 
     def __init__(self) -> None:
         self._lock = os.memfd_create("gi-cuda-turns")
@@ -48,23 +48,25 @@ class DeviceLock:
         self._inside = False
 
     def take(self) -> None:
-        """Wait for the turn. It cannot be had twice: who has it already has it still."""
+        """Wait for the lock. A process that has it already keeps it."""
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
         if self._shared is not None:
             fcntl.lockf(self._shared, fcntl.LOCK_EX)
 
     def give(self) -> None:
-        """Let others have it; nothing happens where this process did not have it."""
+        """Release the lock; do nothing if this process does not have it."""
         if self._shared is not None:
             fcntl.lockf(self._shared, fcntl.LOCK_UN)
         fcntl.lockf(self._lock, fcntl.LOCK_UN)
 
     def share(self, name: str) -> None:
-        """Take turns, from now on, with all processes of this user that call their device the same;
-        for a worker, which has opened it. Nothing happens where no file can be shared.
+        """Share the lock with all processes of this user that use the same device.
+
+        A worker calls this after it has opened the device. Nothing changes if no file can be
+        shared.
 
         Args:
-            name: of the device, which no other one of this machine has.
+            name: name of the device, unique in this machine.
         """
         path = _SHARED / f"gi-cuda-{os.getuid()}-{name.replace('/', '-')}"
         with suppress(OSError):
@@ -72,12 +74,12 @@ class DeviceLock:
             file = os.open(path, flags, mode=0o600)
             if os.fstat(file).st_uid == os.getuid():
                 self._shared = file
-            else:  # somebody could have us wait for ever
+            else:  # the file's owner could make us wait for ever
                 os.close(file)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """The device is this process's inside; a turn within a turn is the same one."""
+        """Hold the lock inside the context. Contexts may be nested."""
         if self._inside:
             yield
             return
@@ -90,12 +92,12 @@ class DeviceLock:
             self.give()
 
     def leave(self, slot: int) -> None:
-        """Say that the process in a slot is going, and let others have its turn."""
+        """Announce that the process in a slot is ending, and release the lock."""
         self._say(slot, time.monotonic())
         self.give()
 
     def disturbed(self) -> bool:
-        """Whether a process is going, and the device may be busy with clearing it away."""
+        """Tell whether a process is ending, so that the device may be busy cleaning up after it."""
         now = time.monotonic()
         return any(now - begun < GOING for (begun,) in _TIME.iter_unpack(self._going[:]) if begun)
 
@@ -105,28 +107,28 @@ class DeviceLock:
     # -- for the fork server ----------------------------------------------------------------------
 
     def free_slot(self) -> int:
-        """A slot for the next process."""
+        """Return a slot for the next process."""
         taken = set(self._slots.values())
         return next(slot for slot in range(_SLOTS) if slot not in taken)
 
     def taken_by(self, pid: int, slot: int) -> None:
-        """Remember who has a slot."""
+        """Assign a slot to a process."""
         self._slots[pid] = slot
 
     def gone(self, pid: int) -> None:
-        """The process has ended, and the system has cleaned up after it."""
+        """Free the slot of a process that has ended and that the system has cleaned up after."""
         slot = self._slots.pop(pid)
         self._say(slot, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSlot:
-    """A worker's place among others.
+    """The place of a worker among those that share a device.
 
     Attributes:
         words: file descriptor that takes what the process says when it dies.
-        lock: how it shares the device with them.
-        number: its number among them.
+        lock: the lock on the device.
+        number: the worker's slot number.
     """
 
     words: int

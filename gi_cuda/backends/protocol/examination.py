@@ -1,4 +1,4 @@
-"""A variant compiled alone and looked at closely: warnings, and names that its code needs."""
+"""Findings from compiling one variant alone: warnings, and names that its code needs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Findings about one variant; all empty where a compiler cannot tell, or cannot compile it.
+    """Findings about one variant; all empty if the compiler reports none or cannot compile it.
 
     Attributes:
         unset: locals that are read though nothing can have set them.
-        perhaps_unset: locals that are read where the compiler cannot tell whether they are set.
-        foreign: uses of what no device has, in words, e.g. ``getenv(char const*)``.
-        state: variables that keep what a launch writes for the next one.
+        perhaps_unset: locals that are read and may or may not be set.
+        foreign: uses of functions and variables that no device has, e.g. ``getenv(char const*)``.
+        state: variables that carry values from one launch to the next.
     """
 
     unset: frozenset[str] = frozenset()

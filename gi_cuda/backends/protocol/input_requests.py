@@ -1,4 +1,4 @@
-"""Requests to workers about what programs do with other inputs, and the answers."""
+"""Requests to workers about the behaviour of programs on other inputs, and their answers."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from gi_cuda.backends.protocol.substitutes import Other, Substitute, Substituted
 
 
 class Effect(Enum):
-    """The effect of something else in the place of an input on answers."""
+    """The effect on the outputs of replacing an input."""
 
     NONE = 0
     SMALL = 1
-    """Other bits, on some case."""
+    """Some outputs have other bits, in some case."""
 
     TOLD = 2
-    """On the smallest case, so large that :class:`AgreesWith` refuses a program without it."""
+    """In the smallest case the outputs differ so much that :class:`AgreesWith` would reject a
+    program that ignores the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class DependsOn:
-    """Run a program with an input, and with something else in its place; the answer is an
-    :class:`Effect`.
+    """Request to run a program with an input, and with a substitute for it.
+
+    The answer is an :class:`Effect`.
 
     Attributes:
-        input: a buffer, or a scalar, of which kernels get another value; as much is launched as
-            with its own.
-        substitute: what stands in its place.
+        input: a buffer, or a scalar. Kernels get the scalar's substitute; the launch configuration
+            still uses the original value.
+        substitute: the value in its place.
+        limit: seconds after which a launch counts as hung.
     """
 
     program: Program
@@ -40,13 +43,16 @@ class DependsOn:
 
 @dataclass(frozen=True, slots=True)
 class AgreesWith:
-    """Run the reference and a program with something else in the place of an input; the answer is
-    why the program's answers are wrong beside the reference's, on the smallest case: "" where they
-    are not, None where the reference's are not even acceptable beside its own.
+    """Request to run the reference and a program with a substitute for an input.
+
+    The answer is the reason why the program's outputs are wrong, compared with the reference's, on
+    the smallest case: "" if they are right, None if the reference's outputs are not even acceptable
+    compared with its own.
 
     Attributes:
-        input, substitute: as :class:`DependsOn` has them; or a case of another size, which is made
-            and planned anew, and the words for that.
+        input, substitute: as in :class:`DependsOn`; or a description and a case of another size,
+            which is generated and planned anew.
+        limit: seconds after which a launch counts as hung.
     """
 
     program: Program
@@ -58,8 +64,10 @@ class AgreesWith:
 
 @dataclass(frozen=True, slots=True)
 class WritesTheSame:
-    """Run a program and the reference on the smallest case; the answer is whether they write the
-    same elements, but for one in a hundred."""
+    """Request to run a program and the reference on the smallest case.
+
+    The answer is True if they write the same elements, except for one in a hundred.
+    """
 
     program: Program
     reference: Program
@@ -68,13 +76,16 @@ class WritesTheSame:
 
 @dataclass(frozen=True, slots=True)
 class KeepsNothing:
-    """Launch a program several times on data that changes, and let its variables keep what launches
-    leave in them; launch the reference in the same way. The answer is as that to
+    """Request to check that a program keeps no results from one launch to the next.
+
+    The program is launched several times on changing data, and its variables keep what launches
+    leave in them. The reference is launched in the same way. The answer is as that to
     :class:`AgreesWith`.
 
     Attributes:
-        others: what stands in the place of inputs, in turn, in every second launch.
-        launches: how often.
+        others: substitutes for inputs, used in turn in every second launch.
+        launches: number of launches.
+        limit: seconds after which a launch counts as hung.
     """
 
     program: Program
@@ -86,11 +97,13 @@ class KeepsNothing:
 
 @dataclass(frozen=True, slots=True)
 class TellVarying:
-    """Run the reference with something else in the place of inputs, one after the other. The answer
-    is a :class:`Varying`.
+    """Request to run the reference with substitutes for inputs, one after the other.
+
+    The answer is a :class:`Varying`.
 
     Attributes:
-        others: what stands in their place.
+        others: the substitutes.
+        limit: seconds after which a launch counts as hung.
     """
 
     reference: Program
@@ -103,7 +116,8 @@ class Varying:
     """The share of the outputs that changes with other inputs.
 
     Attributes:
-        elements: for each judged buffer how many elements did, and how many are ever written.
+        elements: for each judged buffer, the number of elements that changed, and the number that
+            are ever written.
     """
 
     elements: Mapping[str, tuple[int, int]]

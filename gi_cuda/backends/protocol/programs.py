@@ -1,4 +1,4 @@
-"""What runs, on which cases, and how it is sampled."""
+"""Programs to run, the plans by which they run cases, and how measurements are sampled."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from gi_cuda.spec.own_launches import OwnLaunches
 
 @dataclass(frozen=True, slots=True)
 class CasePlan:
-    """How one configuration runs one case.
+    """The launches by which one configuration runs one case.
 
     Attributes:
         case: the case's name.
-        launches: in order.
-        sizes: elements of every buffer.
-        storage: for each buffer the one in whose memory its contents lie after all launches.
+        launches: launches in order.
+        sizes: number of elements of every buffer.
+        storage: for each buffer, the name of the buffer in whose memory its contents lie after all
+            launches.
         draw: number of the draw, for scalars that are redrawn.
-        offsets: bytes from a buffer's begin to where kernels' pointers point, if any.
+        offsets: bytes from a buffer's begin to the address that kernels get, if not 0.
     """
 
     case: str
@@ -37,16 +38,16 @@ class CasePlan:
 
     @property
     def redrawn(self) -> bool:
-        """Whether another draw may give other answers."""
+        """Tell whether another draw may give other outputs."""
         return any(launch.redrawn for launch in self.launches)
 
     @property
     def threads(self) -> int:
-        """The most threads of one of its launches."""
+        """Return the largest number of threads of one of its launches."""
         return max(math.prod(launch.grid) * math.prod(launch.block) for launch in self.launches)
 
     def drawn(self, draw: int) -> CasePlan:
-        """This plan in another draw."""
+        """Return this plan with another draw."""
         return replace(self, draw=draw)
 
 
@@ -55,7 +56,7 @@ class Program:
     """A binary, the configuration that decides its launches, and the cases to run it on.
 
     Attributes:
-        own: its launches, where they are not the target's.
+        own: its own launches, if they differ from the target's.
     """
 
     binary: Binary
@@ -64,23 +65,24 @@ class Program:
     own: OwnLaunches | None = None
 
     def __post_init__(self) -> None:
-        # A plain one: a fresh worker would have to load the search's modules to read another.
+        # A plain dict: to unpickle another mapping, a worker would load the search's modules.
         object.__setattr__(self, "configuration", dict(self.configuration))
 
     def launched(self, target: Target) -> Target:
-        """The target as this program is launched."""
+        """Return the target with this program's launches."""
         return target if self.own is None else self.own.of(target)
 
 
 @dataclass(frozen=True, slots=True)
 class Siblings:
-    """Cases that are not timed, on which what looks faster must be right as well before that is
-    believed: as the held-out ones, with other seeds.
+    """Cases like the held-out ones, but with other seeds, that a faster variant has to pass too.
+
+    They are not timed.
 
     Attributes:
         cases: their names.
-        limit: seconds after which a launch sequence on one counts as hung.
-        below: a variant is looked at there whose time over the reference's is at most this.
+        limit: seconds after which a launch sequence on one of them counts as hung.
+        below: the largest ratio of a variant's time to the reference's at which it runs them.
     """
 
     cases: tuple[str, ...] = ()
@@ -90,20 +92,20 @@ class Siblings:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How many timed launches a measurement takes (rules of "Execute" in the design).
+    """Numbers of timed launches of a measurement (rules of "Execute" in the design).
 
     Attributes:
         screen: pairs of launches, variant and reference in turn, that every variant gets, unless
-            the first one shows that it is far slower.
-        step: pairs added at a time while a variant looks faster and this is not yet certain.
-        most: pairs after which it stays uncertain; with none, answers are all that is looked at.
+            the first pair shows that it is far slower.
+        step: pairs added at a time while a variant looks faster but this is not yet certain.
+        most: pairs after which the result stays uncertain; 0: only outputs are checked.
         floor: noise floor as a fraction: ratios within 1 ± floor count as the same.
         limit: seconds of device (or CPU) time after which a launch sequence counts as hung.
-        schedules: under which answers are verified once more; under all of them those of a variant
-            that looks faster.
+        schedules: thread orders under which outputs are verified once more; a variant that looks
+            faster is verified under all of them.
         overlooked: signs of harm (:class:`~gi_cuda.backends.protocol.device.Fate`) that do not
             count, since the reference shows them as well.
-        siblings: where what is faster must be right besides.
+        siblings: further cases that a faster variant has to pass.
     """
 
     screen: int = 4
@@ -116,7 +118,7 @@ class Sampling:
     siblings: Siblings = Siblings()
 
     def untimed(self) -> Sampling:
-        """Without timed launches: for variants of which only the answers matter."""
+        """Return a copy without timed launches, to check outputs only."""
         return replace(self, screen=0, most=0, siblings=Siblings())
 
 

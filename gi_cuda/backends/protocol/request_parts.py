@@ -1,4 +1,4 @@
-"""Finding what requests have in them."""
+"""Find objects inside requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Part = TypeVar("_Part")
 
 
 def parts_of(request: object, kind: type[_Part]) -> Iterator[_Part]:
-    """The parts of a request that are of a kind: the programs that it runs, for instance."""
+    """Yield the objects of a class that a request contains, e.g. the programs that it runs."""
     if isinstance(request, kind):
         yield request
     elif isinstance(request, tuple):

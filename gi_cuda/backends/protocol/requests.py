@@ -1,4 +1,4 @@
-"""What is asked of a worker and what it answers. All of it travels between processes."""
+"""Requests to workers and their answers. All of them are sent between processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gi_cuda.spec import Given
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Verify a variant, time it against the reference, verify it again."""
+    """Request to verify a variant, time it against the reference, and verify it again."""
 
     variant: Program
     reference: Program
@@ -30,10 +30,12 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class SharedMeasurement:
-    """Measure several variants together. Each is verified by itself; those that are right are timed
-    in turn, so that one launch of the reference is the pair of a launch of each of them.
+    """Request to measure several variants together.
 
-    The answer is one for each variant, in order.
+    Each variant is verified by itself. Those that are right are timed in turn, and each launch of
+    the reference is the baseline of one launch of each of them.
+
+    There is one answer for each variant, in order.
     """
 
     variants: tuple[Program, ...]
@@ -43,9 +45,9 @@ class SharedMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class Rehearse:
-    """Verify several variants together, in code that does no harm. None is timed.
+    """Request to verify several variants together, in confined code. None is timed.
 
-    The answer is one for each variant, in order.
+    There is one answer for each variant, in order.
     """
 
     variants: tuple[Program, ...]
@@ -54,10 +56,13 @@ class Rehearse:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Run the reference and store its outputs, one ``<case>.npz`` each, below a folder.
+    """Request to run the reference and store its outputs below a folder, in a ``<case>.npz`` each.
 
     Attributes:
-        schedules: under which its runs take turns, after a first one in the natural order.
+        folder: the folder for the outputs.
+        runs: number of runs.
+        limit: seconds after which a launch counts as hung.
+        schedules: thread orders that its runs use in turn, after a first run in the natural order.
     """
 
     reference: Program
@@ -69,10 +74,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class TrySchedule:
-    """Run the reference under a schedule; the answer is whether its answers are right then too,
-    and None where the device does not choose the order.
+    """Request to run the reference in another thread order.
+
+    The answer is True if its outputs are right, False if not, None if the device cannot choose the
+    order.
 
     Attributes:
+        limit: seconds after which a launch counts as hung.
+        schedule: the thread order.
         natural: kernels that keep the natural order.
     """
 
@@ -84,13 +93,16 @@ class TrySchedule:
 
 @dataclass(frozen=True, slots=True)
 class LeaveOut:
-    """Run the reference with something left out; the answer is whether some case's answers are
-    wrong then.
+    """Request to run the reference with something left out.
+
+    The answer is True if the outputs of some case are wrong then.
 
     Attributes:
-        launches: of this kernel none is made; "": all are.
-        contents: this buffer is poisoned wherever one kernel would hand it to another; "": none is.
-        input: this one is zero everywhere; "": none is.
+        limit: seconds after which a launch counts as hung.
+        launches: a kernel that is not launched; "": all are.
+        contents: a buffer that is poisoned wherever one kernel would pass it to another; "": none
+            is.
+        input: an input that is zero everywhere; "": none is.
     """
 
     reference: Program
@@ -102,8 +114,10 @@ class LeaveOut:
 
 @dataclass(frozen=True, slots=True)
 class SpoilOutputs:
-    """Ask the oracle about the reference's recorded outputs, some of whose values are replaced. The
-    answer is a :class:`Spoilt`."""
+    """Request to judge the reference's recorded outputs after some of their values were replaced.
+
+    The answer is a :class:`Spoilt`.
+    """
 
     cases: tuple[str, ...]
 
@@ -114,9 +128,9 @@ class Unseen:
 
     Attributes:
         buffer: the output.
-        filling: what stands in place of the right values, in words.
-        part: which of the output's values, in words.
-        share: how many of them; 1: all.
+        filling: description of the values that replace the right ones.
+        part: description of the values that are replaced.
+        share: fraction of the values that are replaced; 1: all.
     """
 
     buffer: str
@@ -127,12 +141,12 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class Spoilt:
-    """What the oracle does not see in outputs, and what is peculiar to those of the reference.
+    """Errors that the oracle does not notice, and peculiarities of the reference's outputs.
 
     Attributes:
-        unseen: the worst ways for each output, the largest share first.
-        constant: outputs that hold one value, in words, everywhere on all cases.
-        undefined: for each output and case with NaN among what the reference writes, how many.
+        unseen: the worst ways to spoil each output, the largest share first.
+        constant: outputs that hold one value everywhere on all cases, with that value in words.
+        undefined: by output and case, the number of NaN that the reference writes, if any.
     """
 
     unseen: tuple[Unseen, ...] = ()
@@ -142,11 +156,14 @@ class Spoilt:
 
 @dataclass(frozen=True, slots=True)
 class CountLoops:
-    """Run an instrumented program and report the most iterations of each loop.
+    """Request to run an instrumented program and count the iterations of each loop.
+
+    The answer is a :class:`LoopCounts`.
 
     Attributes:
-        other: what stands in the place of an input, on the smallest case; None: all cases are run
-            as they are.
+        loops: number of loops.
+        limit: seconds after which a launch counts as hung.
+        other: substitute for an input, on the smallest case; None: all cases are run unchanged.
     """
 
     program: Program
@@ -157,23 +174,24 @@ class CountLoops:
 
 @dataclass(frozen=True, slots=True)
 class TellInputs:
-    """Say what the worker's cases hold. The answer is an :class:`Inputs`."""
+    """Request to describe the data of the worker's cases. The answer is an :class:`Inputs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What cases hold, by their names."""
+    """Data of cases, by the cases' names."""
 
     given: Mapping[str, Given]
 
 
 @dataclass(frozen=True, slots=True)
 class CompareAnswers:
-    """Hold the reference's recorded answers against those that the data module knows of, if it
-    does. The answer is an :class:`AnswersCompared`.
+    """Request to compare the reference's recorded outputs with the data module's known answers.
+
+    The answer is an :class:`AnswersCompared`.
 
     Attributes:
-        cases: names of those that the reference was recorded on.
+        cases: names of the cases that the reference was recorded on.
     """
 
     cases: tuple[str, ...]
@@ -181,11 +199,11 @@ class CompareAnswers:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How the reference's answers on a case compare with those that are known.
+    """The comparison of the reference's outputs on a case with the known answers.
 
     Attributes:
         exact: whether they are the same bits.
-        wrong: what the oracle says of them; "" where it is content.
+        wrong: the oracle's objection; "" if it accepts the outputs.
     """
 
     exact: bool = False
@@ -194,18 +212,20 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class AnswersCompared:
-    """How answers compare, by case; of none where the data module knows none."""
+    """Comparisons with known answers, by case; empty if the data module knows none."""
 
     compared: Mapping[str, Compared]
 
 
 @dataclass(frozen=True, slots=True)
 class Explore:
-    """Run the reference on one case where every access beside a buffer finds memory, and say what
-    it does. The answer is an :class:`Explored`.
+    """Request to run the reference on one case on a device that tolerates accesses beside buffers.
+
+    The answer is an :class:`Explored`.
 
     Attributes:
-        reference: with one case.
+        reference: a program with one case.
+        limit: seconds after which a launch counts as hung.
     """
 
     reference: Program
@@ -214,12 +234,12 @@ class Explore:
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """How far from a buffer there were accesses, bytes.
+    """The distance of accesses outside a buffer from it, in bytes.
 
     Attributes:
-        before: its begin; 0: there were none.
-        least, most: past its end there were some within ``least`` bytes, and perhaps up to
-            ``most``.
+        before: distance of the farthest access before the buffer's begin; 0: there was none.
+        least, most: bounds on the distance past the buffer's end. There were accesses within
+            ``least`` bytes, and perhaps up to ``most``.
     """
 
     before: int
@@ -229,20 +249,20 @@ class Beyond:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What the reference did on a case.
+    """Observations from running the reference on a case.
 
     Attributes:
-        seconds: of the faster one of two runs.
-        beyond: by name, buffers that were accessed beside their memory. One is dynamic shared
-            memory.
+        seconds: time of the faster of two runs.
+        beyond: accesses outside of buffers, by buffer name. :data:`DYNAMIC_SHARED` is one of the
+            names.
         changed: buffers with contents of the case that hold something else now.
-        unwritten: poisoned and judged buffers in which nothing was written.
+        unwritten: poisoned and judged buffers that were not written.
         varying: judged buffers whose contents differ between the runs.
         undefined: judged buffers that hold NaN everywhere.
-        only: what all items are that it wrote to judged buffers, where that is one value in each
-            of them; "" where it is not.
-        magnitudes: of judged buffers of real numbers the median size of what it wrote that is
-            neither 0 nor undefined; those without such are left out.
+        only: description of the written value, if each judged buffer was written with one value
+            everywhere; else "".
+        magnitudes: for judged buffers of real numbers, the median magnitude of the written values,
+            without zeros and NaN. Buffers with no other values are left out.
     """
 
     seconds: float
@@ -256,15 +276,15 @@ class Explored:
 
 
 DYNAMIC_SHARED = "dynamic shared memory"
-"""Its name among the buffers of :class:`Explored`."""
+"""Name of dynamic shared memory among the buffers of :class:`Explored`."""
 
 STATIC_SHARED = "__shared__ "
-"""What the names of variables in static shared memory begin with in messages."""
+"""Prefix of the names of variables in static shared memory in messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class GetReady:
-    """Load what measuring variants of a reference takes. There is no answer."""
+    """Request to load all that measuring variants of a reference needs. It has no answer."""
 
     reference: Program
 
@@ -291,18 +311,19 @@ Request = (
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The reference's outputs were stored.
+    """Answer to :class:`Record`: the reference's outputs were stored.
 
     Attributes:
-        penalties, reasons: what its own oracle says of them, by case.
-        damaged: what it wrote to and must not, by case: inputs, memory around buffers.
-        unwritten: for each case and each buffer that is poisoned and judged how many of its
-            elements still held poison, and how many it has.
-        undefined: judged buffers that hold NaN everywhere, by case.
-        changed: for each case and each judged buffer that the case gives how many of its elements
-            became others, and how many it has.
-        threads: the most that one launch has, whether all of its blocks ran or not.
-        moved: bytes of each case's inputs, and of what is written to its outputs.
+        penalties, reasons: the verdict of the target's oracle on the outputs, by case.
+        damaged: by case, names of memory that it wrote to but must not: inputs, memory around
+            buffers.
+        unwritten: for each case and each buffer that is poisoned and judged, the number of elements
+            that still held poison, and the number of all elements.
+        undefined: by case, judged buffers that hold NaN everywhere.
+        changed: for each case and each judged buffer that the case gives, the number of elements
+            that changed, and the number of all elements.
+        threads: the largest number of threads of a launch, even if only a sample of its blocks ran.
+        moved: by case, bytes of the inputs and of the written outputs.
     """
 
     penalties: Mapping[str, float]
@@ -317,20 +338,21 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class LoopCounts:
-    """The most iterations each loop made in one entry, by loop number."""
+    """The largest number of iterations of each loop in one entry, by loop number."""
 
     most: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The worker lives, but could not do what was asked: a launch it refuses, a symbol missing.
+    """The worker could not do what was asked, but lives, e.g. if the device refuses a launch.
 
     Attributes:
-        where: file and line, where that is known.
-        hint: what to do about it, where that is known.
-        masked: whether it is that the mask of a warp function leaves out its caller.
-        room: whether it is that the device has no memory left for it, beside what others hold.
+        message: the reason.
+        where: file and line, if known.
+        hint: what to do about it, if known.
+        masked: whether the reason is that the mask of a warp function leaves out its caller.
+        room: whether the reason is that other workers' memory leaves too little on the device.
     """
 
     message: str

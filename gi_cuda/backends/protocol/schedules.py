@@ -1,4 +1,4 @@
-"""In which order the threads of a launch go on, where that is a device's to choose."""
+"""Orders in which the threads of a launch run, on devices that can choose the order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 
 class Schedule(StrEnum):
-    """An order besides the natural one, in which the first thread of the first block goes first."""
+    """A thread order other than the natural one, which begins with thread 0 of block 0."""
 
     REVERSED = "reversed"
     RANDOM = "random"
@@ -17,7 +17,7 @@ class Schedule(StrEnum):
 
     @property
     def words(self) -> str:
-        """What runs how, for people."""
+        """Return a description of the order for users."""
         return _WORDS[self]
 
 
@@ -29,11 +29,14 @@ _WORDS = {
 }
 
 Schedules: TypeAlias = Mapping[str, tuple[str, ...]]
-"""Schedules under which answers are held against the oracle, by name; for each the kernels that
-keep the natural order, since the reference's are not right in this one."""
+"""Thread orders under which outputs are verified, by name. For each order, the kernels that keep
+the natural order, since the reference's outputs are wrong in the other one."""
 
 
 def excused(schedules: Schedules, kernels: Iterable[str]) -> dict[str, list[str]]:
-    """For each kernel that cannot be run under all schedules the names of those that it cannot."""
+    """Return the names of the schedules that each kernel cannot be run under.
+
+    Kernels that can be run under all of them are left out.
+    """
     missing = {k: [str(s) for s in Schedule if k in schedules.get(s, (k,))] for k in kernels}
     return {kernel: names for kernel, names in missing.items() if names}

@@ -1,4 +1,4 @@
-"""What the workers of one pool have in common."""
+"""Data that all workers of one pool share."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class DeviceId:
     """One device of this machine.
 
     Attributes:
-        number: that users choose it by.
-        words: its name for people; "" where there is no other.
-        environment: variables with which a process sees this one alone.
+        number: the number by which users choose it.
+        words: its name for users; "" if there is only one.
+        environment: environment variables with which a process sees this device only.
     """
 
     number: int = 0
@@ -33,19 +33,19 @@ class DeviceId:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What every worker of a pool loads first.
+    """The data that every worker of a pool loads first.
 
     Attributes:
-        target: what variants are of.
+        target: the target.
         backend: ``host`` or ``cuda``.
-        cases: names of the cases they will be asked about.
+        cases: names of the cases that requests refer to.
         reference: folder with the reference's recorded outputs.
-        device: where what is run once, on no other one, runs.
-        sample: of each launch only a sample of the blocks runs, with about so many threads
-            together; 0: all. Answers are those of the sample, so that they tell nothing of a
-            variant under another launch. For the host back end alone.
-        isolated: whether each request that runs a variant has a process of its own, which reads no
-            files but code and reaches nobody, as far as the machine allows.
+        device: device for work that is done once, on one device only.
+        sample: number of threads, about, of the sample of blocks that run in each launch; 0: all
+            blocks run. Outputs are those of the sample, so they say nothing about variants with
+            other launch configurations. Only the host back end supports this.
+        isolated: whether each request that runs a variant gets a process of its own, which can read
+            no files but code and cannot communicate, as far as the machine supports this.
     """
 
     target: Target
@@ -62,12 +62,12 @@ _SUSPECT = re.compile(r"suspect (\d+)\n")
 
 
 def last_words(message: str, suspect: int | None) -> bytes:
-    """What a worker says when it dies: why, and over which variant, if it knows."""
+    """Return the message of a dying worker: the reason and, if known, the guilty variant."""
     text = message if suspect is None else f"suspect {suspect}\n{message}"
     return text.encode()[:1000]
 
 
 def understood(words: str) -> tuple[str, int | None]:
-    """Message and suspect of last words."""
+    """Return message and suspect (a variant's number, or None) from a dying worker's message."""
     found = _SUSPECT.match(words)
     return (words[found.end() :], int(found[1])) if found else (words, None)

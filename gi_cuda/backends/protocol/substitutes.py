@@ -1,4 +1,4 @@
-"""Other inputs than a case gives, to see what a program does with them."""
+"""Substitutes for the inputs of a case, to see how a program behaves on other inputs."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from gi_cuda.spec.numbers import SmallFloat
 from gi_cuda.spec.other_sizes import OtherCase
 
 _SEED: Final = 59
-"""Of random numbers, so that each process has the same."""
+"""Seed of random numbers, so that every process draws the same."""
 
 _LARGE: Final = 1 << 22
-"""Values that take seconds to be put in any order; more of them are reversed."""
+"""Number of values above which an array is reversed, because shuffling it would take seconds."""
 
 _PERIOD: Final = 4_194_301
-"""Random values, a prime number of them, after which they are the same again: a gigabyte of other
-ones takes seconds."""
+"""Period, a prime number, after which random values repeat: drawing a gigabyte would take
+seconds."""
 
 _LITTLE, _FAR = 0.05, 2.0**60
-"""A value for members that are 0 in all structs, and the size below which bytes look like a real
-number."""
+"""_LITTLE: value for members that are 0 in all structs. _FAR: bound on the magnitude below which
+four bytes look like a real number."""
 
 _STRUCTS: Final = re.compile(r"\* *(\d+)$")
-"""The end of the size of a buffer of structs, as ``n * 36``."""
+"""The end of the size of a buffer of structs, e.g. of ``n * 36``."""
 
 _FEW: Final = 97
-"""Of so many values one is no number, or infinite."""
+"""Distance between the values that are replaced by NaN or infinity."""
 
 
 class Substitute(StrEnum):
-    """What stands in the place of an input."""
+    """A kind of value that replaces an input."""
 
     ZERO = "zeros"
     ONE = "1"
@@ -68,14 +68,16 @@ class Substitute(StrEnum):
 
     @property
     def quick(self) -> bool:
-        """Tell whether a quick look tries it. No quick substitute turns a valid index into an
-        invalid one."""
+        """Tell whether a quick check tries it; such substitutes keep indices valid."""
         return self in _QUICK
 
     @property
     def to_overflow(self) -> bool:
-        """Whether what matters is that nothing overflows. What is allowed was said for the case's
-        own numbers, and what is rounded otherwise is far off with such."""
+        """Tell whether the substitute tests for overflow only.
+
+        The oracle's tolerance was chosen for the case's own numbers. With such large numbers,
+        harmless differences in rounding exceed it.
+        """
         return self in (
             Substitute.THOUSANDFOLD,
             Substitute.THOUSANDFOLD_NEGATIVE,
@@ -84,15 +86,15 @@ class Substitute(StrEnum):
 
     @property
     def scaled(self) -> bool:
-        """Tell whether answers, and with them the tolerance, may become smaller."""
+        """Tell whether outputs, and the tolerance with them, may become smaller."""
         return self is Substitute.THOUSANDTH
 
     @property
     def special(self) -> bool:
-        """Tell whether programs may differ with it that are right with all ordinary values.
+        """Tell whether programs that are right on all ordinary values may still differ on this one.
 
-        Of a number and NaN either may be called the larger one; an integer may be an index of what
-        the reference happens not to read; and of a size or a mode -1 may be nonsense.
+        The larger of a number and NaN may be either; an integer may be an index to elements that
+        the reference happens not to read; and -1 may be nonsense as a size or a mode.
         """
         return self in (
             Substitute.MINUS_ONE,
@@ -106,13 +108,14 @@ class Substitute(StrEnum):
     def contents(
         self, array: NDArray[Any], small: SmallFloat | None = None, item: int = 0
     ) -> NDArray[Any]:
-        """Return the contents that take the place of a buffer's own; the same contents, if the
-        substitute has no meaning for their type.
+        """Return the contents that replace a buffer's own.
+
+        They are the same contents if the substitute has no meaning for their type.
 
         Args:
-            array: as it lies in memory.
-            small: what its integers stand for, if that is other numbers.
-            item: bytes of a struct, if there are structs in it.
+            array: the buffer's contents in memory layout.
+            small: format of the small floats that its integers encode, if any.
+            item: bytes of a struct, if the buffer holds structs.
         """
         if self is Substitute.MEMBERS:
             return _members(array, item)
@@ -123,7 +126,7 @@ class Substitute(StrEnum):
         return made
 
     def of(self, value: np.generic) -> np.generic:
-        """What stands in the place of a scalar, of the same type."""
+        """Return the value that replaces a scalar, of the same type."""
         given = value.item()
         made = {
             Substitute.ZERO: 0,
@@ -162,11 +165,11 @@ _QUICK: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """Several substitutes at once: what one input does may show only with another one's.
+    """Several substitutes at once: the effect of one input may show only when another one changes.
 
     Attributes:
         parts: inputs, each with its substitute.
-        case: that gives the other inputs; None: the smallest.
+        case: case that the other inputs come from; None: the smallest.
     """
 
     parts: tuple[tuple[str, Substitute], ...]
@@ -174,12 +177,12 @@ class Joint:
 
     @property
     def scaled(self) -> bool:
-        """Tell whether answers, and with them the tolerance, may become smaller."""
+        """Tell whether outputs, and the tolerance with them, may become smaller."""
         return self.case is not None or all(other.scaled for _, other in self.parts)
 
     @property
     def special(self) -> bool:
-        """Tell whether programs may differ with it that are right with all ordinary values."""
+        """Tell whether programs that are right on all ordinary values may still differ on these."""
         return any(other.special for _, other in self.parts)
 
     def __str__(self) -> str:
@@ -192,8 +195,7 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class InPlace:
-    """An output in the memory of an input, with that one's contents, as who calls a kernel in place
-    has it.
+    """An output that shares the memory of an input, as when a caller runs a kernel in place.
 
     Attributes:
         input, output: names of buffers.
@@ -212,7 +214,7 @@ class InPlace:
 Other: TypeAlias = Substitute | OtherCase | Joint | InPlace
 
 Substituted: TypeAlias = tuple[str, Other]
-"""An input, and what stands in its place; or words for a case, or for several inputs, and these."""
+"""The name of an input and its substitute; or a description and a case, or several substitutes."""
 
 
 def struct_size(buffer: Buffer) -> int:
@@ -225,7 +227,7 @@ def struct_size(buffer: Buffer) -> int:
 
 
 def _permuted(array: NDArray[Any]) -> NDArray[Any]:
-    """In another order; what is sorted stays so, since it may have to be."""
+    """Shuffle the values, unless they are sorted, since they may have to be."""
     if array.size < 2 or not np.any(array[1:] < array[:-1]):
         return array
     if array.size > _LARGE:
@@ -235,7 +237,7 @@ def _permuted(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _between(array: NDArray[Any]) -> NDArray[Any]:
-    """Drawn from the same range; of what is sorted, sorted."""
+    """Draw other values from the same range, sorted if the given ones are."""
     finite = array if array.dtype.kind in "iu" else array[np.isfinite(array)]
     if not finite.size:
         return array
@@ -250,7 +252,7 @@ def _signed(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _drawn(array: NDArray[Any], least: Any, most: Any) -> NDArray[Any]:
-    """As many numbers between two, both among them where they are integers."""
+    """Draw numbers between two bounds, as many as ``array`` has; integers include both bounds."""
     rng, count = np.random.default_rng(_SEED), min(array.size, _PERIOD)
     if array.dtype.kind in "iu":
         whole = rng.integers(least, most, count, array.dtype, endpoint=True)
@@ -265,13 +267,13 @@ def _repeated(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _lowered(array: NDArray[Any]) -> NDArray[Any]:
-    """A thousand times the largest amount less."""
+    """Subtract 1000 times the largest magnitude."""
     made: NDArray[Any] = array - array.dtype.type(1000) * np.max(np.abs(array), initial=1)
     return made
 
 
 def _not_zero(array: NDArray[Any]) -> NDArray[Any]:
-    """One to seven, in place of zeros alone."""
+    """Return values from 1 to 7 if all values are zero, else the same values."""
     return array if array.any() else np.arange(array.size) * 5 % 7 + 1
 
 
@@ -282,7 +284,7 @@ def _indices(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _whole_range(array: NDArray[Any]) -> NDArray[Any]:
-    """Integers of as many sizes as there are digits, of both signs where the type has these."""
+    """Draw integers whose number of bits is uniform, of both signs if the type is signed."""
     rng, limits = np.random.default_rng(_SEED), np.iinfo(array.dtype)
     count = min(array.size, _PERIOD)
     digits = rng.integers(0, array.itemsize * 8 - (limits.min < 0), count, endpoint=True)
@@ -294,8 +296,11 @@ def _whole_range(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _members(array: NDArray[Any], item: int) -> NDArray[Any]:
-    """Structs of which each four bytes are another number if they look like real ones, and those of
-    another struct if not. What is 0 in all of them becomes a small number."""
+    """Replace the members of structs.
+
+    Four bytes that look like a real number in all structs are scaled by a random factor. Others are
+    shuffled among the structs. Members that are 0 in all structs become a small number.
+    """
     if item < 4 or item % 4 or array.nbytes % item:
         return array
     words = array.view(np.uint32).reshape(-1, item // 4).copy()
@@ -314,7 +319,7 @@ def _members(array: NDArray[Any], item: int) -> NDArray[Any]:
 
 
 def _with(value: float, array: NDArray[Any]) -> NDArray[Any]:
-    """Some values among those given, of both signs."""
+    """Replace a few values by ``value`` and its negative."""
     made: NDArray[Any] = array.copy()
     made[_FEW // 2 :: _FEW] = value
     made[_FEW // 2 :: 2 * _FEW] = -value
@@ -348,4 +353,4 @@ _CONTENTS: Final[dict[Substitute, Callable[[NDArray[Any]], NDArray[Any]]]] = {
     Substitute.UNDEFINED: lambda array: _with(np.nan, array),
     Substitute.INFINITE: lambda array: _with(np.inf, array),
 }
-"""What each makes of a buffer's contents."""
+"""Functions from a buffer's contents to those that replace it."""

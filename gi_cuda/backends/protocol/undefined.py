@@ -1,4 +1,4 @@
-"""What linkers and loaders say of what a source only declares, in words for people."""
+"""Translate linkers' and loaders' messages about undefined symbols for users."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 from gi_cuda.spec.kernel_names import demangled
 
 UNDEFINED = "nothing that is compiled defines it"
-"""What such words end in."""
+"""End of these messages."""
 
 _SYMBOL = re.compile(r"undefined symbol:? [`']?(\w+)|undefined reference to [`'](\w+)")
 _OWN_NAMESPACES = re.compile(r"\(anonymous namespace\)::(?:v\d+::)?")
 
 
 def undefined(said: str) -> str:
-    """What is declared and not defined, by a linker's or loader's message; "" if that is none."""
+    """Return a message about the undefined symbol in a linker's or loader's output, or ""."""
     match = _SYMBOL.search(said)
     if match is None:
         return ""
@@ -22,5 +22,5 @@ def undefined(said: str) -> str:
 
 
 def said_name(symbol: str) -> str:
-    """A symbol as a source has it, without the namespaces of variants."""
+    """Return a symbol's name as the source has it, without the namespaces of variants."""
     return _OWN_NAMESPACES.sub("", demangled(symbol))

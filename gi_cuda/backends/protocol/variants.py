@@ -1,4 +1,4 @@
-"""The values that pass through a build: variants in, binaries or messages out."""
+"""Values that pass through a build (variants, phenotypes, binaries); interface of compilers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Variant:
     """One variant's source, before preprocessing.
 
     Attributes:
-        ident: its number within the run; names its namespace ``v<ident>``.
+        ident: its number within the run; its namespace is ``v<ident>``.
         text: the rendered source.
-        macros: what is defined before it and undefined after it.
-        options: compiler options of its own; variants that share them share a batch.
+        macros: macros that are defined before the text and undefined after it.
+        options: its own compiler options; variants with equal options can share a batch.
     """
 
     ident: int
@@ -36,16 +36,17 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Phenotype:
-    """A variant after preprocessing: macros expanded, inactive branches gone.
+    """A variant after preprocessing: macros expanded, inactive branches removed.
 
     Attributes:
         ident: the variant's number.
         text: the preprocessed source with its line markers, ready to be compiled.
-        options: compiler options of its own.
+        options: its own compiler options.
         key: 128-bit xxh3 of the whole text with white space and line markers normalised.
         lent: identifiers (see :func:`gi_cuda.spec.kernel_names.identifier`) of kernels and
-            variables that are left to the reference. The text is without these kernels.
-        overloads: names of its own functions that the language has functions of, too.
+            variables that the variant takes from the reference's binary. The text is without these
+            kernels.
+        overloads: names of its functions that are also names of functions of the language.
     """
 
     ident: int
@@ -61,21 +62,21 @@ class Binary:
     """A compiled variant.
 
     Attributes:
-        ident: its number.
+        ident: the variant's number.
         path: the file that holds it.
-        code_key: 128-bit key of its machine code, equal for equal code; None where the back end
-            has none.
-        resources: what the compiler says it takes: registers, spills, shared memory.
-        kernel_keys: what the code key is made of, by identifiers of kernels (and, where they have
-            a key of their own, of variables).
+        code_key: 128-bit key of its machine code, equal for equal code; None if the back end has
+            none.
+        resources: registers, spills, shared memory etc., as the compiler reports them.
+        kernel_keys: the keys that the code key is made of, by identifiers of kernels (and of
+            variables with keys of their own).
         lent: see :class:`Phenotype`.
-        lender: the reference's binary, which has what is lent; None where nothing is, or it is yet
-            to be said (see :meth:`beside`).
-        parts: of what is lent, what other binaries have: those of the variant's other parts, by
-            the identifiers of their kernels and variables.
-        compiled_as: the number that its names in the file have; None: its own.
-        chosen: its number in the schema that the file holds (see
-            :meth:`gi_cuda.grammar.ParsedText.schema`); None: it is none of a schema.
+        lender: the reference's binary, which has the lent kernels and variables; None if there are
+            none, or before :meth:`beside`.
+        parts: binaries of the variant's other parts, by the identifiers of the kernels and
+            variables that they have. These identifiers are in ``lent``, too.
+        compiled_as: the number in the file's namespace, if it is not the variant's own.
+        chosen: the variant's number in the schema that the file holds (see
+            :meth:`gi_cuda.grammar.ParsedText.schema`); None if the file holds no schema.
     """
 
     ident: int
@@ -91,15 +92,15 @@ class Binary:
 
     @property
     def namespace(self) -> str:
-        """Where its names in the file are."""
+        """Namespace of its names in the file."""
         return f"v{self.ident if self.compiled_as is None else self.compiled_as}"
 
     def member(self, ident: int, chosen: int) -> Self:
-        """A variant out of this schema, whose machine code is not its own.
+        """Return the binary of one variant of this schema. Its machine code has no key of its own.
 
         Args:
             ident: the variant's number.
-            chosen: that in the schema.
+            chosen: the variant's number in the schema.
         """
         own = self.ident if self.compiled_as is None else self.compiled_as
         parts = {name: one.member(ident, chosen) for name, one in self.parts.items()}
@@ -108,7 +109,7 @@ class Binary:
         )
 
     def with_others(self, ident: int, others: Iterable[Binary]) -> Self:
-        """A variant of which this and others are the parts.
+        """Return the binary of a variant whose parts are this binary and others.
 
         Args:
             ident: the variant's number.
@@ -118,7 +119,11 @@ class Binary:
         return replace(self, ident=ident, compiled_as=own, parts=parts)
 
     def of_parts(self, make: Callable[[Binary], Made]) -> dict[str, Made]:
-        """What is made of its other parts, of each once, by the identifiers of what they have."""
+        """Apply a function once to each other part, and return its results.
+
+        Returns:
+            Results by the identifiers of the kernels and variables that the part has.
+        """
         made: dict[tuple[Path, str], Made] = {}
         for one in self.parts.values():
             if (one.path, one.namespace) not in made:
@@ -126,27 +131,33 @@ class Binary:
         return {name: made[one.path, one.namespace] for name, one in self.parts.items()}
 
     def beside(self, reference: Binary) -> Binary:
-        """This one with what it is lent, by the reference and others: key and resources are those
-        of all."""
+        """Return this binary with all that is lent to it by a reference and by its other parts.
+
+        Key and resources of the result cover the lent kernels too.
+        """
         if not self.lent:
             return self
         lenders = {name: self.parts.get(name, reference) for name in self.lent}
         theirs = {
             name: one.kernel_keys[name] for name, one in lenders.items() if name in one.kernel_keys
         }
-        # Without its kernels' keys the back end has none.
+        # A back end whose kernels have no keys has no code keys.
         known = self.code_key and theirs and all(one.code_key for one in self.parts.values())
         key = code_key({**theirs, **self.kernel_keys}) if known else None
         resources = self.resources_beside(lenders)
         return replace(self, code_key=key, resources=resources, lender=reference)
 
     def resources_beside(self, lenders: Mapping[str, Binary]) -> Mapping[str, int]:
-        """What it takes together with what it is lent, by names."""
+        """Return the resources of this binary together with the kernels that are lent to it.
+
+        Args:
+            lenders: binaries by the identifiers of the kernels and variables that they lend.
+        """
         return self.resources
 
 
 def folders(binaries: Iterable[Binary]) -> list[Path]:
-    """The folders with the files of some binaries, and of what these are lent."""
+    """Return the folders with the files of binaries, of their parts and of their lenders."""
     found: dict[Path, None] = {}
     waiting = list(binaries)
     while waiting:
@@ -159,7 +170,7 @@ def folders(binaries: Iterable[Binary]) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class BuildFailure:
-    """Why a variant did not compile: the compiler's first message about it."""
+    """The failure of a variant to compile, with the compiler's first message about it."""
 
     ident: int
     message: str
@@ -170,10 +181,10 @@ Built = Binary | BuildFailure
 
 @dataclass(frozen=True, slots=True)
 class BlockSize:
-    """What a block of a launch has.
+    """The size of a launch's blocks.
 
     Attributes:
-        threads: how many.
+        threads: number of threads.
         shared: bytes of dynamic shared memory.
     """
 
@@ -182,7 +193,7 @@ class BlockSize:
 
 
 def code_key(kernel_keys: Mapping[str, bytes]) -> bytes:
-    """128-bit key of all code, given that of each kernel."""
+    """Return the 128-bit key of all code from the key of each kernel."""
     digest = xxhash.xxh3_128()
     for name, key in sorted(kernel_keys.items()):
         digest.update(f"{name}\0".encode() + key)
@@ -190,93 +201,112 @@ def code_key(kernel_keys: Mapping[str, bytes]) -> bytes:
 
 
 class Compiler(Protocol):
-    """What a back end's compiler does with a batch (one object per run)."""
+    """The interface of a back end's compiler (one object per run)."""
 
     @property
     def disturbs(self) -> bool:
-        """Whether compiling takes the processor that variants are timed on."""
+        """Tell whether compiling uses the processor that variants are timed on."""
 
     @property
     def jobs(self) -> int:
-        """Compiler processes at a time."""
+        """Number of compiler processes at a time."""
 
     @property
     def idle(self) -> int:
-        """How many of these have nothing to do now, whoever has them compile."""
+        """Number of these processes that are idle now, whoever uses the others."""
 
     @property
     def makes(self) -> type[Binary]:
-        """The class of its binaries, whose fields are all plain data."""
+        """Class of its binaries. All fields of the class are plain data."""
 
     def identity(self, options: tuple[str, ...]) -> bytes | None:
-        """A hash of all that decides which code it makes of phenotypes with these options, besides
-        their texts: tools, headers, options of its own. None where that cannot be told."""
+        """Return a hash of everything besides the text that decides the code of a phenotype.
+
+        That is: tools, headers, the compiler's own options and the given ones. None if it is not
+        known.
+        """
 
     def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of a variant's options that can decide what it answers, as this one compiles it."""
+        """Return the options of a variant that can change its outputs with this compiler."""
 
     def warm_up(self, reference: Variant) -> None:
-        """Find out what the first large batch will need to know of headers. That takes seconds, and
-        may be done beside anything else, before there is such a batch.
+        """Find out ahead of time what the first large batch needs to know about headers.
+
+        This takes seconds, and may run while other work goes on.
 
         Args:
             reference: the unmodified source.
         """
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess a whole batch with one process; every variant's number is in the answer."""
+        """Preprocess a batch with one process. Return a result for each variant, by number."""
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
-        """Compile a batch in shards below ``folder``; results come as shards end."""
+        """Compile a batch in shards below ``folder``. Yield results as shards end."""
 
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """Of each phenotype what it does not leave to a reference, in parts that can be compiled by
-        themselves; none where it is one. Equal parts have equal keys."""
+        """Split each phenotype, without what it borrows from a reference, into parts.
+
+        Returns:
+            For each phenotype its parts; none if it cannot be split. Equal parts have equal keys.
+        """
 
     def of_sources(self, front: str | None = None) -> Compiler:
-        """The compiler of the sources that are behind what this one compiles; with another prelude
-        (see :func:`gi_cuda.backends.compile.preprocess.prelude`), if one is given."""
-
-    def of_subject(self, subject: Subject) -> Compiler:
-        """This compiler for another source that takes the place of the one it is for: with that
-        one's includes, kernels and macros."""
-
-    def headers(self) -> str | None:
-        """What is in front of all variants of the sources, preprocessed; None where that fails."""
-
-    def apart(self) -> Compiler:
-        """This compiler, giving equal variants machine code of their own, each in its place: for
-        those who ask what a place makes out."""
-
-    def rehearsing(self) -> Sequence[Compiler]:
-        """Compilers of the same whose code is run before this one's, of which nobody knows yet what
-        it does. Where a death costs much theirs does no harm, whatever it was made of: it answers
-        as this one's would where that is right, and leaves signs where that would have crashed or
-        hung. There may be several, the better their code the slower; empty where there is no such
-        thing."""
-
-    def other_locals(self) -> Sequence[Compiler]:
-        """Compilers of the same whose code holds other values in locals that nothing sets; none
-        where it leaves there what happens to be there."""
-
-    def differently(self, options: tuple[str, ...]) -> Compiler | None:
-        """This compiler, making code that rounds products and sums apart and, where threads run at
-        a time, is slower: answers that depend on neither are the same. None where what it makes of
-        variants with these options is no other."""
-
-    def for_other_devices(self) -> Sequence[Compiler]:
-        """Compilers of the same for other devices and versions, as far as a source can ask for them
-        by macros: they tell which text these would be given. None where that is not known."""
-
-    def examined(self, variant: Variant) -> Examination:
-        """A closer look at a variant, which is compiled alone for it: what the compiler warns of,
-        and what the code needs that no device has."""
-
-    def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
-        """What a closer look at a binary tells beyond its resources: numbers by their names.
+        """Return the compiler of the sources from which the texts for this compiler are made.
 
         Args:
-            blocks: how its kernels are launched, by the kernels' names.
+            front: another prelude (see :func:`gi_cuda.backends.compile.preprocess.prelude`), if
+                given.
+        """
+
+    def of_subject(self, subject: Subject) -> Compiler:
+        """Return this compiler for another source, with its includes, kernels and macros."""
+
+    def headers(self) -> str | None:
+        """Return the preprocessed text before all variants of the sources; None if it fails."""
+
+    def apart(self) -> Compiler:
+        """Return this compiler, made to give equal variants machine code at different addresses.
+
+        It serves to measure the effect of the code's address.
+        """
+
+    def rehearsing(self) -> Sequence[Compiler]:
+        """Return compilers for rehearsals, the first runs of variants of unknown behaviour.
+
+        On a back end where a worker's death costs much, their code is confined: it can do no harm.
+        It gives the same outputs as this compiler's code if that is right, and leaves signs where
+        that would crash or hang. Of several compilers, those with faster code take longer. Empty if
+        the back end has none.
+        """
+
+    def other_locals(self) -> Sequence[Compiler]:
+        """Return compilers whose code puts other values into locals that nothing sets.
+
+        Empty if this compiler leaves arbitrary values there anyway.
+        """
+
+    def differently(self, options: tuple[str, ...]) -> Compiler | None:
+        """Return a compiler whose code rounds products and sums separately.
+
+        It is slower if threads run concurrently. Outputs that depend neither on rounding nor on
+        timing are the same. None if its code for variants with these options would be the same.
+        """
+
+    def for_other_devices(self) -> Sequence[Compiler]:
+        """Return compilers for other devices and versions that a source can distinguish by macros.
+
+        They are used to get the preprocessed text for these. Empty if they are not known.
+        """
+
+    def examined(self, variant: Variant) -> Examination:
+        """Compile a variant alone and return findings: warnings, and names that no device has."""
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
+        """Return numbers about a binary, by name, that go beyond its resources.
+
+        Args:
+            blocks: block sizes by kernel name.
         """

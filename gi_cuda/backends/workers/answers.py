@@ -1,4 +1,4 @@
-"""Answers to questions about cases: their inputs, and how their answers compare with known ones."""
+"""Answer requests about cases: their inputs, and the reference's outputs beside known answers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _FUNCTION = "answers"
 
 
 def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:
-    """Say what the cases hold."""
+    """Describe the data of the cases."""
     return Inputs({name: given(case) for name, case in runner.cases.items()})
 
 
 def compare_answers(runner: CaseRunner, request: CompareAnswers) -> AnswersCompared:
-    """How the reference's recorded answers compare with those that are known, if any are.
+    """Compare the reference's recorded outputs with known answers, if the data module has any.
 
     Raises:
         UserError: the data module fails.
@@ -54,7 +54,7 @@ def _compared(runner: CaseRunner, name: str, expected: dict[str, NDArray[Any]]) 
 
 
 def _filled(array: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
-    """Outputs, with what is known where the reference wrote nothing."""
+    """Return outputs, with known values where the reference wrote nothing."""
     raw = np.frombuffer(bytearray(array.tobytes()), np.uint8)
     words = raw[: raw.size // 4 * 4].view(np.uint32)
     expected = np.frombuffer(known.tobytes(), np.uint8)[: raw.size // 4 * 4].view(np.uint32)

@@ -1,4 +1,4 @@
-"""What a worker holds variants against, on any device: cases, the reference, the oracle."""
+"""Verify variants on a worker's device: cases, the reference's outputs, the oracle."""
 
 from __future__ import annotations
 
@@ -51,33 +51,32 @@ _PREPARED = ".prepared"
 _STORED = (".npz", _PREPARED)
 
 _FEW = 1024
-"""Items of arrays that are compared first."""
+"""Number of items of arrays that are compared first."""
 
 _OPINIONS = 1000
-"""Opinions of the oracle that are remembered."""
+"""Number of the oracle's judgements that are cached."""
 
 _KEPT = 64 * 2**20
-"""Bytes of acceptable answers that are remembered."""
+"""Bytes of acceptable outputs that are cached."""
 
 
 @dataclass(slots=True)
 class _CaseHistory:
-    """What verifying on one case has shown: how many variants were looked at, and how many of them
-    were told wrong."""
+    """Numbers of variants that were verified on one case, and that were wrong there."""
 
     looks: int = 0
     wrong: int = 0
 
 
 class CaseRunner:
-    """A device with the cases and the oracle that its variants are held against.
+    """A device with the cases and the oracle that its variants are verified with.
 
     Args:
-        device: where variants run.
-        target: what they are variants of.
-        cases: its cases by name, which the device knows as well; those that are made later are
-            entered.
-        folder: holds the reference's recorded outputs.
+        device: the device that variants run on.
+        target: the target.
+        cases: its cases by name, which the device uses as well. Cases that are made later are
+            added.
+        folder: folder with the reference's recorded outputs.
     """
 
     def __init__(
@@ -100,17 +99,17 @@ class CaseRunner:
         self._kept: OrderedDict[tuple[str, bytes], Outputs] = OrderedDict()
         self._histories: dict[str, _CaseHistory] = {}
         self.expected: dict[object, Any] = {}  # see :func:`.substituting.agrees_with`
-        self.given: dict[object, Any] = {}  # the same, of one case as it is
+        self.given: dict[object, Any] = {}  # the same for one case with its own inputs
         self.contents: dict[object, NDArray[Any]] = {}  # see :func:`.other_cases.substituted`
 
     def stored(self, case: str, draw: int = 0) -> Reference:
-        """What a case's outputs in one draw are judged against: the reference's recorded runs."""
+        """Return the reference's recorded runs on a case, prepared for judging one draw."""
         if (case, draw) not in self._stored:
             self._stored[case, draw] = self._read(case, draw)
         return self._stored[case, draw]
 
     def recorded(self, case: str, draw: int = 0) -> Outputs:
-        """The first of these runs as it lies in memory; always the same arrays."""
+        """Return the first of these runs in memory layout; always the same arrays."""
         if (case, draw) not in self._recorded:
             self._recorded[case, draw] = {
                 name: in_memory(array, self.types[name])
@@ -119,14 +118,14 @@ class CaseRunner:
         return self._recorded[case, draw]
 
     def _read(self, case: str, draw: int) -> Reference:
-        # That of another version may be of no use; the arrays hold as much.
+        # A file of another version may be unreadable; the arrays hold the same data.
         with suppress(*UNREADABLE):
             if draw == 0:
                 return load(self._folder / f"{case}{_PREPARED}")
         arrays = self._stacks.get(case) or self._recorded_runs(case)
         count = len(next(iter(arrays.values())))
         runs = [{name: stack[i] for name, stack in arrays.items()} for i in range(count)]
-        # That of the draw is the first: the one that is compared with, where it is but one.
+        # The draw's own run comes first: it is the one to compare with, if only one is used.
         runs = runs[draw % count :] + runs[: draw % count]
         return self.target.oracle.reference(runs)
 
@@ -135,7 +134,7 @@ class CaseRunner:
             return dict(stacks)
 
     def store(self, case: str, runs: Sequence[Outputs], folder: Path) -> None:
-        """Keep what the reference's runs gave, and what the oracle makes of it, for all workers."""
+        """Store outputs of the reference's runs, and what the oracle prepares of them."""
         first, *others = runs
         _forget(case, folder)
         stacks = {
@@ -143,11 +142,11 @@ class CaseRunner:
             for name, array in first.items()
         }
         np.savez(folder / f"{case}.npz", **stacks)  # type: ignore[arg-type]
-        with suppress(TypeError):  # then each worker prepares it anew
+        with suppress(TypeError):  # on failure, each worker prepares them anew
             save(folder / f"{case}{_PREPARED}", self.target.oracle.reference(runs))
 
     def store_as(self, case: str, other: str, folder: Path) -> None:
-        """Keep what is stored of a case for another one that holds the same."""
+        """Store a case's recorded outputs for another case with the same data."""
         _forget(other, folder)
         for ending in _STORED:
             made, there = folder / f"{other}{ending}", folder / f"{case}{ending}"
@@ -159,8 +158,10 @@ class CaseRunner:
                 shutil.copyfile(there, made)
 
     def twin(self, case: str) -> str:
-        """Return the first case that holds the same as one, which may be the case itself: where an
-        application makes only one launch, train and held-out case do."""
+        """Return the first case with the same data, which may be the case itself.
+
+        Train and held-out cases are the same if an application makes only one launch.
+        """
         mine = self.cases[case]
         return next(name for name, one in self.cases.items() if one is mine or _alike(one, mine))
 
@@ -175,8 +176,7 @@ class CaseRunner:
         return self.cases[case.name]
 
     def isolate(self, programs: Iterable[Program]) -> None:
-        """Isolate this process, which is to run programs that somebody else wrote. The expected
-        answers are read before, and no kernel sees them."""
+        """Isolate this process, which will run untrusted programs, and hide expected outputs."""
         for case in self.cases:
             with suppress(*UNREADABLE):  # the reference may not have run yet
                 self.recorded(case)
@@ -188,12 +188,12 @@ class CaseRunner:
         self.device.isolate([*folders(one.binary for one in programs), *own], secret)
 
     def plans(self, program: Program) -> list[CasePlan]:
-        """How a program's configuration runs each of its cases.
+        """Return the plans by which a program's configuration runs each of its cases.
 
         Raises:
             LaunchRefused: an expression has no value, or gives a geometry that CUDA forbids.
         """
-        values = tuple(program.configuration.items())  # 8 of one thing is not 8 of another
+        values = tuple(program.configuration.items())  # names belong to the key, too
         plans = []
         for name in program.cases:
             key = (name, values, program.own)
@@ -203,7 +203,7 @@ class CaseRunner:
         return plans
 
     def timed_plans(self, program: Program) -> list[CasePlan]:
-        """The same of the cases that are timed.
+        """Return the plans of the cases that are timed.
 
         Raises:
             LaunchRefused: see :meth:`plans`.
@@ -211,8 +211,7 @@ class CaseRunner:
         return [one for one in self.plans(program) if one.case not in self._untimed]
 
     def plans_to_verify(self, program: Program) -> list[CasePlan]:
-        """The same, that first which tells most wrong variants for the least work, by what this
-        worker has seen: one that is wrong then costs a small launch, and no other.
+        """Return the plans, first those that find most wrong variants for the least work.
 
         Raises:
             LaunchRefused: see :meth:`plans`.
@@ -220,14 +219,14 @@ class CaseRunner:
         return sorted(self.plans(program), key=self._gain, reverse=True)
 
     def _gain(self, case_plan: CasePlan) -> float:
-        """Wrong variants that a case may be expected to tell for each byte of its buffers."""
+        """Return the expected number of wrong variants found per byte of a case's buffers."""
         seen = self._histories.get(case_plan.case, _CaseHistory())
         size = sum(case_plan.sizes[b.name] * b.dtype.itemsize for b in self.target.buffers)
-        # As if one had been looked at before, and found wrong: what was never tried gets a try.
+        # Start from one imaginary wrong variant, so that untried cases get a try.
         return (seen.wrong + 1) / (seen.looks + 1) / max(1, size)
 
     def enter(self, case: str, *, right: bool) -> None:
-        """Remember whether a variant was right on a case."""
+        """Record whether a variant was right on a case."""
         seen = self._histories.setdefault(case, _CaseHistory())
         seen.looks += 1
         seen.wrong += not right
@@ -256,7 +255,7 @@ class CaseRunner:
             ) from None
 
     def references(self, program: Program) -> tuple[Loaded, ...]:
-        """The reference, loaded in several places and kept as long as it is the same."""
+        """Return the reference, loaded at several addresses and kept there."""
         if self._reference is None or self._reference[0] != program:
             for one in self._reference[1] if self._reference else ():
                 self.device.unload(one)
@@ -267,22 +266,23 @@ class CaseRunner:
         return self._reference[1]
 
     def reference_to_time(self, program: Program, place: int, number: int) -> TimedRun:
-        """The reference's run on the timed case at a place, in a draw, where it lies in this
-        repetition. Its answers are looked at as a variant's are: what the device does between two
-        runs decides what the next one finds in caches."""
+        """Return the reference's run on the timed case with an index, for one draw and repetition.
+
+        Its outputs are compared as a variant's are: what the device does between two runs decides
+        what the next run finds in caches.
+        """
         loads, case_plan = self.references(program), self.timed_plans(program)[place].drawn(number)
         known = number == 0 or not case_plan.redrawn
         expected = self.recorded(case_plan.case) if known else None
         return TimedRun(loads[number % len(loads)], case_plan, expected, self.rules)
 
     def paces(self, program: Program, limit: float) -> tuple[Pace, ...]:
-        """How each timed case is timed: with more runs where they are short, since what disturbs a
-        launch is a larger part of it then.
+        """Return how each timed case is timed: with more runs if they are short.
 
-        The reference runs for that wherever it is loaded, the first time to warm up, as variants do
-        before they are timed: a first run is slower, unless it is slow anyway.
+        The reference runs for that wherever it is loaded, twice unless it is slow, since a first
+        run is slower. Variants are warmed up as well.
         """
-        loads = self.references(program)  # where it is another one, nothing is known of its times
+        loads = self.references(program)  # forgets the times of another reference
         if not self._paces:
             plans = self.timed_plans(program)
             runs = [TimedRun(one, plan) for plan in plans for one in loads]
@@ -295,25 +295,25 @@ class CaseRunner:
         return self._paces
 
     def _clocked(self, runs: Sequence[TimedRun], limit: float) -> tuple[list[Timed], float]:
-        """Runs in turn, and seconds of wall time of each, with what is done before and after."""
+        """Run in turn. Return the results, and seconds of wall time per run with all overhead."""
         begun = time.perf_counter()
         done = self.device.run_round(runs, limit)
         return done, (time.perf_counter() - begun) / len(runs)
 
     def judge(self, case_plan: CasePlan) -> Judgement:
-        """What the oracle says of the launches that just ran; unwanted writes count as wrong."""
+        """Judge the launches that just ran; writes beside outputs count as wrong."""
         damage = damage_of(case_plan, self.device.damaged(case_plan))
         return damage or self.judge_answers(case_plan)
 
     def judge_answers(self, case_plan: CasePlan) -> Judgement:
-        """Judge the answers of the launches that just ran."""
+        """Judge the outputs of the launches that just ran."""
         expected = self.recorded(case_plan.case, case_plan.draw)
         if self.device.agrees(case_plan, expected, self.rules):
             return Judgement(0.0)
         return self.opinion(case_plan, self.device.outputs(case_plan))
 
     def was_damaged(self, program: Program) -> bool:
-        """Whether anything was written to that must not be; it is mended."""
+        """Tell whether memory was written that must not be; it is mended."""
         with self.device.turn():
             damaged = [self.device.damaged(one) for one in self.timed_plans(program)]
         return any(damaged)
@@ -321,11 +321,10 @@ class CaseRunner:
     def run_to_verify(
         self, loaded: Loaded, case_plan: CasePlan, accepted: TimedRun | None = None
     ) -> TimedRun:
-        """A run whose answers are to be those of the reference's recorded run in the same draw, or
-        as good by the oracle's rules.
+        """Return a run to verify against the reference's recorded run in the same draw.
 
         Args:
-            accepted: an earlier run of it, with what its answers were found to be.
+            accepted: an earlier run of the variant, with outputs that the oracle has accepted.
         """
         if accepted is not None:
             return replace(accepted, loaded=loaded, plan=case_plan)
@@ -333,11 +332,11 @@ class CaseRunner:
         return TimedRun(loaded, case_plan, expected, self.rules)
 
     def judged(self, case_plan: CasePlan, verified: Verified) -> Judgement:
-        """What is to be said of a run.
+        """Judge a verified run.
 
-        The oracle is not asked about answers that are as good as those that were expected: the
-        reference's recorded run in the same draw, by its own rules, or what it has accepted before,
-        bit for bit. Comparing is cheaper, and the device may do it without copying.
+        The oracle is not asked about outputs that are as good by its own rules as the reference's,
+        or equal bit for bit to outputs that it accepted before. Comparing is cheaper, and may need
+        no copying.
         """
         if damage := damage_of(case_plan, verified.damaged):
             return damage
@@ -348,8 +347,10 @@ class CaseRunner:
         return self.opinion(case_plan, verified.outputs)
 
     def kept(self, case: str, outputs: Outputs) -> Outputs:
-        """Acceptable answers as they stay valid: what is the same bit for bit is one object, of
-        which a device that compares with it needs one copy. Many variants round alike."""
+        """Return a permanent copy of acceptable outputs, one object for all equal ones.
+
+        Many variants round alike, and a device copies each object once.
+        """
         key = case, digest_of(outputs)
         if key not in self._kept:
             self._kept[key] = {name: np.copy(array) for name, array in outputs.items()}
@@ -361,12 +362,11 @@ class CaseRunner:
         return found
 
     def opinion(self, case_plan: CasePlan, outputs: Outputs, first: int | None = None) -> Judgement:
-        """What the oracle says of outputs.
-
-        Wrong variants are often wrong in the same way: the same outputs are judged once.
+        """Return the oracle's judgement of outputs. Equal outputs are judged once.
 
         Args:
-            first: the index of the first value, of a stretch of one output that has a wrong one.
+            first: index of the first value, if ``outputs`` is a section of one output with a wrong
+                value.
         """
         case, draw = case_plan.case, case_plan.draw
         key = (case, draw, first, digest_of(outputs))
@@ -385,13 +385,13 @@ class CaseRunner:
 
 
 def _forget(case: str, folder: Path) -> None:
-    """Remove what is stored of a case; the files may be those of another one as well."""
+    """Remove the recorded outputs of a case; links are not overwritten."""
     for ending in _STORED:
         (folder / f"{case}{ending}").unlink(missing_ok=True)
 
 
 def _alike(one: CaseData, other: CaseData) -> bool:
-    """Tell whether two cases hold the same, bit for bit."""
+    """Tell whether two cases have the same data, bit for bit."""
     if one.extras or other.extras:
         return False
     mine, theirs = ({**case.scalars, **case.buffers} for case in (one, other))
@@ -406,6 +406,6 @@ def _alike(one: CaseData, other: CaseData) -> bool:
     )
     return kinds and all(
         same_bytes(first[:most], second[:most])
-        for most in (_FEW, None)  # whole arrays where the first few are alike
+        for most in (_FEW, None)  # whole arrays only if the first items are equal
         for first, second in pairs
     )

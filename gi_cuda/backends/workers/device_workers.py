@@ -1,13 +1,13 @@
-"""The workers of one device, some of them warm spares.
+"""The workers of one device, some of them spares that have opened the device already.
 
-Each worker has a connection of its own; one request after the other is answered, so it is always
-known which one a dead worker was at.
+Each worker has a connection of its own and answers one request after the other, so the request that
+a dead worker was working on is always known.
 
-Opening a device disturbs what is being measured on it, so spares are made before there is anything
-to measure (:meth:`DeviceWorkers.restock`), and beside a measurement only when there is none left.
+Opening a device disturbs measurements on it. So spares are made before there is anything to measure
+(:meth:`DeviceWorkers.restock`), and during a measurement only when there is none left.
 
-Each worker holds a context and the buffers of all cases. A device that has no room for so many, or
-on which others take it, has fewer.
+Each worker holds a context and the buffers of all cases. There are fewer workers on a device whose
+memory does not suffice, e.g. because other programs use it.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError
 from gi_cuda.results.measurement import Survival
 
 PATIENCE = 600.0
-"""Seconds of wall time after which a request that never answers is killed from outside.
+"""Seconds of wall time after which a worker that does not answer is killed from outside.
 
-The worker's own limit counts device or CPU time and does not fire because the machine is busy;
-this one is for what that limit cannot see."""
+The worker's own limit counts device or CPU time, so it does not fire on a busy machine.
+"""
 
 
 CLEARED = 20.0
-"""Seconds in which the system has cleared away a worker that is ending; one that is stuck in a
-driver never is."""
+"""Seconds in which the system cleans up after an ending worker; one stuck in a driver never
+ends."""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,13 +51,14 @@ class _Worker(Generic[Key]):
     """A worker process.
 
     Attributes:
-        sent: what it was sent and has not answered, the oldest first: that is what it is at.
-        deadline: when it is killed over that, or, once it is ending, given up.
-        used: grows with each use of any worker; 0: it was never asked anything.
-        alike: how many requests it was asked that wanted a worker for such alone, if nothing else.
-        alone: whether it is at a request that is to have a worker for itself.
-        exit: how it ended, once the fork server has said so.
-        again: what it is asked a second time, since it lacked room for it.
+        sent: tasks that it was sent and has not answered, the oldest first; it works on the first.
+        deadline: time when it is killed over that task or, once it is ending, given up.
+        used: counter value of its last use, of a counter of all workers' uses; 0: never used.
+        alike: number of requests that it got, all of one kind that wants workers of its own; the
+            limit if it got another request.
+        alone: whether it works on a request that needs a worker for itself.
+        exit: how it ended, as soon as the fork server has reported this.
+        again: a task that is sent to it a second time, since memory was lacking.
     """
 
     pid: int
@@ -76,7 +77,7 @@ class _Worker(Generic[Key]):
 
     @property
     def ending(self) -> bool:
-        """Whether it ends over what it was sent, and how is not known yet."""
+        """Tell whether it is ending over a task, and the fork server has not reported how."""
         return bool(self.sent) and self.connection.closed
 
     @property
@@ -86,16 +87,16 @@ class _Worker(Generic[Key]):
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """How many workers a device has.
+    """The numbers of a device's workers.
 
     Attributes:
-        number: that run at a time.
-        depth: requests a worker is sent ahead, so that it need not wait for the next one.
-        extra: workers beyond these for requests that want one alone; without any, such a request
-            waits until another one is done.
-        reserve: most fresh workers that are made ready beforehand.
-        alike: requests that a worker answers which was fresh for the first, where others of the
-            kind may come before.
+        number: workers that run at a time.
+        depth: requests that a worker is sent before it answers, so that it need not wait for the
+            next.
+        extra: further workers for requests that need one for themselves; without, these have to
+            wait.
+        reserve: the most spares that are made ahead of time.
+        alike: the most requests of one kind that a worker answers if they may share a fresh worker.
     """
 
     number: int
@@ -109,13 +110,13 @@ class DeviceWorkers(Generic[Key]):
     """Workers that share a device.
 
     Args:
-        server: that forks them.
-        device: which one.
-        crew: how many.
+        server: forks the workers.
+        device: the device.
+        crew: numbers of workers.
 
     Attributes:
         answered: whether one of them has answered a request.
-        deaths: those that ended over a request, or that had to be ended.
+        deaths: number of workers that died over a request, or that had to be killed.
     """
 
     def __init__(self, server: ForkServer, device: DeviceId, crew: Crew) -> None:
@@ -132,36 +133,32 @@ class DeviceWorkers(Generic[Key]):
         self._warm_up: GetReady | None = None
 
     def close(self) -> None:
-        """Leave all workers. Where Ctrl-C is why, another thread may be starting more still."""
+        """Close the connections to all workers. Another thread may still start some."""
         for worker in list(self._workers.values()):
             worker.connection.close()
         self._workers.clear()
 
     @property
     def tasks(self) -> list[Task[Key]]:
-        """All that wait or are at a worker."""
+        """All tasks that wait or that workers have."""
         sent = (task for one in self._workers.values() for task in one.sent)
         return [*sent, *self._alone, *self._waiting]
 
     # -- making ready ------------------------------------------------------------------------
 
     def ready_for(self, reference: Program) -> None:
-        """From now on, fresh workers make themselves ready for variants of this reference while
-        they wait for the first one. Of a large reserve only the first few do: each then holds all
-        buffers."""
+        """Let a few spares prepare for variants of a reference: each then holds all buffers."""
         self._warm_up = GetReady(reference)
         for worker in self._fresh()[: max(1, self._extra)]:
             self._warm(worker)
 
     def restock(self) -> None:
-        """Have fresh workers open the device, as many as died since the last call: about so many
-        will."""
+        """Start as many spares as workers died since the last call: about as many will die next."""
         died, self._restocked = self.deaths - self._restocked, self.deaths
         self.stock(max(died, self._extra))
 
     def stock(self, count: int) -> None:
-        """Have fresh workers open the device until there are so many, or as many as may be made
-        ready beforehand."""
+        """Start spares until there are ``count``, or the size of the reserve if that is less."""
         for _ in range(len(self._fresh()), min(count, self._reserve)):
             self._fork()
 
@@ -179,7 +176,7 @@ class DeviceWorkers(Generic[Key]):
         return [one for one in self._workers.values() if not one.sent]
 
     def _fresh(self) -> list[_Worker[Key]]:
-        """Those that were never asked anything, the oldest first."""
+        """Return the workers that never got a request, the oldest first."""
         return [one for one in self._idle() if one.fresh]
 
     def _busy(self) -> list[_Worker[Key]]:
@@ -189,18 +186,18 @@ class DeviceWorkers(Generic[Key]):
 
     @property
     def has_room(self) -> bool:
-        """Whether a request would be sent to a worker at once, unless it wants one alone."""
+        """Tell whether a request for any worker would be sent to one at once."""
         if self._waiting or (self._alone and not self._extra):
             return False
         return self._has_place() or bool(self._short())
 
     def submit(self, task: Task[Key]) -> None:
-        """Have a request answered; it waits while workers have no room for it."""
+        """Queue a task for the workers."""
         (self._alone if task.alone else self._waiting).append(task)
         self.dispatch()
 
     def abandon(self) -> None:
-        """Forget all requests, and end the workers that are at one."""
+        """Drop all tasks, and kill the workers that work on one."""
         self._waiting.clear()
         self._alone.clear()
         for worker in [one for one in self._workers.values() if one.sent]:
@@ -209,20 +206,20 @@ class DeviceWorkers(Generic[Key]):
     # -- sending -----------------------------------------------------------------------------
 
     def _has_place(self) -> bool:
-        """Whether one more worker may be at work."""
+        """Tell whether one more worker may start to work."""
         busy = self._busy()
         crew = sum(not one.alone for one in busy)
         return crew < self._number and len(busy) < self._number + self._extra
 
     def _short(self) -> list[_Worker[Key]]:
-        """Workers that may be sent more ahead."""
+        """Return the busy workers that may be sent more requests ahead."""
         return [one for one in self._busy() if not one.alone and len(one.sent) < self._depth]
 
     def dispatch(self) -> None:
-        """Send what waits, until every worker has as much as it may be sent ahead."""
+        """Send queued tasks until every worker has as many as it may be sent ahead."""
         while True:
             if len(self._busy()) > 1 and not self._fresh() and not self._tight:
-                # Not beside a single request: opening the device would disturb what it times.
+                # Not during a single request: opening the device would disturb its timing.
                 self._warm(self._fork())
             while self._alone and len(self._busy()) < self._number + self._extra:
                 if self._tight:
@@ -231,37 +228,37 @@ class DeviceWorkers(Generic[Key]):
                 if self._send(worker, self._alone):
                     worker.alone = True
             if not self._waiting or (self._alone and not self._extra):
-                return  # where there is no extra worker, a place has to get free
+                return  # without an extra worker, another one has to get free
             if self._has_place():
                 self._send(self._take(), self._waiting)
             elif not (short := self._short()):
                 return
             elif not self._send(min(short, key=lambda one: len(one.sent)), self._waiting):
-                return  # it died over what it was sent before; that comes out on receiving
+                return  # it died over an earlier request; receiving will find out
 
     def _lonely(self, task: Task[Key]) -> _Worker[Key]:
-        """A worker for a task that wants one alone."""
+        """Return a worker for a task that needs one for itself."""
         if task.wants is Wants.ALIKE and (kept := self._kept()):
             return max(kept, key=lambda one: one.used)
         return next(iter(self._fresh()), None) or self._fork()
 
     def _kept(self) -> list[_Worker[Key]]:
-        """Those that wait for more of the kind that they were asked alone."""
+        """Return the idle workers that may answer more requests of their kind."""
         return [one for one in self._idle() if 0 < one.alike < self._alike]
 
     def _take(self) -> _Worker[Key]:
-        """A worker that is ready: of those that wait, the one that was used last."""
+        """Return a worker for any task: of the idle ones, the one that was used last."""
         kept = self._kept()
         free = [one for one in self._idle() if one not in kept]
         return max(free, key=lambda one: one.used, default=None) or self._fork()
 
     def _send(self, worker: _Worker[Key], tasks: deque[Task[Key]]) -> bool:
-        """Send a worker the first of some tasks; whether that could be done."""
+        """Send the first of some tasks to a worker. Return False if the worker is dead."""
         try:
             worker.connection.send(tasks[0].request)
         except (BrokenPipeError, ConnectionResetError):
             if not worker.sent:
-                self._forget(worker)  # it died while idle; the next one will do
+                self._forget(worker)  # it died while idle; the caller tries another one
             return False
         if not worker.sent:
             worker.deadline = time.monotonic() + PATIENCE
@@ -275,25 +272,25 @@ class DeviceWorkers(Generic[Key]):
 
     @property
     def connections(self) -> list[Connection]:
-        """What can be read when a worker has answered or died."""
+        """Connections that become readable when a worker has answered or died."""
         return [one.connection for one in self._busy()]
 
     @property
     def deadlines(self) -> list[float]:
-        """When workers are over their time, by :func:`time.monotonic`."""
+        """Times, by :func:`time.monotonic`, at which workers are over their limit."""
         return [one.deadline for one in self._workers.values() if one.busy or one.ending]
 
     @property
     def any(self) -> bool:
-        """Whether there is a worker."""
+        """Tell whether there is a worker."""
         return bool(self._workers)
 
     def receive(self, connection: Connection) -> Iterator[tuple[Key, Any]]:
-        """The next answer of the worker behind a connection; none if it died.
+        """Yield the next answer of the worker behind a connection; nothing if it died.
 
         Raises:
-            UserError: it could not open its device, or lacks room; no request fares better.
-            DeviceLost: the same, where others could before.
+            UserError: it could not open its device, or lacks memory, and no worker could before.
+            DeviceLost: the same, but other workers could before.
         """
         (worker,) = (one for one in self._busy() if one.connection is connection)
         try:
@@ -316,7 +313,7 @@ class DeviceWorkers(Generic[Key]):
         if _lacks_room(answer) and worker.again is not task and self._end_idle():
             worker.again = task
             worker.sent.rotate(-1)
-            with suppress(BrokenPipeError, ConnectionResetError):  # that comes out on receiving
+            with suppress(BrokenPipeError, ConnectionResetError):  # receiving will find out
                 worker.connection.send(task.request)
             return
         worker.sent.popleft()
@@ -325,7 +322,7 @@ class DeviceWorkers(Generic[Key]):
         kept = self._kept()
         over = worker if worker.alone and worker not in kept else None
         if worker in kept and len(kept) > max(1, self._extra):
-            # More than can be at work at a time.
+            # More are kept than can work at a time.
             over = min(kept, key=lambda one: one.used)
             over.alike = self._alike
         used = [one for one in self._idle() if not (one.fresh or one is over or one in kept)]
@@ -335,18 +332,17 @@ class DeviceWorkers(Generic[Key]):
         yield task.key, answer
 
     def _put_back(self, tasks: Iterable[Task[Key]]) -> None:
-        """Tasks that nobody is at wait again, before all others."""
+        """Put tasks that no worker works on back to the front of the queues."""
         for task in reversed(list(tasks)):
             (self._alone if task.alone else self._waiting).appendleft(task)
 
     def _give_back(self, worker: _Worker[Key]) -> None:
-        """What a worker was sent ahead goes to others."""
+        """Put tasks that a worker was sent ahead back into the queues."""
         while len(worker.sent) > 1:
             self._put_back([worker.sent.pop()])
 
     def _make_do(self, error: NoRoom) -> bool:
-        """Go on with fewer workers from now on, and end those that are idle; whether that leaves
-        the device more room."""
+        """Continue with fewer workers, kill idle ones. Return whether this frees memory."""
         if not self._tight:
             said = f"{self.device.words or 'the device'} has no room for so many workers"
             print(f"gi-cuda: {said} ({error.what}); going on with fewer", file=sys.stderr)
@@ -359,7 +355,7 @@ class DeviceWorkers(Generic[Key]):
         return more and bool(self._workers)
 
     def _end_idle(self) -> bool:
-        """End the workers that wait, so that what they hold is free; whether there were any."""
+        """Kill idle workers to free their memory. Return whether there were any."""
         idle = self._idle()
         for worker in idle:
             self._end(worker)
@@ -367,12 +363,12 @@ class DeviceWorkers(Generic[Key]):
         return bool(idle)
 
     def ended(self, gone: Exit) -> None:
-        """A worker ended, of these or of others."""
+        """Record the end of a worker, if it is one of these."""
         if gone.pid in self._workers:
             self._workers[gone.pid].exit = gone
 
     def lost(self) -> Iterator[tuple[Key, Lost]]:
-        """The requests over which workers died, as far as is known how these ended."""
+        """Yield the tasks over which workers died, once it is known how they ended."""
         for worker in list(self._workers.values()):
             if worker.exit is not None and not worker.busy:
                 self._forget(worker)
@@ -381,7 +377,7 @@ class DeviceWorkers(Generic[Key]):
                     yield task.key, Lost(how.survival, how.message, how.suspect, how.signal)
 
     def overdue(self) -> Iterator[tuple[Key, Lost]]:
-        """The requests that took too long; their workers are ended."""
+        """Yield the tasks that took too long, and kill their workers."""
         now = time.monotonic()
         for worker in self._busy():
             if worker.deadline <= now:
@@ -410,6 +406,6 @@ class DeviceWorkers(Generic[Key]):
 
 
 def _lacks_room(answer: object) -> bool:
-    """Whether a worker, or a part of what it was asked, was refused for lack of memory."""
+    """Tell whether a request, or one of its parts, was refused for lack of device memory."""
     parts = answer if isinstance(answer, tuple) else (answer,)
     return any(isinstance(one, Refused) and one.room for one in parts)

@@ -1,4 +1,4 @@
-"""The reference where nothing stops it: for those who propose a target, and for guards of loops."""
+"""Run the reference under observation: for proposed targets, and to set limits on loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gi_cuda.backends.workers.written import is_undefined, magnitudes, only_valu
 
 
 def explore(runner: CaseRunner, request: Explore) -> Explored:
-    """Run the reference twice on a case, with memory around all buffers."""
+    """Run the reference twice on a case with memory around all buffers, and report on it."""
     device, target = runner.device, runner.target
     (plan,) = runner.plans(request.reference)
     loaded = device.load(request.reference.binary)
@@ -50,8 +50,11 @@ def explore(runner: CaseRunner, request: Explore) -> Explored:
 
 
 def count_loops(runner: CaseRunner, request: CountLoops) -> LoopCounts:
-    """Run an instrumented variant over its cases, or the smallest with something else; the most
-    iterations of each loop."""
+    """Run an instrumented variant on its cases, or on the smallest case with a substitute.
+
+    Returns:
+        The largest number of iterations of each loop.
+    """
     program, limit = request.program, request.limit
     loaded = runner.device.load(program.binary)
     with runner.device.turn(), runner.device.counting(loaded, request.loops) as counts:

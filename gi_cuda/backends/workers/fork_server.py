@@ -1,13 +1,12 @@
-"""The process that workers are forked from: target and cases are loaded there once.
+"""The process that workers are forked from. It loads the target and the cases once.
 
-It has a line for each pool that it serves: the one that started it, and those that this one lent it
-to, in other processes of this machine; see :mod:`gi_cuda.backends.workers.forking` for their ends.
-It is forked itself, from one that has loaded no target yet and serves all pools of a command (see
-:mod:`gi_cuda.backends.workers.preloaded`): that one runs as
-``python -m gi_cuda.backends.workers.fork_server FD``. It holds no device context and has one
-thread, so a fork is safe and cheap. When a pool goes away, however it goes, its workers go too.
-The fork server of ``multiprocessing`` can neither load what only the session knows nor say why a
-worker ended.
+It has a socket for each pool that it serves: the pool that started it, and pools in other processes
+of this machine to which this pool has lent it; see :mod:`gi_cuda.backends.workers.forking` for the
+pools' side. It is itself forked from a process that has loaded no target and serves all pools of a
+command (see :mod:`gi_cuda.backends.workers.preloaded`), which runs as ``python -m
+gi_cuda.backends.workers.fork_server FD``. It holds no device context and has one thread, so a fork
+is safe and cheap. When a pool ends, for whatever reason, its workers are killed. The fork server of
+``multiprocessing`` can neither load a session's data nor report why a worker ended.
 """
 
 from __future__ import annotations
@@ -37,28 +36,31 @@ if TYPE_CHECKING:
     from gi_cuda.backends.workers.worker import WorkerContext
 
 OTHER_END_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
-"""How it shows that the process at the other end of the line ended, at whatever moment."""
+"""Exceptions raised when the process at the other end of the socket has ended."""
 
 
 GOING = 4.0
-"""Seconds in which workers that were killed have to be gone: a driver clears one after the other
-away, which takes it up to 0.7 s each."""
+"""Seconds in which killed workers have to be gone. A driver cleans up after one at a time, which
+takes up to 0.7 s each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forked:
-    """A worker was forked."""
+    """Message: a worker was forked."""
 
     pid: int
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A worker ended.
+    """Message: a worker ended.
 
     Attributes:
-        suspect: number of the variant that it says it ended over.
-        signal: that ended it; None where it ended by itself.
+        pid: its process number.
+        survival: whether it hung or crashed.
+        message: the reason.
+        suspect: number of the variant to blame, if the worker named one.
+        signal: number of the signal that killed it; None if it exited by itself.
     """
 
     pid: int
@@ -69,7 +71,11 @@ class Exit:
 
 
 def exit_reason(pid: int, status: int, words: str) -> Exit:
-    """What a wait status says: a CPU limit is a hang, any other signal a crash."""
+    """Interpret a wait status: a signal for a CPU limit is a hang, any other signal a crash.
+
+    Args:
+        words: the worker's last message.
+    """
     last_words, suspect = understood(words)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
@@ -89,16 +95,16 @@ def exit_reason(pid: int, status: int, words: str) -> Exit:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the workers of a session need is there."""
+    """Message: everything that the workers of a session need is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lend:
-    """Serve one more line."""
+    """Request to serve one more socket, which is sent along."""
 
 
 def with_all_loaded(become: Become, backend: str, line: socket.socket) -> Family:
-    """A process in which all is loaded that workers of a back end need; see :func:`forked`."""
+    """Fork a process with all code loaded that workers of a back end need; see :func:`forked`."""
     return forked(__name__, become, backend, line, GOING)
 
 
@@ -106,8 +112,8 @@ class _Line:
     """A pool that the process serves.
 
     Args:
-        descriptor: of the process's end of the line to it.
-        context: what its workers have loaded; None: it has not said yet what they need.
+        descriptor: the process's end of the socket to the pool.
+        context: data that its workers need; None until the pool has sent its session.
     """
 
     def __init__(self, descriptor: int, context: WorkerContext | None) -> None:
@@ -119,12 +125,12 @@ class _Line:
         return self.control.fileno()
 
     def tell(self, answer: object) -> None:
-        """Answer; where the pool is gone, nobody is to be told."""
+        """Send a message; do nothing if the pool is gone."""
         with contextlib.suppress(OSError):
             self.control.send(answer)
 
     def passed(self) -> int:
-        """The descriptor that goes with what was asked."""
+        """Receive the file descriptor that was sent with a request."""
         _, descriptors, _, _ = socket.recv_fds(self.socket, 1, 1)
         if not descriptors:
             raise EOFError
@@ -137,12 +143,12 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A worker.
+    """A worker that runs.
 
     Attributes:
-        line: of its pool.
-        words: where its last words are read.
-        lock: in which it has a slot.
+        line: its pool.
+        words: pipe from which its last message is read.
+        lock: lock of its device, in which it has a slot.
     """
 
     line: _Line
@@ -151,12 +157,12 @@ class _Running:
 
 
 class _Server:
-    """What the process does.
+    """The fork server's event loop.
 
     Args:
-        descriptor: of its end of the line to the pool that started it.
-        above: can be read once the process that it was forked from is gone, which it does not
-            outlive.
+        descriptor: its end of the socket to the pool that started it.
+        above: descriptor that becomes readable when the process that it was forked from ends. Then
+            the fork server ends, too.
     """
 
     def __init__(self, descriptor: int, above: int) -> None:
@@ -176,7 +182,7 @@ class _Server:
         self._serve(self._first)
 
     def run(self) -> None:
-        """Serve pools until the one that started this process is gone."""
+        """Serve pools until the pool that started this process is gone."""
         try:
             while self._first.fileno() in self._lines:
                 for descriptor, _ in self._poll.poll():
@@ -195,7 +201,7 @@ class _Server:
         self._poll.register(line, select.POLLIN)
 
     def _leave(self, line: _Line) -> None:
-        """A pool is gone, and its workers go too."""
+        """Forget a pool that is gone, and kill its workers."""
         self._poll.unregister(line)
         del self._lines[line.fileno()]
         self._kill(pid for pid, one in self._workers.items() if one.line is line)
@@ -208,7 +214,7 @@ class _Server:
                 os.kill(pid, signal.SIGKILL)
 
     def _go_on(self, line: _Line) -> bool:
-        """Do what a pool asks next; False where it is gone, or cannot have workers."""
+        """Handle a pool's next request; False if the pool is gone, or cannot have workers."""
         with contextlib.suppress(*OTHER_END_GONE):
             match line.control.recv():
                 case DeviceId() as device:
@@ -222,7 +228,7 @@ class _Server:
         return False
 
     def _open(self, line: _Line, session: Session) -> bool:
-        """Load what a pool's workers need, and say that it is there, or why it cannot be."""
+        """Load the data of a session, and report success or the error to the pool."""
         from gi_cuda.backends.workers.worker import WorkerContext
 
         try:
@@ -263,7 +269,7 @@ class _Server:
     def _become_worker(self, context: WorkerContext, descriptor: int, slot: WorkerSlot) -> NoReturn:
         from gi_cuda.backends.workers.worker import serve
 
-        # What device code prints is nobody's to read, and a full pipe would hang it.
+        # Nothing reads the output of device code, and a full pipe would hang it.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.dup2(nowhere, sys.stderr.fileno())
@@ -298,24 +304,24 @@ class _Server:
 
 @cache
 def _load(backend: str) -> None:
-    """Load what every worker of a back end needs."""
-    import encodings.cp437  # noqa: F401 - of the names in an archive of arrays
+    """Load the code that every worker of a back end needs."""
+    import encodings.cp437  # noqa: F401 - for file names in .npz archives
 
     import numpy.ma  # noqa: F401 - numpy would load it when an oracle first asks
 
     from gi_cuda.backends.table import backend_named
     from gi_cuda.backends.workers import worker  # noqa: F401
 
-    with contextlib.suppress(Exception):  # comes out again where a session is opened
+    with contextlib.suppress(Exception):  # opening a session raises it again
         backend_named(backend).device_maker()
 
 
 def serve_workers(descriptor: int, above: int) -> None:
-    """Be that process; see :func:`with_all_loaded`."""
+    """Run the fork server in a forked process; see :func:`with_all_loaded`."""
     gc.enable()
     _Server(descriptor, above).run()
 
 
 if __name__ == "__main__":
-    gc.disable()  # nothing of what is loaded becomes garbage
+    gc.disable()  # loaded modules never become garbage
     fork_on_demand(int(sys.argv[1]), _load)

@@ -1,5 +1,4 @@
-"""A pool's end of a line to the process that workers are forked from: see
-:mod:`gi_cuda.backends.workers.fork_server`."""
+"""A pool's side of the connection to :mod:`gi_cuda.backends.workers.fork_server`."""
 
 from __future__ import annotations
 
@@ -25,16 +24,16 @@ from gi_cuda.backends.workers.fork_server import (
 from gi_cuda.errors import MachineError, UserError, WorkerFault
 
 ANSWERING = 30.0
-"""Seconds in which a process that has everything loaded has to have forked a worker."""
+"""Seconds in which a fork server that has loaded everything has to fork a worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """A line to a process that another pool started, and ends.
+    """A connection to a fork server that another pool started, and ends.
 
     Attributes:
-        descriptor: of this end.
-        pid: the process's number.
+        descriptor: this side's socket.
+        pid: the fork server's process number.
     """
 
     descriptor: int
@@ -42,16 +41,16 @@ class Lent:
     was_killed: ClassVar = False
 
     def ended(self) -> str:
-        """How it ended, as the rest of a sentence of which it is the subject."""
+        """Describe how the fork server ended, as a predicate whose subject is the process."""
         return "is gone"
 
 
 class ForkServer:
-    """A pool's end of a line to the process: has it fork workers, hears of their ends.
+    """A pool's connection to a fork server: requests workers and receives reports of their ends.
 
     Args:
-        line: to it; :meth:`serve` says first what its workers need.
-        process: it.
+        line: socket to the process. :meth:`serve` has to be called before workers are forked.
+        process: the process.
     """
 
     def __init__(self, line: socket.socket, process: Family | Lent) -> None:
@@ -63,10 +62,10 @@ class ForkServer:
 
     @classmethod
     def started(cls, session: Session) -> ForkServer:
-        """A process of its own, which ends with it.
+        """Start a fork server, which ends when this object is closed.
 
         Args:
-            session: what every worker needs to have loaded.
+            session: data that every worker needs.
         """
         ours, theirs = socket.socketpair()
         with theirs:
@@ -76,20 +75,24 @@ class ForkServer:
 
     @classmethod
     def borrowed(cls, lent: Lent) -> ForkServer:
-        """That of a pool in another process; see :meth:`lend`."""
+        """Connect to the fork server of a pool in another process; see :meth:`lend`."""
         return cls(socket.socket(fileno=lent.descriptor), lent)
 
     def serve(self, session: Session) -> None:
-        """From now on, fork workers of this session. What there is of its cases already is not made
-        again, so a pool may leave its server to the next one; it has ended its workers then."""
+        """Fork workers of this session from now on.
+
+        Cases that are loaded already are kept, so a pool may pass its server on to the next one,
+        after its workers have ended.
+        """
         self._served += 1
-        # That it is gone comes out when the first worker is needed.
+        # If the process is gone, forking the first worker raises the error.
         with contextlib.suppress(*OTHER_END_GONE):
             self._control.send(session)
 
     def lend(self) -> Lent:
-        """A line by which another process of this machine has workers forked for a pool of its own,
-        which knows the cases of this one. Who is given it closes it.
+        """Make a connection for a pool with the same cases in another process.
+
+        The receiver closes it.
 
         Raises:
             UserError, MachineError, WorkerFault: see :meth:`fork`.
@@ -108,26 +111,25 @@ class ForkServer:
 
     @property
     def process_id(self) -> int:
-        """Its process number; its children are the workers."""
+        """Process number of the fork server; its children are the workers."""
         return self._process.pid
 
     def fileno(self) -> int:
-        """What can be read once a worker has ended."""
+        """Return a descriptor that becomes readable when a worker has ended."""
         return self._control.fileno()
 
     def fork(self, device: DeviceId) -> tuple[int, Connection]:
-        """A new worker's process number and the connection to it.
+        """Fork a worker. Return its process number and the connection to it.
 
-        The first one comes when all is loaded; meanwhile others compile what is to be run.
+        The first call waits until everything is loaded; meanwhile other threads compile.
 
         Args:
-            device: that it is to open.
+            device: the device that the worker opens.
 
         Raises:
-            UserError: what keeps workers from working at all, as a target's data that cannot be
-                made.
-            MachineError: there is no room for one more process, or the process was killed.
-            WorkerFault: it ended otherwise, or does not answer.
+            UserError: no worker can work, e.g. because a target's data cannot be made.
+            MachineError: no further process can be made, or the fork server was killed.
+            WorkerFault: the fork server ended otherwise, or does not answer.
         """
         self._expect_ready()
         ours, theirs = socket.socketpair()
@@ -153,8 +155,10 @@ class ForkServer:
         return answer
 
     def _gone(self) -> WorkerFault | MachineError:
-        """What to say of the process once it has ended. It is the largest of all, so that a system
-        without memory kills it first."""
+        """Return the exception for a fork server that has ended.
+
+        It is the largest of all processes, so a system without memory kills it first.
+        """
         when = " while it was starting" if self._loaded < self._served else ""
         what = f"the process that forks workers {self._process.ended()}{when}"
         if self._process.was_killed:
@@ -164,16 +168,16 @@ class ForkServer:
         return WorkerFault(what)
 
     def _expect_ready(self) -> None:
-        """Wait until all is loaded that it was to load."""
+        """Wait until all sessions are loaded."""
         while self._loaded < self._served:
             self._hear()
 
     def take_exits(self) -> list[Exit]:
-        """The workers that ended since the last call.
+        """Return the workers that ended since the last call.
 
         Raises:
-            UserError: what keeps workers from working at all.
-            MachineError, WorkerFault: the process itself was killed, or ended otherwise.
+            UserError: no worker can work.
+            MachineError, WorkerFault: the fork server itself was killed, or ended otherwise.
         """
         while self._control.poll():
             self._hear()
@@ -181,7 +185,7 @@ class ForkServer:
         return exits
 
     def _hear(self) -> None:
-        """Take what is told next."""
+        """Receive and handle the next message."""
         try:
             self._take(self._control.recv())
         except OTHER_END_GONE:
@@ -198,8 +202,7 @@ class ForkServer:
                 raise told
 
     def close(self) -> None:
-        """End it, unless it was lent, and this pool's workers; nothing of theirs needs to be
-        brought to an end."""
+        """End this pool's workers, and the fork server unless it is borrowed."""
         self._control.close()
         self._socket.close()
         if isinstance(self._process, Lent):

@@ -1,5 +1,4 @@
-"""Repeated launches of a program whose variables keep their values between launches, as in an
-application."""
+"""Launch a program repeatedly while its variables keep their values, as in an application."""
 
 from __future__ import annotations
 
@@ -21,12 +20,17 @@ from gi_cuda.backends.workers.other_cases import (
 from gi_cuda.backends.workers.substituting import why_wrong
 
 _MOST, _FEWEST = 2**30, 3
-"""Bytes that the answers of all launches may take, and launches that are made in any case."""
+"""_MOST: bytes that the outputs of all launches may take. _FEWEST: number of launches that are made
+in any case."""
 
 
 def keeps_nothing(runner: CaseRunner, request: KeepsNothing) -> str | None:
-    """Why a program is wrong in one of several launches beside the reference, which is launched in
-    the same way; "" where it is not, None where the reference itself is not the same twice."""
+    """Compare a program with the reference over several launches.
+
+    Returns:
+        The reason why the program is wrong in one of the launches; "" if it is right; None if the
+        reference itself does not reproduce its outputs.
+    """
     mine, theirs = smallest(runner, request.program, request.reference)
     right = _cases(runner, request.reference, request, theirs)
     values = tuple(request.reference.configuration.items())
@@ -43,8 +47,10 @@ def keeps_nothing(runner: CaseRunner, request: KeepsNothing) -> str | None:
 
 
 def _runs(runner: CaseRunner, request: KeepsNothing, cases: Sequence[Changed]) -> Expected | None:
-    """The reference's answers in all launches, as often as the oracle needs, one after the other;
-    None where they are not the same once more."""
+    """Return the reference's outputs in all launches, from as many runs as the oracle needs.
+
+    None if one more run gives other outputs.
+    """
     *runs, again = (
         _answers(runner, request.reference, cases, request.limit)
         for _ in range(runner.target.oracle.runs + 1)
@@ -58,8 +64,10 @@ def _runs(runner: CaseRunner, request: KeepsNothing, cases: Sequence[Changed]) -
 def _cases(
     runner: CaseRunner, program: Program, request: KeepsNothing, given: CasePlan
 ) -> list[Changed]:
-    """Return the cases to launch a program on: the case as it is, and in every second launch one
-    with other inputs. Of large answers there are fewer launches."""
+    """Return the cases to launch a program on: every second launch has other inputs.
+
+    If outputs are large, there are fewer launches.
+    """
     plain = Changed(given, given, {}, runner.cases[given.case])
     others = [one for pair in request.others if (one := changed(runner, program, pair, given))]
     size = sum(
@@ -74,11 +82,11 @@ def _cases(
 
 
 def launch_count(wanted: int, size: int) -> int:
-    """Return the number of launches whose answers are kept at a time.
+    """Return the number of launches whose outputs are kept at a time.
 
     Args:
-        wanted: at most so many.
-        size: bytes of the answers of a launch.
+        wanted: the most launches.
+        size: bytes of the outputs of a launch.
     """
     return min(wanted, max(_FEWEST, _MOST // max(1, size)))
 
@@ -86,7 +94,7 @@ def launch_count(wanted: int, size: int) -> int:
 def _answers(
     runner: CaseRunner, program: Program, cases: Sequence[Changed], limit: float
 ) -> list[Answers]:
-    """A program's answers in launches one after the other."""
+    """Return a program's outputs in successive launches."""
     for one in cases:
         runner.device.make_room(one.plan)
     with runner.device.turn():

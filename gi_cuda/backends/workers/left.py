@@ -1,4 +1,4 @@
-"""Devices that are not used any more, and what is said of them."""
+"""Messages about devices that are no longer used."""
 
 from __future__ import annotations
 
@@ -9,25 +9,29 @@ from gi_cuda.errors import DeviceLost, UserError
 
 
 class Left:
-    """What there is to be said, once it is known that it does not concern all."""
+    """Delayed messages about devices that are no longer used.
+
+    They are printed when another device works, since otherwise the error concerns all devices.
+    """
 
     def __init__(self) -> None:
         self._said: list[str] = []
 
     def add(self, device: str, error: UserError | DeviceLost) -> None:
-        """One is not used any more.
+        """Add a device that is no longer used.
 
         Args:
-            device: in words.
+            device: its name.
+            error: the reason.
         """
         what = error.said if isinstance(error, DeviceLost) else error.what
         self._said.append(f"{device} is not used any more: {what}")
 
     def say(self, others: Iterable[str]) -> None:
-        """Say it, if anything.
+        """Print the messages.
 
         Args:
-            others: those that are used, in words.
+            others: names of the devices that are still used.
         """
         for said in self._said:
             print(

@@ -1,4 +1,4 @@
-"""Measuring variants beside the reference: verify, time in turn, verify again."""
+"""Measure variants beside the reference: verify, time in turn, verify again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from gi_cuda.results.verdict import is_settled
 
 
 def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
-    """Verify a variant on its first launch, time it beside the reference, verify it again. It is
-    timed in several places in memory, as the reference is.
+    """Verify a variant, time it beside the reference, verify it again.
+
+    Both are timed at several addresses in memory.
 
     Raises:
-        LaunchRefused: the device does not take it.
+        LaunchRefused: the device refuses the variant.
     """
     sampling = request.sampling
     verifier = Verifier(case_runner, sampling)
@@ -55,7 +56,7 @@ def measure_together(
             runners = [verifier.runners[place] for place in fit]
             _time(case_runner, runners, shared.reference, shared.sampling)
         if len(fit) > 1 and case_runner.was_damaged(shared.reference):
-            # One of them wrote where it must not, and nobody can tell which.
+            # One of them wrote where it must not, and it is not known which.
             for place in fit:
                 request = Measure(shared.variants[place], shared.reference, shared.sampling)
                 alone[place] = _or_refused(case_runner, request)
@@ -67,7 +68,7 @@ def measure_together(
 
 
 def _or_refused(case_runner: CaseRunner, request: Measure) -> Measurement | Refused:
-    """What :func:`measure` gives, or why it is refused."""
+    """Measure a variant as :func:`measure` does, or return why it is refused."""
     try:
         return measure(case_runner, request)
     except LaunchRefused as error:
@@ -77,9 +78,10 @@ def _or_refused(case_runner: CaseRunner, request: Measure) -> Measurement | Refu
 def _time(
     case_runner: CaseRunner, runners: Sequence[VariantRunner], base: Program, sampling: Sampling
 ) -> None:
-    """Repetitions in which every variant and the reference take turns in each case, as many as the
-    sampling rules ask for; a variant drops out when no more pairs of it are asked for. The
-    reference's loads take turns."""
+    """Time variants and the reference in turn on each case, as often as the rules require.
+
+    A variant drops out when it needs no more pairs. The reference's copies in memory take turns.
+    """
     racing, enough = list(runners), (sampling.screen, sampling.floor)
     plans = case_runner.timed_plans(base)
     for case_plan in plans:
@@ -111,11 +113,14 @@ def _time(
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """Runs of each variant and of the reference on one case, in the same draw; they take turns in
-    going first.
+    """Runs of each variant and the reference on one case, in the same draw. The order alternates.
 
     Attributes:
-        pace: how many runs of each there are, whose median is its time.
+        number: number of the repetition and of the draw.
+        runners: the variants.
+        reference: the reference's run.
+        place: index of the timed case.
+        pace: number of runs of each, whose median is its time.
     """
 
     number: int
@@ -125,18 +130,21 @@ class Repetition:
     pace: Pace
 
     def once(self) -> list[TimedRun]:
-        """One run of each."""
+        """Return one run of each."""
         runs = [one.run_to_time(self.place, self.number) for one in self.runners]
         return [*runs, self.reference]
 
     def runs(self) -> list[TimedRun]:
-        """All of them, in the order in which they run."""
+        """Return all runs in order."""
         runs = self.once()
         return (runs if self.number % 2 == 0 else runs[::-1]) * self.pace.repeats
 
     def pairs(self, done: Iterator[Timed]) -> list[tuple[Sample, bool]]:
-        """A sample for each variant and whether its answers were those of before, from what became
-        of the runs in the order in which they ran."""
+        """Return for each variant a sample, and whether its outputs were those of before.
+
+        Args:
+            done: results of the runs in order.
+        """
         each = len(self.runners) + 1
         mine = list(islice(done, each * self.pace.repeats))
         turns = [mine[at::each] for at in range(each)]
@@ -148,7 +156,7 @@ class Repetition:
 
 
 def in_order(cases: Sequence[Sequence[Repetition]]) -> list[TimedRun]:
-    """All runs of repetitions, one case after the other, each behind those that warm it up."""
+    """Return all runs of repetitions, one case after the other, each after its warm-up runs."""
     return [
         run
         for mine in cases
@@ -157,14 +165,18 @@ def in_order(cases: Sequence[Sequence[Repetition]]) -> list[TimedRun]:
 
 
 def _warming(mine: Sequence[Repetition]) -> list[TimedRun]:
-    """The runs that do not count."""
+    """Return the warm-up runs, which do not count."""
     return mine[0].once() if mine[0].pace.warmed else []
 
 
 def pairs_of(
     cases: Sequence[Sequence[Repetition]], done: Iterator[Timed]
 ) -> Iterator[list[tuple[Sample, bool]]]:
-    """Return the samples of each repetition, from what became of those runs."""
+    """Yield the samples of each repetition.
+
+    Args:
+        done: results of the runs of :func:`in_order`.
+    """
     for mine in cases:
         for _ in _warming(mine):
             next(done)
@@ -176,9 +188,9 @@ def _median(runs: Sequence[Timed]) -> float:
 
 
 def _stages(sampling: Sampling) -> list[int]:
-    """After how many pairs it is asked whether there shall be more.
+    """Return the numbers of pairs after which a variant may drop out.
 
-    After the first one only where variants race: who wants all pairs is to get all of them.
+    One of them is 1, unless all pairs are wanted from the start.
     """
     if sampling.screen >= sampling.most:
         return [sampling.most]
@@ -186,7 +198,7 @@ def _stages(sampling: Sampling) -> list[int]:
 
 
 def get_ready(runner: CaseRunner, request: GetReady) -> None:
-    """Do beforehand what the first measurement would have to wait for."""
+    """Do ahead of time everything that would delay the first measurement."""
     for case_plan in runner.plans(request.reference):
         runner.device.make_room(case_plan)
         runner.recorded(case_plan.case)

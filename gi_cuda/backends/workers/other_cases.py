@@ -1,4 +1,4 @@
-"""Cases with other inputs than they give, and what programs answer on them."""
+"""Cases with substituted inputs, and the outputs of programs on them."""
 
 from __future__ import annotations
 
@@ -21,25 +21,28 @@ from gi_cuda.spec.oracles import Outputs, Rules
 from gi_cuda.spec.other_sizes import OtherCase, outside_domain, sizes_of
 
 AT_LEAST, LONGER = 0.5, 20
-"""Seconds that a launch with something else may take, and how many times what it takes without."""
+"""AT_LEAST: seconds that a launch with a substitute may take in any case. LONGER: multiple of the
+time with the original input that it may take in addition."""
 
 _KEPT, _SHARE = 64 * 2**20, 64
-"""Bytes that are remembered at least, and the part of all memory that they may take."""
+"""_KEPT: bytes that are cached at least. _SHARE: divisor of all memory for the cache's limit."""
 
 _ROOM = 64 * 2**20
-"""Bytes that a case of another size may need; more only where it is a quarter of what the largest
-case does. Each worker keeps the buffers of all of them."""
+"""Bytes that a case of another size may take; more only up to a quarter of the largest case.
+
+Each worker keeps the buffers of all of them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A case with something else in the place of an input, or another one beside the case.
+    """A case with substituted inputs, or another case in place of one.
 
     Attributes:
-        given: how the program runs the case.
-        plan: how it runs with that.
-        contents: what the buffer holds then, by its name; nothing for a scalar.
-        data: what the case holds then, as oracles get it.
+        given: the program's plan for the original case.
+        plan: its plan for the changed case.
+        contents: the substituted contents of buffers, by name.
+        data: the data of the changed case, for oracles.
     """
 
     given: CasePlan
@@ -49,12 +52,12 @@ class Changed:
 
 
 def most_kept() -> int:
-    """Return the bytes of contents, or of answers with them, that a worker remembers."""
+    """Return the bytes of substituted contents, or of outputs on them, that a worker caches."""
     return max(_KEPT, memory() // _SHARE)
 
 
 def smallest(runner: CaseRunner, program: Program, reference: Program) -> tuple[CasePlan, CasePlan]:
-    """Return how a program and the reference run the case with the least data."""
+    """Return the plans by which a program and the reference run the case with the least data."""
     mine, theirs = runner.plans(program), runner.plans(reference)
     at = min(range(len(theirs)), key=lambda case: sum(theirs[case].sizes.values()))
     return mine[at], theirs[at]
@@ -63,7 +66,12 @@ def smallest(runner: CaseRunner, program: Program, reference: Program) -> tuple[
 def changed(
     runner: CaseRunner, program: Program, pair: Substituted, given: CasePlan
 ) -> Changed | None:
-    """A case of a program with something else; None where there is no case of that size."""
+    """Return a program's changed case; None if it cannot be made.
+
+    Args:
+        pair: an input (or a description) and its substitute.
+        given: the plan for the original case.
+    """
     name, other = pair
     if isinstance(other, OtherCase):
         return _of_other_size(runner, program, other, given)
@@ -78,8 +86,10 @@ def changed(
 
 
 def _in_place(runner: CaseRunner, other: InPlace, given: CasePlan) -> Changed | None:
-    """A case of which kernels write an output to where they read an input; None where that has
-    another size, or some launch does not get both."""
+    """Return a case in which an output has the memory of an input.
+
+    None if their sizes differ, or a launch does not get both.
+    """
     if given.sizes[other.input] != given.sizes[other.output] or given.offsets:
         return None
     launches = []
@@ -98,8 +108,11 @@ def _in_place(runner: CaseRunner, other: InPlace, given: CasePlan) -> Changed | 
 def _of_other_size(
     runner: CaseRunner, program: Program, other: OtherCase, given: CasePlan
 ) -> Changed | None:
-    """A case of another size beside one of a program. None where the data module has none, it is
-    outside the target's domain, or it needs far more memory than the others."""
+    """Return a case of another size.
+
+    None if the data module cannot make it, it is outside the target's domain, or it needs far more
+    memory than the others.
+    """
     name = other.case.name
     try:
         data = runner.made(other.case)
@@ -114,7 +127,7 @@ def _of_other_size(
 
 
 def _bytes(runner: CaseRunner, case_plan: CasePlan) -> int:
-    """The memory that the buffers of a case take."""
+    """Return the memory that the buffers of a case take, in bytes."""
     return sum(case_plan.sizes[one.name] * one.dtype.itemsize for one in runner.target.buffers)
 
 
@@ -124,7 +137,7 @@ def substituted(
     pairs: Sequence[tuple[str, Substitute]],
     given: CasePlan,
 ) -> Changed:
-    """A case of a program with something else in the place of inputs."""
+    """Return a program's case with substituted inputs."""
     data = runner.cases[given.case]
     contents = {
         name: _contents(runner, given.case, name, other)
@@ -143,8 +156,10 @@ def substituted(
 
 
 def _contents(runner: CaseRunner, case: str, name: str, other: Substitute) -> NDArray[Any]:
-    """The contents of a buffer of a case with a substitute; remembered, as they take long to make
-    and many variants are asked about them."""
+    """Return the substituted contents of a case's buffer.
+
+    Cached, since they take long to make and are used for many variants.
+    """
     key = case, name, other
     if key not in runner.contents:
         if sum(one.nbytes for one in runner.contents.values()) > most_kept():
@@ -157,12 +172,12 @@ def _contents(runner: CaseRunner, case: str, name: str, other: Substitute) -> ND
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers of a program on a case.
+    """The outputs of a program on a case.
 
     Attributes:
-        seconds: that it took.
-        outputs: none where these are known to be right.
-        damaged: what it wrote to and must not.
+        seconds: time that it took.
+        outputs: its outputs; empty if they are known to be right.
+        damaged: names of memory that it wrote to but must not.
     """
 
     seconds: float
@@ -170,18 +185,18 @@ class Answers:
     damaged: tuple[str, ...]
 
     def kept(self) -> Answers:
-        """Return the same in memory of its own, which stays as it is."""
+        """Return a copy whose outputs stay valid."""
         return replace(self, outputs={name: np.copy(one) for name, one in self.outputs.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Answers of the reference with something else in the place of an input.
+    """The reference's outputs with substituted inputs.
 
     Attributes:
-        limit: seconds in which variants answer as well.
-        runs: as many as the oracle needs.
-        scale: as :func:`why_wrong` takes it.
+        limit: seconds in which variants have to finish.
+        runs: as many runs as the oracle needs.
+        scale: see :func:`why_wrong`.
     """
 
     limit: float
@@ -191,7 +206,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """Answers that are known to be right, and what is as good: see :class:`TimedRun`."""
+    """Outputs that are right, and rules by which others are as good; see :class:`TimedRun`."""
 
     outputs: Outputs
     rules: Rules | None
@@ -205,16 +220,17 @@ def answers_of(
     contents: Mapping[str, NDArray[Any]] = MappingProxyType({}),
     right: Right | None = None,
 ) -> Answers:
-    """Answers of a program on a case, where some buffers hold something else.
+    """Load a program, run it on a case and return its outputs.
 
     Args:
-        right: what need not be told.
+        contents: substituted contents of buffers.
+        right: outputs that need not be returned.
     """
     with runner.device.turn():
         loaded = runner.device.load(program.binary)
         found = launched(runner, loaded, case_plan, limit, contents, right)
         runner.device.unload(loaded)
-    return found.kept()  # others have the device meanwhile
+    return found.kept()  # now other workers use the device
 
 
 def launched(
@@ -227,8 +243,10 @@ def launched(
     *,
     keeping: bool = False,
 ) -> Answers:
-    """Answers of a program that is loaded, valid until the device is asked for outputs again: see
-    :func:`answers_of` and :meth:`.Device.run`."""
+    """Run a loaded program; its outputs are valid until the device is asked for outputs again.
+
+    See :func:`answers_of` and :meth:`.Device.run`.
+    """
     runner.device.prepare(case_plan)
     for name, array in contents.items():
         runner.device.put(case_plan, name, array)

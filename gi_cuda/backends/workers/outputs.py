@@ -1,4 +1,4 @@
-"""Outputs of launches: how large they are, a hash of them, and writes where there must be none."""
+"""Functions of outputs: their size, a hash, and a verdict on writes outside of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gi_cuda.spec.oracles import Judgement
 
 
 def damage_of(case_plan: CasePlan, damaged: Sequence[str]) -> Judgement | None:
-    """Judge by what was written to and must not be; None where that is nothing."""
+    """Return a judgement about memory that was written but must not be; None if there was none."""
     if not damaged:
         return None
     reason = f"{case_plan.case}: wrote where it must not: {', '.join(damaged)}"
@@ -20,7 +20,7 @@ def damage_of(case_plan: CasePlan, damaged: Sequence[str]) -> Judgement | None:
 
 
 def bytes_of(outputs: Outputs) -> int:
-    """Return the size of all outputs, bytes."""
+    """Return the size of all outputs in bytes."""
     return sum(array.nbytes for array in outputs.values())
 
 

@@ -1,4 +1,4 @@
-"""The runs of which one sample of a time is made."""
+"""Decide how many runs make one sample of a time."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ _SHORT = 2e-4
 _MOST_REPEATS = 16
 
 _OFTEN = 3
-"""Runs of one sample of which the median leaves out a slow first one."""
+"""Number of runs from which their median ignores a slow first run."""
 
 _LASTING = 5e-3
-"""Seconds of a run of which it is a small part to fetch what was in no cache."""
+"""Seconds of a run from which cold caches matter little."""
 
 _LONG = 0.05
-"""Seconds of wall time that they should take at most: the buffers of a short run may be large, and
-are made anew before each."""
+"""Upper limit on the wall time of a sample in seconds: the buffers of a short run may be large, and
+are restored before each run."""
 
 SLOW = 0.1
-"""Seconds of a run from which on it needs no warming up: what a first run takes longer is a small
-part of it."""
+"""Seconds of a run from which it needs no warm-up: the delay of a first run is a small part of
+it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a case is timed.
+    """The runs by which a case is timed.
 
     Attributes:
-        repeats: so many runs in turn are one sample of a time, which is their median.
-        warmed: whether each that takes part runs once before, which does not count: after another
-            case, what the buffers hold is in no cache, or in the part of it that is near others.
+        repeats: number of successive runs of one sample, which is their median.
+        warmed: whether each program runs once before without being timed. After another case, the
+            buffers' contents are in no cache.
     """
 
     repeats: int
@@ -40,10 +40,11 @@ class Pace:
 
 
 def pace(seconds: float, whole: float = 0.0) -> Pace:
-    """How a case is timed of which a run takes so long.
+    """Return how a case is timed.
 
     Args:
-        whole: seconds of wall time that one takes with what is done before and after it.
+        seconds: time of a run.
+        whole: wall time of a run with all overhead, in seconds.
     """
     wanted = math.ceil(_SHORT / max(seconds, _SHORT / _MOST_REPEATS))
     most = min(_MOST_REPEATS, int(_LONG / max(whole, _LONG / _MOST_REPEATS)))

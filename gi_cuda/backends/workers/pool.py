@@ -1,8 +1,8 @@
-"""A pool of killable workers, some for each of several devices.
+"""A pool of workers that may be killed, some for each of several devices.
 
-A fork server, which has the target loaded, forks workers on demand: a worker that a variant took
-down costs milliseconds. What is asked of them goes to the device that has least to do, and stays
-there. A device that cannot be used any more is left, as long as there is another one.
+A fork server, which has loaded the target, forks workers on demand, so replacing a worker that a
+variant killed costs milliseconds. A request goes to the device with the least to do, and stays
+there. A device that fails is no longer used, as long as there is another one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ from gi_cuda.errors import DeviceLost, MachineError, UserError
 class Pool(Generic[Key]):
     """Workers for one session.
 
-    What keeps them from working at all, as a target's data that cannot be made, comes out when the
-    first one is needed.
+    An error that keeps all workers from working, e.g. a target's data that cannot be made, is
+    raised when the first worker is needed.
 
     Args:
-        session: what every worker loads first.
-        crew: the workers of each device.
-        devices: that they run on; by default the session's alone.
-        server: that an earlier pool released, or another process lent, by which this one forks its
-            workers.
+        session: the data that every worker loads first.
+        crew: numbers of workers of each device.
+        devices: devices to use; by default the session's only.
+        server: fork server that an earlier pool released, or another process lent.
     """
 
     def __init__(
@@ -63,17 +62,17 @@ class Pool(Generic[Key]):
 
     @property
     def process_id(self) -> int:
-        """The fork server's process number; its children are the workers."""
+        """Process number of the fork server; its children are the workers."""
         return self._server.process_id
 
     @property
     def devices(self) -> Mapping[int, DeviceId]:
-        """Those that are used, by number; what is run once runs on the first one."""
+        """Devices in use, by number. Requests that run once use the first."""
         return {number: one.device for number, one in self._devices.items()}
 
     @property
     def deaths(self) -> int:
-        """Workers that ended over a request, or that had to be ended."""
+        """Number of workers that died over a request, or that had to be killed."""
         return self._deaths + sum(one.deaths for one in self._devices.values())
 
     def __enter__(self) -> Pool[Key]:
@@ -90,12 +89,12 @@ class Pool(Generic[Key]):
             self._server.close()
 
     def release(self) -> ForkServer:
-        """The fork server, which has the cases, for the next pool; whoever takes it closes it."""
+        """Return the fork server, with its cases, for the next pool. The receiver closes it."""
         self._released = True
         return self._server
 
     def lend(self) -> Lent:
-        """A line to the fork server for a pool in another process, which knows the same cases.
+        """Return a connection to the fork server for a pool with the same cases in another process.
 
         Raises:
             UserError, WorkerFault: see :meth:`wait`.
@@ -103,28 +102,32 @@ class Pool(Generic[Key]):
         return self._server.lend()
 
     def ready_for(self, reference: Program) -> None:
-        """From now on, fresh workers make themselves ready for variants of this reference while
-        they wait for the first one. Of a large reserve only the first few do: each then holds all
-        buffers."""
+        """Let spares prepare for variants of this reference while they wait.
+
+        Of a large reserve only the first few do, since each then holds all buffers.
+        """
         for one in self._devices.values():
             one.ready_for(reference)
 
     def restock(self) -> None:
-        """Have fresh workers open their device, as many as died there since the last call: about so
-        many will."""
+        """Start as many spares on each device as workers died there since the last call."""
         for one in self._devices.values():
             one.restock()
 
     def stock(self, count: int) -> None:
-        """Have fresh workers open the first device, for so many requests that are to be measured
-        in a process of their own: what opens it meanwhile disturbs them."""
+        """Start spares on the first device, for ``count`` requests to fresh workers.
+
+        Opening the device between the measurements would disturb them.
+        """
         next(iter(self._devices.values())).stock(count)
 
     # -- requests ----------------------------------------------------------------------------
 
     def ask(self, request: Request) -> Any:
-        """Run a single request in a worker that is there, in a fresh one where variants are kept
-        apart; its answer or :class:`Lost`.
+        """Run a single request in any worker, or in a fresh one if the session is isolated.
+
+        Returns:
+            Its answer or :class:`Lost`.
 
         Raises:
             UserError: see :meth:`wait`.
@@ -132,11 +135,13 @@ class Pool(Generic[Key]):
         return self.one(request, self._wants)
 
     def one(self, request: Request, wants: Wants = Wants.FRESH) -> Any:
-        """Run a single request in a fresh worker of the first device; its answer or :class:`Lost`.
-        No other worker starts meanwhile.
+        """Run a single request in a fresh worker of the first device, and start no other.
 
         Args:
-            wants: another worker.
+            wants: a requirement on the worker, if another one.
+
+        Returns:
+            Its answer or :class:`Lost`.
 
         Raises:
             UserError: see :meth:`wait`.
@@ -147,8 +152,10 @@ class Pool(Generic[Key]):
         return answer
 
     def each(self, request: Request) -> dict[int, Any]:
-        """Run a request on every device at a time, in a worker that is there; what became of it by
-        their numbers. Of a device that is left meanwhile there is no answer.
+        """Run a request on all devices at the same time.
+
+        Returns:
+            Answers by device number, without devices that failed meanwhile.
 
         Raises:
             UserError: see :meth:`wait`.
@@ -162,8 +169,9 @@ class Pool(Generic[Key]):
     def map(
         self, requests: Iterable[tuple[Key, Request]]
     ) -> Generator[tuple[Key, Any], None, None]:
-        """Run requests on all workers; yields ``(key, answer)`` in the order they end. Closing it
-        abandons the others.
+        """Run requests on all workers. Yield ``(key, answer)`` in the order in which they end.
+
+        Closing the generator abandons the other requests.
 
         Raises:
             UserError: see :meth:`wait`.
@@ -174,7 +182,11 @@ class Pool(Generic[Key]):
     def _run(
         self, tasks: Iterator[Task[Key]], place: Callable[[], int | None]
     ) -> Generator[tuple[Key, Any], None, None]:
-        """Run tasks, each on the device that is asked for then, if it is still used."""
+        """Run tasks.
+
+        Args:
+            place: returns the device for the next task; None: any.
+        """
         try:
             while True:
                 while self.has_room and (task := next(tasks, None)):
@@ -195,17 +207,17 @@ class Pool(Generic[Key]):
 
     @property
     def has_room(self) -> bool:
-        """Whether a request would be sent to a worker at once, unless it wants one alone."""
+        """Tell whether a request for any worker would be sent to one at once."""
         return any(one.has_room for one in self._devices.values())
 
     def submit(self, task: Task[Key], device: int | None = None) -> int:
-        """Have a request answered; it waits while workers have no room for it.
+        """Queue a task.
 
         Args:
-            device: that it is for; None: the one that has least to do.
+            device: number of the device to use; None: the one with the least to do.
 
         Returns:
-            The number of the device that it goes to.
+            The number of the device that gets it.
         """
         if device not in self._devices:
             device = min(
@@ -216,17 +228,17 @@ class Pool(Generic[Key]):
         return device
 
     def wait(self, timeout: float | None = None, *others: int) -> list[tuple[Key, Any]]:
-        """Wait until something happens; ``(key, answer)`` of each answer that has come, if any.
+        """Wait until something happens. Return ``(key, answer)`` of each answer that came.
 
-        An answer is what the worker sent, :class:`Lost`, or :class:`Unanswered`.
+        An answer is the worker's message, :class:`Lost`, or :class:`Unanswered`.
 
         Args:
-            timeout: most seconds to wait.
-            others: descriptors; that one of them can be read ends the waiting, too.
+            timeout: the most seconds to wait.
+            others: descriptors that end the waiting when one of them becomes readable.
 
         Raises:
-            UserError: no worker could open its device, or they lack room; no request fares better.
-            DeviceLost: the same, where others could before.
+            UserError: no worker could open its device, or memory is lacking.
+            DeviceLost: the same, but workers could before.
             MachineError, WorkerFault: there are no workers any more.
         """
         devices = list(self._devices.values())
@@ -251,7 +263,7 @@ class Pool(Generic[Key]):
         return [*answers, *self._moved()]
 
     def abandon(self) -> None:
-        """Forget all requests, and end the workers that are at one."""
+        """Drop all tasks, and kill the workers that work on one."""
         self._unanswered.clear()
         for one in self._devices.values():
             one.abandon()
@@ -269,7 +281,7 @@ class Pool(Generic[Key]):
         return answers
 
     def _lost(self) -> Iterator[tuple[Key, Lost]]:
-        """The requests over which workers died."""
+        """Yield the tasks over which workers died."""
         for gone in self._server.take_exits():
             for one in self._devices.values():
                 one.ended(gone)
@@ -279,10 +291,10 @@ class Pool(Generic[Key]):
     # -- devices -----------------------------------------------------------------------------
 
     def leave(self, device: int, error: UserError | DeviceLost) -> None:
-        """Go on without a device; what it was to answer is :class:`Unanswered`.
+        """Stop using a device. Its tasks become :class:`Unanswered`.
 
         Args:
-            error: why; raised where there is no other one.
+            error: the reason; raised if there is no other device.
         """
         if self._devices.keys() == {device}:
             raise error

@@ -1,10 +1,10 @@
-"""A process that has loaded what others need, and is forked into each of them.
+"""A process that has loaded shared code, and is forked into each process that needs it.
 
-To load numpy and what workers run takes a process a quarter of a second, and a command has up to
-ten pools, each with a process of its own that holds its target's cases. All of them are forked from
-one, which has nothing else, starts with the first pool and ends with the command.
+Loading numpy and the workers' code takes a process a quarter of a second, and a command has up to
+ten pools, each with a fork server that holds its target's cases. All of these are forked from one
+process, which holds nothing else, starts with the first pool and ends with the command.
 
-Its own end of the line is :func:`fork_on_demand`; the command's is :func:`forked`.
+That process runs :func:`fork_on_demand`; the command calls :func:`forked`.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from gi_cuda.backends.processes import Family, Process, undisturbed
 _OTHER_END_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
 
 _LOADING = 60.0
-"""Seconds in which it has to have loaded what it is to hold, and to have forked."""
+"""Seconds in which the process has to load everything and fork."""
 
 _NEWS: Final = struct.Struct("=iiq")
-"""What is told of a process that was forked: what of it, its number, what about it. So few bytes
-are written and read all at once."""
+"""Message about a forked process: an event, its process number, a status or error number. So few
+bytes are written and read atomically."""
 
 _BORN, _ENDED, _REFUSED = range(3)
 
 Become: TypeAlias = Callable[[int, int], None]
-"""What a process does that was forked; it takes its line, and a descriptor that can be read once
-what it was forked from has ended."""
+"""Function that a forked process runs. It takes its socket, and a descriptor that becomes readable
+when the process that it was forked from has ended."""
 
 _STREAMS = (1, 2)
-"""Standard output and error, which go to every process that is forked."""
+"""Standard output and error, which every forked process gets."""
 
 _AT_START = ("PYTHON", "LD_", "DYLD_", "OPENBLAS_", "OMP_", "MKL_", "MALLOC_", "GLIBC_")
-"""Beginnings of the names of variables that a process reads when it starts, and not again."""
+"""Prefixes of environment variables that a process reads only when it starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a process that is forked is to be.
+    """A request to fork a process.
 
     Attributes:
-        become: what it does; see :func:`forked`.
-        part: what it is to have loaded.
-        environment: its variables.
+        become: the function to run; see :func:`forked`.
+        part: the code to load before.
+        environment: its environment variables.
     """
 
     become: Become
@@ -68,11 +68,11 @@ class _Wanted:
 
 
 class _Child:
-    """A process whose parent is another one, as far as that tells of it.
+    """A process whose parent is another process, known by that parent's messages only.
 
     Args:
-        news: where it says its number, and its parent how it ended.
-        parent: which it is forked from once that has loaded everything.
+        news: pipe on which the child reports its number, and the parent how it ended.
+        parent: the process that forks it after loading everything.
     """
 
     def __init__(self, news: Connection, parent: Process) -> None:
@@ -83,12 +83,12 @@ class _Child:
         self.returncode: int | None = None
 
     def comes(self, patience: float) -> bool:
-        """Whether it is yet to come, after so many seconds."""
+        """Tell whether it has not been forked yet, after waiting ``patience`` seconds."""
         return self._pid is None and self.returncode is None and not self._hear(patience)
 
     @property
     def pid(self) -> int:
-        """Its process number, for which its parent has to have loaded everything."""
+        """Its process number. Waits until the parent has loaded everything and forked."""
         while self._pid is None:
             if self.returncode is not None or not self._hear(_LOADING):
                 raise ProcessLookupError(errno.ESRCH, "no process was forked")
@@ -99,10 +99,10 @@ class _Child:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit status.
+        """Return its exit status.
 
         Raises:
-            OSError: there was no room for it.
+            OSError: it could not be forked.
         """
         while self.returncode is None:
             if not self._hear(timeout):
@@ -112,11 +112,11 @@ class _Child:
         return self.returncode
 
     def _hear(self, patience: float | None) -> bool:
-        """Take what was told next, if anything is within so many seconds."""
+        """Handle the next message within ``patience`` seconds. Return whether there was one."""
         if self.returncode is not None or not self._news.poll(patience):
             return False
         told = os.read(self._news.fileno(), _NEWS.size)
-        if not told:  # its parent ended, and so does what was forked from that
+        if not told:  # its parent ended, and so do all processes forked from it
             self.returncode = self._parent.status() if self._pid is None else None
             self.returncode = -signal.SIGKILL if self.returncode is None else self.returncode
             return True
@@ -134,9 +134,9 @@ class _Forked(Family):
     """A process that another one forks, with all that it starts.
 
     Args:
-        child: it.
-        parent: is given up where it is to be ended before it is there.
-        going: seconds in which it has to be gone once it was killed.
+        child: the process.
+        parent: the preloaded process; killed if the child has to end before it was forked.
+        going: seconds in which the child has to be gone after it was killed.
     """
 
     def __init__(self, child: _Child, parent: _Preloaded, going: float) -> None:
@@ -152,7 +152,7 @@ class _Forked(Family):
         super().end(seconds)
 
     def _prevent(self, patience: float) -> None:
-        """If it does not come within so many seconds, see that it never will."""
+        """Prevent the fork of the child, if it does not come within ``patience`` seconds."""
         if self._forked.comes(patience):
             self._parent.give_up()
 
@@ -163,11 +163,11 @@ class _Forked(Family):
 
 
 class _Preloaded:
-    """This process's end of the line to the one that has loaded everything.
+    """This process's end of the socket to a preloaded process.
 
     Args:
-        module: that it runs; see :func:`fork_on_demand`.
-        going: seconds in which it has to be gone once it was killed.
+        module: module that the process runs; see :func:`fork_on_demand`.
+        going: seconds in which the process has to be gone after it was killed.
     """
 
     def __init__(self, module: str, going: float) -> None:
@@ -184,10 +184,10 @@ class _Preloaded:
         self._given_up = False
 
     def fork(self, become: Become, part: str, line: socket.socket) -> _Child:
-        """A process that is forked as soon as everything is loaded.
+        """Request a process that is forked as soon as everything is loaded.
 
         Raises:
-            OSError: this one has ended.
+            OSError: the preloaded process has ended.
         """
         if self._given_up:
             raise BrokenPipeError
@@ -203,12 +203,12 @@ class _Preloaded:
         return _Child(news, self._process)
 
     def give_up(self) -> None:
-        """Kill it; does not wait."""
+        """Kill the preloaded process; do not wait."""
         self._given_up = True
         self._process.kill()
 
     def close(self) -> None:
-        """End it."""
+        """End the preloaded process."""
         self._control.close()
         self._socket.close()
         self._process.end()
@@ -216,25 +216,25 @@ class _Preloaded:
 
 _LOCK = threading.Lock()
 _LOADED: dict[object, _Preloaded] = {}
-"""The processes of this one that have everything loaded, by what they depend on."""
+"""The preloaded processes of this process, by everything that they depend on."""
 
 
 def forked(module: str, become: Become, part: str, line: socket.socket, going: float) -> Family:
-    """A process that is forked from one which has loaded what it needs.
+    """Start a process by forking one that has loaded the code it needs.
 
-    It has this process's folder, variables, standard output and error, and comes when all is
-    loaded; nobody waits for that here.
+    It gets this process's folder, environment, standard output and standard error. This call does
+    not wait until the code is loaded.
 
     Args:
-        module: which calls :func:`fork_on_demand` when it is run.
-        become: what it is to do, by a name that can be imported.
-        part: what of it is to be loaded beforehand.
-        line: that it is to serve.
-        going: seconds in which it has to be gone once it was killed.
+        module: module that calls :func:`fork_on_demand` when it is run.
+        become: function to run in the process, picklable by its name.
+        part: the code to load before.
+        line: socket that the process serves.
+        going: seconds in which the process has to be gone after it was killed.
 
     Raises:
-        Stopped: the thread's leash is cut.
-        OSError: there is no room for one more process.
+        Stopped: the thread's process group was cut.
+        OSError: no further process can be made.
     """
     variables = {name: said for name, said in os.environ.items() if name.startswith(_AT_START)}
     depends = (os.getpid(), module, *sorted(variables.items()))
@@ -243,7 +243,7 @@ def forked(module: str, become: Become, part: str, line: socket.socket, going: f
         if found is not None:
             try:
                 child = found.fork(become, part, line)
-            except OSError:  # it was ended, or is ending
+            except OSError:  # it has ended, or is ending
                 found.close()
                 found = None
         if found is None:
@@ -257,11 +257,11 @@ def forked(module: str, become: Become, part: str, line: socket.socket, going: f
 
 
 def fork_on_demand(descriptor: int, load: Callable[[str], None]) -> None:
-    """Fork this process as often as one is asked to, until the other end is closed.
+    """Fork this process on each request, until the other end of the socket is closed.
 
     Args:
-        descriptor: of this end of the line.
-        load: loads a part of what is needed.
+        descriptor: this end of the socket.
+        load: loads a part of the code.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent, found = _Parent(descriptor), None
@@ -276,10 +276,10 @@ def fork_on_demand(descriptor: int, load: Callable[[str], None]) -> None:
 
 
 class _Parent:
-    """What is forked, and how each of them ended.
+    """The side of the preloaded process: forks on request and reports how each child ended.
 
     Args:
-        descriptor: of the line by which one is asked to fork.
+        descriptor: the socket on which requests come.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -293,17 +293,17 @@ class _Parent:
         self._news: dict[int, int] = {}
 
     def asked(self) -> bool:
-        """Wait until one is asked to fork; False: first one that was forked has ended."""
+        """Wait for an event. Return True for a request to fork, False if a child has ended."""
         return self._ended not in wait([self._control, self._ended])
 
     def fork(self, load: Callable[[str], None]) -> Callable[[], None] | None:
-        """Fork as one is asked to.
+        """Fork as requested.
 
         Returns:
-            In the process that was forked, what it is to do.
+            In the child, the function to run; else None.
 
         Raises:
-            EOFError, ConnectionResetError: nobody will ask any more.
+            EOFError, ConnectionResetError: there will be no more requests.
         """
         wanted: _Wanted = self._control.recv()
         _, passed, _, _ = socket.recv_fds(self._socket, 1, 3 + len(_STREAMS))
@@ -331,7 +331,7 @@ class _Parent:
         return None
 
     def _leave(self, news: int) -> None:
-        """Let go of what is the parent's alone."""
+        """Close the parent's descriptors in a child."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._control.close()
@@ -341,7 +341,7 @@ class _Parent:
             os.close(one)
 
     def reap(self) -> None:
-        """Tell of those that ended."""
+        """Report the children that ended."""
         os.read(self._ended, 4096)
         while self._news:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -354,7 +354,7 @@ class _Parent:
 
 
 def _settle(environment: Mapping[str, str], here: int, *streams: int) -> None:
-    """Take over the surroundings of who asked for this process."""
+    """Take over environment, folder and streams of the process that requested this one."""
     os.environ.clear()
     os.environ.update(environment)
     os.fchdir(here)

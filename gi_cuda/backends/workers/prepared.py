@@ -1,7 +1,7 @@
-"""What an oracle prepared, in a file: arrays and words only, so that reading it runs nothing.
+"""Store an oracle's prepared data in a file of arrays and JSON, so that reading it runs no code.
 
-A run's folder may come from a stranger, and a pickle is a program. The arrays are not read but
-mapped: all workers have the same memory, and one that takes the place of another is soon ready.
+A run's folder may come from a stranger, and a pickle can run code. The arrays are mapped rather
+than read: all workers share their memory, and a replacement worker is ready soon.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from gi_cuda.spec.oracles.compare import Spread
 _RECORDS: Final[Mapping[str, type[Reference] | type[Spread]]] = {
     kind.__name__: kind for kind in (Reference, Spread)
 }
-"""What may be made of what is read, besides arrays, numbers, texts, lists and mappings."""
+"""Classes that may be made when a file is read, besides arrays, numbers, texts, lists and
+mappings."""
 
 _UNIT: Final = 64
-"""Arrays begin at a multiple of so many bytes, as code that looks at several values at a time likes
-it."""
+"""Alignment of arrays in bytes, for code that handles several values at a time."""
 
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
-"""How it shows that a file is not there, or not what this version writes."""
+"""Exceptions raised when a file is missing, or another version wrote it."""
 
 
 def save(path: Path, reference: Reference) -> None:
-    """Write what variants are judged against.
+    """Write the data that variants are judged against.
 
     Raises:
-        TypeError: there is something in it that cannot be stored.
+        TypeError: the data contains something that cannot be stored.
         OSError: the file cannot be written.
     """
     arrays: list[NDArray[Any]] = []
     tree = _told(reference, arrays, {})
     kinds = [(one.dtype.str, one.shape) for one in arrays]
-    # What is mapped stays as it is where it is written anew.
+    # Replacing the file leaves processes that have mapped the old one undisturbed.
     fresh = path.with_name(f"{path.name}.new")
     with fresh.open("wb") as file:
         file.write(json.dumps([tree, kinds]).encode() + b"\n")
@@ -53,7 +53,7 @@ def save(path: Path, reference: Reference) -> None:
 
 
 def load(path: Path) -> Reference:
-    """Read that again; its arrays cannot be written to.
+    """Read the data that :func:`save` wrote. Its arrays are read-only.
 
     Raises:
         Exception: one of :data:`UNREADABLE`.
@@ -87,7 +87,7 @@ def _next_unit(at: int) -> int:
 
 
 def _told(value: Any, arrays: list[NDArray[Any]], known: dict[int, int]) -> Any:
-    """A value for JSON; arrays become their numbers, those that occur twice the same."""
+    """Convert a value for JSON. Arrays become their numbers, each array one number."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         if id(value) not in known:
             known[id(value)] = len(arrays)

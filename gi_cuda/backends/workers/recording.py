@@ -1,4 +1,4 @@
-"""The reference's answers, which all others are held against."""
+"""Record the reference's outputs, which those of all variants are compared with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Found:
     """The facts about the reference on one case; see :class:`.Recorded`.
 
     Attributes:
-        alike: all its runs gave the same.
+        alike: whether all its runs gave the same outputs.
     """
 
     alike: bool
@@ -41,9 +41,11 @@ class _Found:
 
 
 def record(runner: CaseRunner, request: Record) -> Recorded:
-    """Run the reference in several draws, store its outputs, and hold one more run, in the first
-    draw, against its own oracle. Where its runs on a case gave the same, what is known of that
-    holds for a case that holds the same."""
+    """Run the reference in several draws, store its outputs, and judge one more run.
+
+    If all runs on a case gave the same outputs, the result also serves for other cases with the
+    same data.
+    """
     loaded = runner.device.load(request.reference.binary)
     request.folder.mkdir(parents=True, exist_ok=True)
     plans = runner.plans(request.reference)
@@ -107,34 +109,34 @@ def _on_case(runner: CaseRunner, request: Record, loaded: Loaded, case_plan: Cas
 
 
 def moved_once(inputs: Outputs, outputs: Outputs, written: Mapping[str, int]) -> int:
-    """Return the bytes that launches move if they read each input once, and write once what they
-    write.
+    """Return the bytes that launches move if they read each input once, and write each result once.
 
     Args:
-        written: by output the number of its elements that launches write or change.
+        written: by output, the number of its elements that launches write or change.
     """
     read = sum(array.nbytes for array in inputs.values())
     return read + sum(outputs[name].itemsize * number for name, number in written.items())
 
 
 def _is_another(runner: CaseRunner, outputs: Outputs, runs: Sequence[Outputs]) -> bool:
-    """Tell whether a run is to be kept: of those that gave the same one is enough, unless the
-    oracle asks for several."""
+    """Tell whether to keep a run: equal runs are kept once, unless the oracle asks for several."""
     if not runs or runner.target.oracle.runs > 1:
         return True
     return not all(same_bytes(outputs[name], first) for name, first in runs[0].items())
 
 
 def _own_verdict(runner: CaseRunner, case_plan: CasePlan) -> Judgement:
-    """Judge the reference by its own oracle, which may reject the very answers it compares with."""
+    """Judge the reference by its own oracle, which may reject its own expected outputs."""
     if runner.rules is not None:
         return runner.judge_answers(case_plan)  # each value is as good as itself
     return runner.opinion(case_plan, runner.device.outputs(case_plan))
 
 
 def try_schedule(runner: CaseRunner, request: TrySchedule) -> bool | None:
-    """Tell whether the reference's answers are right under a schedule: the oracle judges, as sums
-    may be rounded otherwise."""
+    """Tell whether the reference is right in a thread order; None without a choice of orders.
+
+    The oracle judges, since sums may be rounded differently.
+    """
     loaded = runner.device.load(request.reference.binary)
     scheduled = runner.device.scheduled(request.schedule, request.natural)
     with runner.device.turn(), scheduled as possible:
@@ -149,14 +151,14 @@ def try_schedule(runner: CaseRunner, request: TrySchedule) -> bool | None:
 
 
 def _in_turn(device: Device, schedules: Schedules, number: int) -> AbstractContextManager[object]:
-    """The order of the reference's run of this number."""
+    """Return a context for the reference's run of this number, which sets its thread order."""
     turns = [None, *schedules]
     name = turns[number % len(turns)]
     return nullcontext() if name is None else device.scheduled(Schedule(name), schedules[name])
 
 
 def unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[str, tuple[int, int]]:
-    """How many elements of each output still hold what was there before the launches."""
+    """Return the numbers of unwritten and of all elements of each poisoned output."""
     poisoned = {buffer.name for buffer in target.buffers if not buffer.role.given}
     return {
         name: (still_poison(array), array.size)
@@ -166,8 +168,11 @@ def unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[str
 
 
 def still_poison(array: NDArray[Any]) -> int:
-    """How many elements hold poison. Of elements that are smaller than its word, those that share
-    one with others: by itself, such an element may hold the same by chance."""
+    """Return the number of elements that hold poison.
+
+    Elements smaller than a word of poison count only if the whole word is poison: one alone may
+    hold the same by chance.
+    """
     if array.itemsize > 4:
         twice = np.uint64(POISON << 32 | POISON)
         return int(np.count_nonzero(np.ascontiguousarray(array).view(np.uint64) == twice))

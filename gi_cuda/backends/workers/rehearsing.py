@@ -1,4 +1,4 @@
-"""Verifying variants together that do no harm."""
+"""Verify variants in confined code together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gi_cuda.results.measurement import Measurement
 
 
 def rehearse(case_runner: CaseRunner, request: Rehearse) -> tuple[Measurement | Refused, ...]:
-    """Verify several variants."""
+    """Verify several variants in confined code."""
     verifier = Verifier(case_runner, request.sampling, harmless=True)
     try:
         verifier.enter(request.variants)

@@ -1,4 +1,4 @@
-"""Is there room for what a target's launches need? Asked before anything is allocated."""
+"""Check that memory suffices for a target's launches before anything is allocated."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _GROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def check_room(target: Target, sizes: Mapping[str, int]) -> None:
-    """Refuse launches whose buffers, with the recorded answers, cannot be in memory together.
+    """Refuse launches whose buffers and recorded outputs do not fit into memory together.
 
     Args:
-        sizes: elements of each buffer.
+        sizes: number of elements of each buffer.
 
     Raises:
-        LaunchRefused: with the sum.
+        LaunchRefused: they need too much; the message says how much.
     """
     runs = max(2, target.oracle.runs)
     needed = {
@@ -41,7 +41,7 @@ def check_room(target: Target, sizes: Mapping[str, int]) -> None:
 
 @cache
 def memory() -> int:
-    """Bytes of memory that this process can have at most."""
+    """Return the most bytes of memory that this process can have."""
     return min(_limits())
 
 
@@ -50,7 +50,7 @@ def _limits() -> Iterator[int]:
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:
         yield soft
-    with suppress(OSError, ValueError):  # there is none, or it says "max"
+    with suppress(OSError, ValueError):  # there is no such file, or it says "max"
         yield int(_GROUP.read_text())
 
 

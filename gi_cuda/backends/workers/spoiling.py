@@ -1,5 +1,7 @@
-"""What the oracle does not see: the reference with something left out, its outputs with something
-replaced."""
+"""Find errors that the oracle does not notice.
+
+The reference runs with something left out, or its outputs are spoiled.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,17 @@ from gi_cuda.spec.oracles import Outputs, Reference
 Array = NDArray[Any]
 
 MOST_PARTS = 16
-"""Runs of successive launches between which a buffer is poisoned, at most."""
+"""The most sections into which launches are cut to poison a buffer in between."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some of an output's values.
+    """A part of an output's values.
 
     Attributes:
-        words: for people.
-        share: how many of all.
-        together: whether they are the last ones; else they are spread over the output.
+        words: its description.
+        share: its fraction of all values.
+        together: whether it is the end of the output; else it is spread over the output.
     """
 
     words: str
@@ -41,7 +43,7 @@ class _Part:
     together: bool = False
 
     def of(self, size: int) -> slice:
-        """Which ones of so many."""
+        """Return the part's indices in an output of ``size`` values."""
         if self.together:
             return slice(size - max(1, round(self.share * size)), None)
         step = round(1 / self.share)
@@ -63,16 +65,16 @@ _LAST = (
 FAR_OFF = "far off"
 
 _SLABS, _SLAB = 16, 1 << 20
-"""Parts of a large output that are looked at, and the bytes of one."""
+"""_SLABS: number of sections of a large output that are checked. _SLAB: bytes of a section."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The reference's answers on a case, of large ones parts from all over them.
+    """The reference's outputs on a case; of large ones, sections spread over the output.
 
     Attributes:
-        reference: what they are judged against.
-        units: bytes of an item of each, none of which is cut.
+        reference: the outputs prepared for judging.
+        units: bytes of an item of each output; items are never cut.
     """
 
     reference: Reference
@@ -80,12 +82,12 @@ class _Known:
 
     @property
     def outputs(self) -> Outputs:
-        """The answers."""
+        """The outputs."""
         return self.reference.outputs
 
 
 def _known(runner: CaseRunner, case: str) -> _Known:
-    """The answers on a case: whole, unless each value is judged by itself."""
+    """Return the outputs on a case: whole outputs, unless each value is judged by itself."""
     stored, rules = runner.stored(case), runner.rules
     if rules is None:
         return _Known(stored, {})
@@ -100,7 +102,7 @@ def _known(runner: CaseRunner, case: str) -> _Known:
 
 
 def _some(array: Array, unit: int) -> Array:
-    """Parts from all over an array, or all of a small one.
+    """Return sections spread over an array, or all of a small one.
 
     Args:
         unit: bytes of an item.
@@ -116,7 +118,7 @@ def _some(array: Array, unit: int) -> Array:
 
 
 def leave_out(runner: CaseRunner, request: LeaveOut) -> bool:
-    """Whether the oracle sees on some case that something was left out."""
+    """Tell whether the oracle notices on some case that something was left out."""
     for case_plan in runner.plans(request.reference):
         with runner.device.turn():
             runner.device.prepare(case_plan)
@@ -126,7 +128,7 @@ def leave_out(runner: CaseRunner, request: LeaveOut) -> bool:
             for number, part in enumerate(_parts(case_plan, request)):
                 if number:
                     runner.device.poison(case_plan, request.contents)
-                # Loaded anew: what was loaded keeps the launches that a case was bound to.
+                # Load it anew: a loaded program keeps the launches that it was bound to.
                 loaded = runner.device.load(request.reference.binary)
                 runner.device.run(loaded, part, request.limit)
                 runner.device.unload(loaded)
@@ -136,7 +138,7 @@ def leave_out(runner: CaseRunner, request: LeaveOut) -> bool:
 
 
 def _is_seen(runner: CaseRunner, case_plan: CasePlan, request: LeaveOut) -> bool:
-    """Whether the answers of the launches that just ran are wrong."""
+    """Tell whether the outputs of the launches that just ran are wrong."""
     if not request.input:
         return bool(runner.judge(case_plan).penalty)
     seen = runner.judge_answers(case_plan)
@@ -145,7 +147,7 @@ def _is_seen(runner: CaseRunner, case_plan: CasePlan, request: LeaveOut) -> bool
 
 
 def _parts(case_plan: CasePlan, request: LeaveOut) -> Iterator[CasePlan]:
-    """The launches that are made, cut where one kernel hands the buffer to another."""
+    """Yield the launches to make, cut where one kernel passes the buffer to another."""
     kept = [one for one in case_plan.launches if one.kernel != request.launches]
     if not request.contents:
         yield replace(case_plan, launches=tuple(kept))
@@ -158,7 +160,7 @@ def _parts(case_plan: CasePlan, request: LeaveOut) -> Iterator[CasePlan]:
 
 
 def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:
-    """Ask the oracle about recorded outputs with values replaced, buffer by buffer."""
+    """Judge recorded outputs with values replaced, buffer by buffer."""
     unseen: list[Unseen] = []
     constant: dict[str, str] = {}
     undefined: dict[str, dict[str, int]] = {}
@@ -177,7 +179,7 @@ def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:
 
 
 def _unseen(runner: CaseRunner, buffer: Buffer, known: Mapping[str, _Known]) -> list[Unseen]:
-    """For each filling the largest part of the buffer's values that is accepted, if any is."""
+    """Return for each filling the largest part of a buffer that the oracle accepts, if any."""
     fillings: dict[str, dict[str, Array]] = {}
     for case, one in known.items():
         for words, values in _fillings(runner, buffer, case, one):
@@ -197,8 +199,10 @@ def _unseen(runner: CaseRunner, buffer: Buffer, known: Mapping[str, _Known]) -> 
 def _largest_part(
     runner: CaseRunner, name: str, known: Mapping[str, _Known], wrongs: Mapping[str, Array]
 ) -> _Part | None:
-    """The largest part of the values that may be wrong; None where none may. Where a small part is
-    seen, larger ones are taken to be."""
+    """Return the largest part of the values that may be wrong; None if none may.
+
+    If the oracle notices a small part, it is assumed to notice larger ones.
+    """
     if _accepted(runner, name, known, wrongs, _ALL):
         return _ALL
     largest = None
@@ -218,8 +222,7 @@ def _accepted(
     wrongs: Mapping[str, Array],
     part: _Part,
 ) -> bool:
-    """Whether the oracle accepts on all cases that a part of the values is replaced, and on some
-    case that changes something."""
+    """Tell whether the oracle accepts replaced values on all cases; some must differ."""
     changed = False
     for case, one in known.items():
         right = one.outputs[name]
@@ -238,7 +241,7 @@ def _accepted(
 def _fillings(
     runner: CaseRunner, buffer: Buffer, case: str, known: _Known
 ) -> Iterator[tuple[str, Array]]:
-    """What may stand in the place of right values, in words."""
+    """Yield values that may replace the right ones, with their descriptions."""
     right, size = known.outputs[buffer.name], runner.stored(case).outputs[buffer.name].size
     yield FAR_OFF, _far_off(right)
     unit = known.units.get(buffer.name)
@@ -263,7 +266,7 @@ def _fillings(
 
 
 def _far_off(right: Array) -> Array:
-    """Values none of which could be taken for the right ones."""
+    """Return values none of which could be taken for the right ones."""
     if right.dtype.kind != "f":
         return ~right
     most = np.abs(right).max(initial=0.0, where=np.isfinite(right))
@@ -273,8 +276,10 @@ def _far_off(right: Array) -> Array:
 
 
 def _only_value(rights: Mapping[str, Array]) -> object | None:
-    """The one value, no NaN, that several arrays hold everywhere; None where there is no such, or
-    only one value in all."""
+    """Return the value that arrays hold everywhere, if it is no NaN.
+
+    None if they hold different values, or there is only one value in all.
+    """
     first = next(iter(rights.values()))[0]
     if sum(right.size for right in rights.values()) < 2:
         return None
@@ -282,9 +287,9 @@ def _only_value(rights: Mapping[str, Array]) -> object | None:
 
 
 def _written_nans(buffer: Buffer, right: Array) -> int:
-    """How many values are NaN, but for those that were never written."""
+    """Return the number of NaN, without those in memory that was never written."""
     if right.dtype.kind != "f":
         return 0
-    # What the case gives is never poison: that comes from memory which nothing has set.
+    # A buffer with the case's contents is never poisoned.
     unwritten = 0 if buffer.role is BufferRole.INOUT else still_poison(right)
     return max(0, int(np.isnan(right).sum()) - unwritten)

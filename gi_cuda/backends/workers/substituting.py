@@ -1,4 +1,4 @@
-"""What programs answer with something else in the place of an input."""
+"""Run programs with substitutes for inputs, and compare their outputs."""
 
 from __future__ import annotations
 
@@ -40,29 +40,32 @@ from gi_cuda.spec.oracles import Allowed, Outputs, Rules, ValueRule
 from gi_cuda.spec.other_sizes import OtherCase
 
 _WIDER = 10.0
-"""How many times its tolerance an oracle allows with something else. The tolerance was chosen for
-the case's own numbers; a long sum of which a few terms are most depends more on the order of
-additions."""
+"""Multiple of its tolerance that an oracle allows on substituted inputs.
+
+The tolerance was chosen for the case's own numbers. A long sum that a few terms dominate depends
+more on the order of additions.
+"""
 
 _LITTLE_WIDER = 2.0
-"""The same with another size: there may be more additions."""
+"""The multiple for cases of another size, which may have more additions."""
 
 _TELLING = 2 * _WIDER
-"""How many times its tolerance the effect of an input exceeds, if a program without it is refused
-with :data:`_WIDER` allowed."""
+"""Multiple of the tolerance by which the effect of an input has to exceed it, so that a program
+that ignores the input is rejected with :data:`_WIDER` allowed."""
 
 _FEW = 100
-"""One in so many elements may come out as what it was, or not, by chance."""
+"""One in so many elements may be written with its old value, or not, by chance."""
 
 _SAMPLE = 2**20
-"""Values of which a median is taken, about; more take seconds."""
+"""Number of values, about, from which a median is computed; more would take seconds."""
 
 _LEAST_SCALE = 1e-3
-"""Of a tolerance that is so much smaller as answers are, where an input is made a thousandth."""
+"""Lower limit on the scale of the tolerance, which shrinks with outputs when an input is made a
+thousandth."""
 
 
 def depends_on(runner: CaseRunner, request: DependsOn) -> Effect:
-    """Return the effect on a program's answers of something else in the place of an input."""
+    """Return the effect on a program's outputs of a substitute for an input."""
     program, other = request.program, request.substitute
     least, _ = smallest(runner, program, program)
     for given in runner.plans(program):
@@ -82,11 +85,16 @@ def depends_on(runner: CaseRunner, request: DependsOn) -> Effect:
 
 
 def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
-    """Why a program is wrong with something else in the place of an input, where the reference runs
-    with that is what is right; "" where it is not. None where the reference writes where it must
-    not then, the oracle does not accept its own answers, or with another size they are no numbers
-    where they were, or depend on the order of threads as they did not."""
-    # One case tells as much as several, as what is in the place of an input is the same.
+    """Compare a program with the reference, both with a substitute for an input.
+
+    Returns:
+        The reason why the program is wrong; "" if it is right. None if the reference cannot be
+        compared
+        with: it writes where it must not, the oracle rejects its own outputs, or (with another
+            size) its outputs become NaN or depend on the order of threads, unlike those on the case
+            itself.
+    """
+    # One case suffices: the substitutes would be the same in others.
     pair = request.input, request.substitute
     mine, theirs = smallest(runner, request.program, request.reference)
     right = changed(runner, request.reference, pair, theirs)
@@ -134,8 +142,10 @@ def tell_varying(runner: CaseRunner, request: TellVarying) -> Varying:
 
 
 def writes_the_same(runner: CaseRunner, request: WritesTheSame) -> bool:
-    """Tell whether a program writes the elements that the reference writes on the smallest case,
-    but for one in :data:`_FEW`."""
+    """Tell whether a program writes the elements that the reference writes, on the smallest case.
+
+    One in :data:`_FEW` may differ.
+    """
     plans = smallest(runner, request.program, request.reference)
     given = runner.cases[plans[0].case].buffers
     found, expected = (
@@ -153,7 +163,7 @@ def writes_the_same(runner: CaseRunner, request: WritesTheSame) -> bool:
 
 
 def _differs(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which values are not equal. Zeros of both signs are equal, and so is NaN to NaN."""
+    """Return which values are not equal. Zeros of both signs are equal, and so is NaN to NaN."""
     found: NDArray[np.bool_] = one != other
     if one.dtype.kind == "f":
         found &= ~(np.isnan(one) & np.isnan(other))
@@ -161,15 +171,14 @@ def _differs(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _width(other: Other) -> float:
-    """Return how many times its tolerance an oracle allows."""
+    """Return the multiple of its tolerance that an oracle allows."""
     if isinstance(other, OtherCase):
         return 1.0 if other.reseeded else _LITTLE_WIDER
     return 1.0 if isinstance(other, InPlace) else _WIDER
 
 
 def near(runner: CaseRunner, width: float = _WIDER) -> Rules | None:
-    """Rules for answers beside the reference's with something else; None where the oracle has to
-    be asked."""
+    """Return rules to compare outputs on substituted inputs; None if the oracle has to be asked."""
     return runner.target.oracle.wider(width).rules(runner.types)
 
 
@@ -182,7 +191,7 @@ def _equal(runner: CaseRunner) -> Rules:
 
 
 def _finite(runner: CaseRunner) -> Rules:
-    """Rules by which all but an overflow is good."""
+    """Return rules that accept everything except an overflow."""
     return {
         name: (ValueRule(Allowed.FINITE, kind),) if kind.dtype.kind == "f" else ()
         for name, kind in runner.types.items()
@@ -190,8 +199,7 @@ def _finite(runner: CaseRunner) -> Rules:
 
 
 def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | None:
-    """The reference's answers, or None as :func:`agrees_with` says; remembered, since many variants
-    are held against them."""
+    """Return the reference's outputs, or None as :func:`agrees_with` says; cached."""
     reference = request.reference
     values = tuple(reference.configuration.items())
     key = reference.binary.path, values, right.plan.case, request.input, str(request.substitute)
@@ -206,7 +214,7 @@ def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expect
 
 
 def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | None:
-    """The reference's answers, where they are fit to compare with."""
+    """Return the reference's outputs if they are fit to compare with."""
     given = _given(runner, request, right)
     limit = min(request.limit, AT_LEAST + LONGER * given.seconds)
     runs = [
@@ -224,22 +232,21 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | 
     if why_wrong(runner, right, again, runs, scale, width) or _unjudged(runner, right, runs):
         return None
     if isinstance(other, InPlace) and why_wrong(runner, right, runs[0], [given], width=width):
-        return None  # a source that is not made for that
+        return None  # the source does not support work in place
     whole = {one.name for one in runner.target.scalars if one.dtype.kind != "f"}
     indices = {one.name for one in runner.target.buffers if not one.type.real}
     if (several or request.input in whole | indices) and _became_nan(right, given, runs[0]):
-        return None  # it reads what nothing has set: beyond an array, with an index of another one
+        return None  # it reads unset memory: beyond an array, or by an index of another array
     if several or request.input in whole:
         if _leaves_more(runner, right, given, runs[0]):
-            return None  # a source that is made for some sizes
+            return None  # the source supports some sizes only
         if _is_ordered(runner, request.reference, right, given, runs):
-            return None  # and with others its threads write where others do
+            return None  # with other sizes, its threads race
     return Expected(limit, tuple(runs), scale)
 
 
 def _given(runner: CaseRunner, request: AgreesWith, right: Changed) -> Answers:
-    """Return the reference's answers on the case as it is; those of the last case are remembered,
-    since much is asked about it."""
+    """Return the reference's outputs on the original case. Those of the last case are cached."""
     reference = request.reference
     key = reference.binary.path, tuple(reference.configuration.items()), right.given.case
     if key not in runner.given:
@@ -250,8 +257,7 @@ def _given(runner: CaseRunner, request: AgreesWith, right: Changed) -> Answers:
 
 
 def _scale(given: Answers, found: Answers) -> float:
-    """Return the size of the answers as a share of their size with the case's own inputs, at most
-    1."""
+    """Return the magnitude of the outputs relative to those on the case's own inputs, at most 1."""
     parts = [1.0]
     for name, array in found.outputs.items():
         if array.dtype.kind == "f" and (size := _size(given.outputs[name])):
@@ -260,15 +266,17 @@ def _scale(given: Answers, found: Answers) -> float:
 
 
 def _size(array: NDArray[Any]) -> float:
-    """Return the median amount of the values that are not 0, of a sample of a large array."""
+    """Return the median magnitude of the values that are not 0, from a sample of a large array."""
     some = array.reshape(-1)[:: 1 + array.size // _SAMPLE]
     sizes = np.abs(some[np.isfinite(some) & (some != 0)])
     return float(np.median(sizes)) if sizes.size else 0.0
 
 
 def _alike(outputs: Outputs, right: Outputs) -> Outputs:
-    """Answers, with those that are right where neither is a finite number: which one comes of NaN
-    and infinities is a matter of the order of additions."""
+    """Return outputs, with the reference's values where neither is finite.
+
+    Whether NaN or an infinity results depends on the order of additions.
+    """
     return {
         name: np.where(np.isfinite(array) | np.isfinite(right[name]), array, right[name])
         if array.dtype.kind == "f"
@@ -278,7 +286,7 @@ def _alike(outputs: Outputs, right: Outputs) -> Outputs:
 
 
 def _why_overflown(found: Answers, right: Answers) -> str:
-    """Where answers are infinite or no numbers, and the reference's are not; "" if nowhere."""
+    """Describe an output value that is not finite while the reference's is; "" if there is none."""
     for name, array in found.outputs.items():
         if array.dtype.kind == "f":
             lost = np.flatnonzero(np.isfinite(right.outputs[name]) & ~np.isfinite(array))
@@ -289,7 +297,7 @@ def _why_overflown(found: Answers, right: Answers) -> str:
 
 
 def _became_nan(case: Changed, given: Answers, found: Answers) -> bool:
-    """Tell whether answers became NaN that were numbers."""
+    """Tell whether outputs became NaN that were numbers."""
     alike = case.plan.sizes == case.given.sizes
     for name, array in found.outputs.items():
         if array.dtype.kind == "f":
@@ -300,7 +308,7 @@ def _became_nan(case: Changed, given: Answers, found: Answers) -> bool:
 
 
 def _leaves_more(runner: CaseRunner, case: Changed, given: Answers, found: Answers) -> bool:
-    """Tell whether more answers were never written."""
+    """Tell whether more of the outputs was never written."""
     before = unwritten(runner.target, case.given, given.outputs)
     now = unwritten(runner.target, case.plan, found.outputs)
     return any(_part(*now[name]) > _most_unwritten(_part(*one)) for name, one in before.items())
@@ -311,7 +319,11 @@ def _part(some: int, all_of_them: int) -> float:
 
 
 def _most_unwritten(part: float) -> float:
-    """The part of an output that may stay unwritten with another size, by that of the case."""
+    """Return the share of an output that may stay unwritten with another size.
+
+    Args:
+        part: the share that stays unwritten on the original case.
+    """
     return (part + 1) / 2 if part else 0.0
 
 
@@ -322,8 +334,10 @@ def _is_ordered(
     given: Answers,
     runs: Sequence[Answers],
 ) -> bool:
-    """Whether the reference's answers are wrong in the opposite order of threads, where the device
-    has a choice, and are not so with what the case gives."""
+    """Tell whether the reference depends on thread order, but not on the original case.
+
+    False if the device cannot choose the order.
+    """
     limit = AT_LEAST + 2 * LONGER * given.seconds
     with runner.device.scheduled(Schedule.REVERSED, ()) as chosen:
         if not chosen:
@@ -339,10 +353,12 @@ def _is_ordered(
 
 
 def _unjudged(runner: CaseRunner, case: Changed, runs: Sequence[Answers]) -> bool:
-    """Whether the oracle does not accept the very answers that it compares with: it may have been
-    written for what the case holds alone."""
+    """Tell whether the oracle rejects the very outputs that it compares with.
+
+    It may have been written for the case's own inputs only.
+    """
     if runner.rules is not None:
-        return False  # whatever the values are, each is as good as itself
+        return False  # by these rules, every value is as good as itself
     oracle = runner.target.oracle
     expected = oracle.reference([run.outputs for run in runs])
     return not oracle.judge(case.data.values, runs[0].outputs, expected).acceptable
@@ -356,12 +372,11 @@ def why_wrong(
     scale: float = 1.0,
     width: float = _WIDER,
 ) -> str:
-    """Say what is wrong with answers, judged by those of the reference's runs; "" if nothing is
-    wrong.
+    """Return what is wrong with outputs, judged by the reference's runs; "" if nothing is.
 
     Args:
-        scale: how many times smaller than the case's own answers they are, and what is allowed.
-        width: how many times its tolerance the oracle allows.
+        scale: magnitude of outputs and tolerance relative to the original case.
+        width: multiple of its tolerance that the oracle allows.
     """
     if found.damaged:
         return f"wrote where it must not: {', '.join(found.damaged)}"
@@ -374,7 +389,7 @@ def why_wrong(
 
 
 def _times(times: float, outputs: Outputs) -> Outputs:
-    """Answers, so many times as large where they are real numbers."""
+    """Multiply outputs of real numbers by a factor."""
     if times == 1:
         return outputs
     return {

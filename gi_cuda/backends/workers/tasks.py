@@ -1,4 +1,4 @@
-"""What a pool is asked, and how it says that there is no answer."""
+"""Tasks for a pool, and the results of tasks without an answer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A worker died over a request: how (a signal or our own limit) and what it said last.
+    """Result of a task over which the worker died.
 
     Attributes:
-        suspect: number of the variant that it died over, where it could tell.
-        signal: that ended it; None where it ended itself.
+        survival: how it ended: killed by a signal, or by our limit.
+        message: its last message.
+        suspect: number of the variant to blame, if the worker named one.
+        signal: number of the signal that killed it; None if it exited by itself.
     """
 
     survival: Survival
@@ -28,24 +30,23 @@ class Lost:
 
 
 class Wants(Enum):
-    """Which worker a request is for."""
+    """A task's requirement on its worker."""
 
     ANY = auto()
     FRESH = auto()
-    """One that was never asked anything, and is asked nothing else meanwhile."""
+    """A worker that never got a request, and gets no other one meanwhile."""
     FIRST = auto()
-    """The same, which may be asked a few more that are of one kind with this."""
+    """A fresh worker, which may get a few more requests of the same kind."""
     ALIKE = auto()
-    """One that was asked nothing but a few requests of one kind, the last one of these; or a fresh
-    one."""
+    """A worker that got only a few requests of the same kind; or a fresh one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Key]):
-    """A request with the key that its answer comes under.
+    """A request with the key under which its answer is returned.
 
     Attributes:
-        wants: which worker it is for.
+        wants: requirement on the worker.
     """
 
     key: Key
@@ -54,12 +55,12 @@ class Task(Generic[Key]):
 
     @property
     def alone(self) -> bool:
-        """Whether its worker is asked nothing else meanwhile."""
+        """Tell whether its worker gets no other request meanwhile."""
         return self.wants is not Wants.ANY
 
 
 @dataclass(frozen=True, slots=True)
 class Unanswered(Generic[Key]):
-    """A task's device is not used any more; another one may have it."""
+    """Result of a task whose device is no longer used. The task may be submitted again."""
 
     task: Task[Key]

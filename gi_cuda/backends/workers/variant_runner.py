@@ -1,4 +1,4 @@
-"""A variant in a measurement: its runs, and what became of them."""
+"""One variant in a measurement: its runs and their results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gi_cuda.spec import Judgement
 
 
 class VariantRunner:
-    """A variant in a measurement.
+    """One variant in a measurement.
 
     Attributes:
-        differed: whether it gave other answers while it was timed.
-        elsewhere: whether it is run on the siblings.
+        differed: whether it gave other outputs while it was timed.
+        elsewhere: whether it runs on the sibling cases.
 
     Raises:
         LaunchRefused: it cannot be loaded.
@@ -43,13 +43,15 @@ class VariantRunner:
         self.samples: list[Sample] = []
 
     def leave(self) -> None:
-        """Unload it."""
+        """Unload the variant."""
         for one in self._places:
             self._case_runner.device.unload(one)
 
     def spread(self) -> None:
-        """Load it into more places, and run it once in each, since a first run is slower. One that
-        took long when it was verified needs neither."""
+        """Load it at more addresses, and run it once at each, since a first run is slower.
+
+        A variant that took long when it was verified needs neither.
+        """
         if self._run_seconds > SLOW:
             return
         device, plans = self._case_runner.device, self._case_runner.timed_plans(self.program)
@@ -61,15 +63,18 @@ class VariantRunner:
             device.run_round(runs, self._sampling.limit)
 
     def place(self, number: int) -> Loaded:
-        """Where it runs in a repetition: each place meets all those of the reference, and is as
-        long unused as these are, since code that ran just before is in a cache."""
+        """Return the copy to run in a repetition.
+
+        Each copy is paired with all copies of the reference, and is unused for as long as these,
+        since code that ran just before is in a cache.
+        """
         return self._places[(number + number // LOADS) % len(self._places)]
 
     def run_on(self, case_plan: CasePlan, draw: int = 0) -> TimedRun:
-        """Its run on a case, which it is made ready for.
+        """Return its run on a case, after making it ready.
 
         Raises:
-            LaunchRefused: the device does not take it.
+            LaunchRefused: the device refuses it.
         """
         case_plan = case_plan.drawn(draw if case_plan.redrawn else 0)
         self._case_runner.device.make_ready(self.loaded, case_plan)
@@ -77,7 +82,7 @@ class VariantRunner:
         return self._case_runner.run_to_verify(self.loaded, case_plan, accepted)
 
     def judged(self, run: TimedRun, seen: Verified) -> bool:
-        """Enter what became of a run; whether its answers are acceptable."""
+        """Record the result of a run. Return whether its outputs are acceptable."""
         begun, case_plan = time.perf_counter(), run.plan
         self._run_seconds += seen.seconds
         overlooked, right = self._sampling.overlooked, False
@@ -96,32 +101,36 @@ class VariantRunner:
         return right
 
     def _accepted(self, run: TimedRun, seen: Verified) -> TimedRun:
-        """A run with what is to be looked for in later ones."""
+        """Return a run that later runs on the case are compared with."""
         if seen.outputs is None:
             return run
         outputs = self._case_runner.kept(run.plan.case, seen.outputs)
         return replace(run, expected=outputs, rules=None)
 
     def add_reason(self, words: str) -> None:
-        """It was found wrong when it ran in a way that is to be said."""
+        """Add to the verdict in what kind of run the variant was found wrong."""
         if self._verdict.reason:
             reason = f"{self._verdict.reason}, {words}"
             self._verdict = Judgement(self._verdict.penalty, reason)
 
     @property
     def ratio(self) -> float:
-        """Its time over the reference's so far; infinite before it was timed."""
+        """Median ratio of its time to the reference's so far; infinite before it was timed."""
         values = ratios(self.samples)
         return float(np.median(values)) if len(values) else math.inf
 
     @property
     def looks_faster(self) -> bool:
-        """Whether it took less than the reference so far."""
+        """Tell whether it took less time than the reference so far."""
         return self.ratio < 1
 
     def run_to_time(self, place: int, number: int) -> TimedRun:
-        """Its run on the timed case at a place, in a draw. What it gives is known of the first
-        draw."""
+        """Return its run on a timed case in a draw. Only in the first draw are its outputs known.
+
+        Args:
+            place: index of the timed case.
+            number: number of the draw.
+        """
         case_plan = self._case_runner.timed_plans(self.program)[place].drawn(number)
         known = number == 0 or not case_plan.redrawn
         if not known:
@@ -130,15 +139,19 @@ class VariantRunner:
         return self._case_runner.run_to_verify(self.place(number), case_plan, accepted)
 
     def timed(self, pairs: Iterable[tuple[Sample, bool]], seconds: float) -> None:
-        """Enter pairs of timed runs, whether its answers were those of before, and the wall time
-        that all took."""
+        """Record timed runs.
+
+        Args:
+            pairs: samples, each with whether the outputs were those of before.
+            seconds: wall time of all.
+        """
         for sample, agrees in pairs:
             self.samples.append(sample)
             self.differed |= not agrees
         self._run_seconds += seconds
 
     def measurement(self) -> Measurement:
-        """What came out."""
+        """Return the result of the measurement."""
         return Measurement(
             self.program.binary.ident,
             self._fate.survival if self._fate else Survival.NORMAL,

@@ -1,8 +1,9 @@
-"""Verifying variants: a case of each in a round, for which the device is theirs once.
+"""Verify variants in rounds: each round runs one case of each variant, in one turn at the device.
 
 Workers take turns at a device. If each run of sixteen variants waited for a turn of its own, they
-would wait most of the time. What may do harm is waited for before the next one runs, so that it is
-known whose crash it is; what does none, or did none before, runs without a pause.
+would wait most of the time. A run that may do harm is waited for before the next one starts, so
+that a crash can be attributed. Harmless runs, and runs that were harmless before, follow each other
+without a pause.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ from gi_cuda.backends.workers.variant_runner import VariantRunner
 from gi_cuda.results.measurement import Measurement
 
 AGAIN = 3
-"""Times that a variant is verified once more whose answers were others while it was timed."""
+"""Number of times that a variant is verified again if its outputs changed while it was timed."""
 
 
 def _as_recorded(place: int) -> int:
-    """The draw that answers were recorded in first."""
+    """Return the draw in which outputs were recorded first."""
     return 0
 
 
 @dataclass(slots=True)
 class Verifier:
-    """Verifies variants of one request.
+    """Verifies the variants of one request.
 
     Attributes:
-        case_runner: what they are held against.
-        sampling: of the request.
-        harmless: whether none of them does harm.
-        runners: the variants, by their places in the request.
-        refused: those that the device does not take, and why.
+        case_runner: the cases and the oracle.
+        sampling: the request's sampling.
+        harmless: whether all variants are confined.
+        runners: the variants, by their index in the request.
+        refused: errors of variants that the device refuses, by index.
     """
 
     case_runner: CaseRunner
@@ -53,12 +54,12 @@ class Verifier:
                 self.runners[place] = VariantRunner(self.case_runner, program, self.sampling)
 
     def leave(self) -> None:
-        """Unload them."""
+        """Unload the variants."""
         for runner in self.runners.values():
             runner.leave()
 
     def answers(self) -> tuple[Measurement | Refused, ...]:
-        """What became of all of them."""
+        """Return the results of all variants."""
         places = sorted(self.runners.keys() | self.refused.keys())
         return tuple(self._answer(place) for place in places)
 
@@ -68,15 +69,17 @@ class Verifier:
         return self.runners[place].measurement()
 
     def right(self) -> list[int]:
-        """Run all on their cases; those whose answers are acceptable."""
+        """Run all variants on their cases. Return the indices of those with acceptable outputs."""
         return self._right(self.runners, known=False)
 
     def verify_again(self, places: Collection[int]) -> None:
-        """Run some again that were timed since: a variant may pass once and fault on repeats, or
-        be right in some orders of threads, one draw or these cases alone.
+        """Verify timed variants again.
 
-        One that gave other answers while it was timed is verified some more times: it may be that
-        these differ a little from run to run, or that it does not do its work every time.
+        A variant may pass once and fail when repeated, or be right only in some thread orders, in
+        one draw or on these cases.
+
+        A variant whose outputs changed while it was timed is verified some more times: the outputs
+        may vary slightly from run to run, or it may not do its work every time.
         """
         left = list(places)
         for _ in range(AGAIN):
@@ -89,8 +92,11 @@ class Verifier:
         self._right(left, cases=siblings.cases, limit=siblings.limit, known=False)
 
     def _right_in_other_orders(self, places: list[int]) -> list[int]:
-        """Those that are right in another draw and, where the device takes them as it is told, in
-        other orders of threads: those that look faster in all of them."""
+        """Return the variants that are right in another draw and in other thread orders.
+
+        If the device can choose the order, all run in the first order, and those that look faster
+        in all orders.
+        """
         schedules, device = self.sampling.schedules, self.case_runner.device
         if not schedules:
             return self._right(places, self._another_draw)
@@ -103,7 +109,7 @@ class Verifier:
         return left
 
     def _another_draw(self, place: int) -> int:
-        """Any of the recorded draws but the first."""
+        """Return any of the recorded draws except the first."""
         ident, runs = self.runners[place].program.binary.ident, self.case_runner.target.oracle.runs
         return 1 + ident % max(1, runs - 1)
 
@@ -114,10 +120,12 @@ class Verifier:
         draw: Callable[[int], int] = _as_recorded,
         words: str = "",
     ) -> list[int]:
-        """Variants without those of some that are wrong.
+        """Run some variants, and return all variants except those that are wrong.
 
         Args:
-            words: how these ran.
+            places: all variants.
+            some: the variants to run.
+            words: description of how they run.
         """
         wrong = set(some) - set(self._right(some, draw))
         if words:
@@ -134,12 +142,12 @@ class Verifier:
         limit: float | None = None,
         known: bool = True,
     ) -> list[int]:
-        """Verify variants, a case of each in a round; one that is wrong runs no more.
+        """Verify variants, one case of each in a round. A variant that is wrong runs no more.
 
         Args:
-            draw: of scalars that are redrawn, by place.
-            cases: other ones than their own.
-            limit: of these.
+            draw: returns the draw for a variant.
+            cases: cases to use in place of their own.
+            limit: seconds after which a launch on these counts as hung.
             known: whether they were timed on these cases, all together.
         """
         right: list[int] = []
@@ -149,7 +157,7 @@ class Verifier:
             with self._noted(place):
                 asked = program if cases is None else replace(program, cases=cases)
                 plans = self.case_runner.plans_to_verify(asked)
-                for plan in plans:  # what there is of other cases is looked at after each run
+                for plan in plans:  # after each run, the buffers of all cases are checked
                     self.case_runner.device.make_room(plan)
                 waiting[place] = iter(plans)
         while waiting:
@@ -172,17 +180,17 @@ class Verifier:
     def _round(
         self, runs: Mapping[int, TimedRun], limit: float, *, pausing: bool
     ) -> dict[int, Verified]:
-        """What became of runs.
+        """Run one round and return the results.
 
         Args:
-            pausing: whether each is waited for.
+            pausing: whether to wait for each run.
         """
         if not runs:
             return {}
         device = self.case_runner.device
         with device.turn():
             if not pausing:
-                with suppress(LaunchRefused):  # which of them, will be seen
+                with suppress(LaunchRefused):  # running them one by one shows which
                     return dict(zip(runs, device.verify(list(runs.values()), limit), strict=True))
             found = {}
             for place, run in runs.items():
@@ -193,7 +201,7 @@ class Verifier:
 
     @contextmanager
     def _noted(self, place: int) -> Iterator[None]:
-        """Inside, a variant may be refused."""
+        """Record a variant as refused if the context raises LaunchRefused."""
         try:
             yield
         except LaunchRefused as error:

@@ -1,4 +1,4 @@
-"""A worker: what it opens once, and how it answers requests until it is told to stop or dies."""
+"""The worker process: opens its device once, and answers requests until it is disconnected."""
 
 from __future__ import annotations
 
@@ -86,22 +86,22 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
 _OF_REFERENCE = (
     *(Record, TrySchedule, LeaveOut, Explore, SpoilOutputs, TellInputs, CompareAnswers, GetReady),
 )
-"""Requests that run nothing but the reference."""
+"""Requests that run only the reference."""
 
 _COURTESY = 10
-"""The nice value of a worker that runs samples beside a search, whose compilers come first."""
+"""Nice value of a worker that runs samples during a search, so that compilers have priority."""
 
 Answerer: TypeAlias = Callable[[object], object]
-"""Takes a request and gives the answer to it."""
+"""Function that returns the answer to a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """What is loaded before workers are forked: cases and code. Holds no device.
+    """Data and code that are loaded before workers are forked. It holds no device.
 
     Attributes:
-        session: what the workers are for.
-        cases: its cases by name.
+        session: the workers' session.
+        cases: the session's cases by name.
         device: makes the device of one worker, after the fork.
     """
 
@@ -114,12 +114,12 @@ class WorkerContext:
         """Load the target's cases and the back end's code.
 
         Args:
-            before: what was opened of an earlier session; its cases are not made again.
+            before: the context of an earlier session; its cases are reused.
 
         Raises:
-            UserError: what is wrong with them.
+            UserError: the target's data or code is at fault.
         """
-        # What every worker needs is loaded before: a crash is paid for by a fork alone.
+        # Load everything before workers are forked, so that a crash costs a fork only.
         device = backend_named(session.backend).device_maker()
         target = session.target
         check_code(target)
@@ -131,15 +131,15 @@ class WorkerContext:
         return cls(session, cases, device)
 
     def of(self, target: Target) -> dict[str, CaseData]:
-        """Those of the cases that are cases of a target as well, which has no other data else."""
+        """Return the cases that a target has as well; none if its data may differ."""
         mine = self.session.target
-        # Its file is called as a user called it, or as a run remembers it.
+        # The path may be spelled as the user spelled it, or as a run recorded it.
         if replace(mine, cases=(), file=target.file) != replace(target, cases=()):
             return {}
         return {name: data for name, data in self.cases.items() if _same_case(name, mine, target)}
 
     def opened(self, slot: WorkerSlot) -> Device:
-        """Make the device of one worker, as the session wants it."""
+        """Make the device of one worker, and configure it for the session."""
         device = self.device(self.session.target, self.cases, slot)
         if self.session.sample:
             device.sample(self.session.sample)
@@ -147,7 +147,7 @@ class WorkerContext:
         return device
 
     def answerer(self, slot: WorkerSlot) -> Answerer:
-        """What one worker does with requests; one without a device says why to each of them."""
+        """Return a worker's function for requests, or one that returns the error."""
         target = self.session.target
         try:
             device = self.opened(slot)
@@ -176,9 +176,9 @@ def serve(context: WorkerContext, connection: Connection, slot: WorkerSlot) -> N
     """Answer requests until the other end is closed.
 
     Args:
-        context: loaded before the fork.
-        connection: where requests come from and answers go.
-        slot: of this worker among the others.
+        context: data and code that were loaded before the fork.
+        connection: the connection for requests and answers.
+        slot: the worker's slot on its device.
     """
     answer = context.answerer(slot)
     while True:

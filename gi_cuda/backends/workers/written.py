@@ -1,4 +1,4 @@
-"""What was written to judged buffers, and whether it is one value everywhere."""
+"""Find the values that were written to judged buffers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from numpy.typing import NDArray
 from gi_cuda.backends.protocol.device import POISON
 
 _SAMPLE = 1 << 16
-"""About so many items of a buffer say how large they are."""
+"""Number of items of a buffer, about, from which magnitudes are computed."""
 
 _BLOCK = 1 << 16
-"""Items that are looked at at a time; a multiple of those in a word of poison."""
+"""Number of items per block; a multiple of the number in a word of poison."""
 
 _SOME = 8
-"""Items of which one expects that they are not all the same."""
+"""Number of items from which it is suspicious that all are the same."""
 
 
 def only_value(outputs: Mapping[str, NDArray[Any]], before: Mapping[str, NDArray[Any]]) -> str:
-    """What all items that were written are, where each buffer got one value; "" where some got
-    several, or there are few items in all.
+    """Return a description of the written values, if each buffer was written with one value only.
+
+    Else, or if few items were written in all, return "".
 
     Args:
-        outputs: what judged buffers hold.
-        before: what those held that the case gives; the others held poison.
+        outputs: contents of judged buffers.
+        before: earlier contents of the buffers that the case gives; the others held poison.
     """
     found, items = [], 0
     for name, array in sorted(outputs.items()):
@@ -43,10 +44,10 @@ def only_value(outputs: Mapping[str, NDArray[Any]], before: Mapping[str, NDArray
 
 
 def is_undefined(array: NDArray[Any], before: NDArray[Any] | None) -> bool:
-    """Tell whether there is NaN wherever something was written.
+    """Tell whether all values that were written are NaN.
 
     Args:
-        before: what was there; None for poison, which is NaN.
+        before: earlier contents; None for poison, which is NaN.
     """
     if array.dtype.kind != "f":
         return False
@@ -61,14 +62,14 @@ def is_undefined(array: NDArray[Any], before: NDArray[Any] | None) -> bool:
 
 
 def changes(array: NDArray[Any], before: NDArray[Any]) -> int:
-    """Count the items that became others."""
+    """Return the number of items that changed."""
     return sum(_written(items, old).size for items, old in _blocks(array, before))
 
 
 def _blocks(
     array: NDArray[Any], before: NDArray[Any] | None
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:
-    """Items with what was there before, block by block: most often the first one tells."""
+    """Yield items with their earlier values by block: the first one often suffices."""
     items = np.ascontiguousarray(array).reshape(-1)
     old = None if before is None else np.ascontiguousarray(before).reshape(-1)
     for begin in range(0, items.size, _BLOCK):
@@ -79,17 +80,19 @@ def _blocks(
 def magnitudes(
     outputs: Mapping[str, NDArray[Any]], before: Mapping[str, NDArray[Any]]
 ) -> dict[str, float]:
-    """The median size of what was written that is neither 0 nor undefined, of each buffer of real
-    numbers that has such; of a large buffer, of some thousands of items all over it.
+    """Return the median magnitude of the written values of each buffer of real numbers.
+
+    Zeros, infinities and NaN do not count; buffers with no other values are left out. Of a large
+    buffer some thousands of items are used.
 
     Args:
-        outputs, before: as :func:`only_value` has them.
+        outputs, before: see :func:`only_value`.
     """
     found = {}
     for name, array in outputs.items():
         if array.dtype.kind == "f":
             items = _written(array, before.get(name))
-            # An odd step, so that not all of them are in one column of a matrix.
+            # With an odd step, the items are not all in one column of a matrix.
             sizes = np.abs(items[:: (items.size // _SAMPLE) | 1].view(array.dtype))
             if (told := sizes[np.isfinite(sizes) & (sizes > 0)]).size:
                 found[name] = float(np.median(told))
@@ -97,17 +100,17 @@ def magnitudes(
 
 
 def _written(array: NDArray[Any], before: NDArray[Any] | None) -> NDArray[Any]:
-    """The items that were written, as the unsigned integers of their size that have their bits."""
+    """Return the items that were written, with their bits as unsigned integers."""
     items = np.ascontiguousarray(array).reshape(-1).view(np.dtype(f"u{array.itemsize}"))
     found: NDArray[Any] = items[were_written(array, before)]
     return found
 
 
 def were_written(array: NDArray[Any], before: NDArray[Any] | None) -> NDArray[np.bool_]:
-    """Tell of each item whether it was written.
+    """Return for each item whether it was written.
 
     Args:
-        before: what was there; None for poison.
+        before: earlier contents; None for poison.
     """
     bits = np.dtype(f"u{array.itemsize}")
     items = np.ascontiguousarray(array).reshape(-1).view(bits)

@@ -1,4 +1,4 @@
-"""What nvcc's batches are made of: variants in cubins."""
+"""Binaries of nvcc's batches: variants in cubins."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class CudaBinary(Binary):
     """A variant in a cubin.
 
     Attributes:
-        kernels: as compiled, by the identifier of their name in the source (see
+        kernels: compiled kernels, by the identifier of their name in the source (see
             :func:`gi_cuda.spec.kernel_names.identifier`).
         variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables, by
-            the identifier of theirs.
-        confined: whether it is made to do no harm.
+            the identifier of their name in the source.
+        confined: whether the code is confined.
     """
 
     kernels: Mapping[str, CompiledKernel] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class CudaBinary(Binary):
     confined: bool = False
 
     def resources_beside(self, lenders: Mapping[str, Binary]) -> Mapping[str, int]:
-        """What the kernel takes that takes most, of its own and of those that it is lent."""
+        """Return the largest need of its own and its borrowed kernels by resource."""
         theirs = [
             one.kernels[name]
             for name, one in lenders.items()
@@ -44,7 +44,7 @@ def binary_of(
     names: Mapping[str, str],
     lent: frozenset[str] = frozenset(),
 ) -> Built:
-    """A variant of a shard that compiled; ``names`` as :func:`pointed_at` gives them."""
+    """Return a variant of a compiled shard; ``names`` as :func:`pointed_at` returns them."""
     if content is None or not content.kernels:
         return BuildFailure(ident, "the compiled source holds no kernel")
     kernels = {name_parts(symbol)[-1]: kernel for symbol, kernel in content.kernels.items()}
@@ -67,11 +67,10 @@ def binary_of(
 
 
 def _kernel_keys(content: Content, named: Mapping[str, str]) -> dict[str, bytes]:
-    """Keys by the identifiers of kernels; those that have no name of their own share the one that
-    their name in the source is.
+    """Return keys by kernels' identifiers; unnamed instances of a template share one.
 
     Args:
-        named: symbols of kernels that have, by the identifiers of these.
+        named: symbols of kernels with identifiers of their own, by these.
     """
     others: dict[str, list[bytes]] = {}
     for symbol, key in content.keys.items():
@@ -82,10 +81,10 @@ def _kernel_keys(content: Content, named: Mapping[str, str]) -> dict[str, bytes]
 
 
 def resources(kernels: Iterable[CompiledKernel]) -> dict[str, int]:
-    """What the kernel that takes most takes, of each resource.
+    """Return the largest need of a kernel for each resource.
 
-    ``registers`` and ``local`` (bytes of stack, spilled registers among them) are per thread,
-    ``shared`` (static) per block, ``code`` is the bytes of machine code of all kernels.
+    ``registers`` and ``local`` (bytes of stack, with spilled registers) are per thread, ``shared``
+    (static) is per block, ``code`` is the bytes of machine code of all kernels.
     """
     kernels = list(kernels)
     return {

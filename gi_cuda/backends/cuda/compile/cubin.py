@@ -1,6 +1,6 @@
-"""Reading cubins: which kernels and variables each variant has, what they take, and code keys.
+"""Read cubins: each variant's kernels and variables, the kernels' resources, and code keys.
 
-A cubin is an ELF file. Every kernel has a section ``.text.<symbol>``, its static shared memory is
+A cubin is an ELF file. Every kernel has a section ``.text.<symbol>``. Its static shared memory is
 the size of ``.nv.shared.<symbol>``, and the attributes in ``.nv.info`` give registers and stack.
 """
 
@@ -17,10 +17,10 @@ from gi_cuda.backends.compile.elf import Elf
 
 _VARIANT = re.compile(r"v(\d+)\Z")
 _NAMESPACE = re.compile(r"N(?:\d+_(?:INTERNAL_|GLOBAL__N_)\w*?)?\d+v\d+?(?=\d+[A-Za-z_])")
-"""A variant's, in the name of a static variable of a function."""
+"""A variant's namespace in the name of a function's static variable."""
 _POINTER = re.compile(r"gi_(?:kernel|symbol)_\d+\Z")
 _STATIC = re.compile(r"__nv_static_\d+__[0-9a-f]{8}_\d+_\w+?_[0-9a-f]{8}_(?P<rest>\w+)")
-"""Names with internal linkage where nvcc makes them unique in a program."""
+"""Names with internal linkage that nvcc has made unique in a program."""
 
 _CODE = re.compile(r"\.(?:text|nv\.constant2)\.(?P<kernel>\w+)\Z")
 """Sections of one kernel."""
@@ -29,15 +29,15 @@ _MANGLED = re.compile(r"_ZL?(?P<size>\d+)(?P<rest>\w+)")
 
 @dataclass(frozen=True, slots=True)
 class CompiledKernel:
-    """A kernel as compiled.
+    """A compiled kernel.
 
     Attributes:
         symbol: its mangled name.
-        registers: a thread.
-        local: bytes of stack a thread; spilled registers are among them.
-        shared: bytes of static shared memory, without what the system takes for itself.
+        registers: registers per thread.
+        local: bytes of stack per thread, with spilled registers.
+        shared: bytes of static shared memory, without the part that the system reserves.
         code: bytes of machine code.
-        parameters: at which byte of its arguments each begins.
+        parameters: byte offset of each parameter.
     """
 
     symbol: str
@@ -48,13 +48,13 @@ class CompiledKernel:
     parameters: tuple[int, ...] = ()
 
     def arguments(self, values: Sequence[tuple[bytes, int]]) -> bytes:
-        """Arguments as they lie in memory.
+        """Return arguments in memory layout.
 
-        The compiler places them: where one is aligned to more than 16 bytes, that counts from
-        where all of them lie on the device, not from the first.
+        The compiler places them: an alignment of more than 16 bytes counts from the address of the
+        whole parameter block on the device, not from the first argument.
 
         Args:
-            values: of each argument the bytes, and to how many it is aligned.
+            values: bytes and alignment of each argument.
         """
         known = len(self.parameters) == len(values)
         packed = bytearray()
@@ -66,17 +66,18 @@ class CompiledKernel:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a cubin holds of one variant.
+    """The part of a cubin that belongs to one variant.
 
     Attributes:
-        kernels: by mangled name.
+        kernels: kernels by mangled name.
         variables: mangled names of ``__constant__`` and ``__device__`` variables, by name.
-        pointers: mangled names of what the variables ``gi_kernel_<i>`` and ``gi_symbol_<i>`` point
-            at, by these names (see :func:`gi_cuda.backends.cuda.compile.nvcc.pointers`).
+        pointers: mangled names of the objects that the variables ``gi_kernel_<i>`` and
+            ``gi_symbol_<i>`` point at, by these names (see
+            :func:`gi_cuda.backends.cuda.compile.nvcc.pointers`).
         keys: for each kernel, by mangled name, 128-bit xxh3 of everything that decides what it does
-            and how fast: machine code, shared memory, stack, launch bounds, the places and first
-            values of all variables of the variant. The variant's own name is no part of it, nor are
-            the pointers.
+            and how fast: machine code, shared memory, stack, launch bounds, the addresses and
+            initial values of all variables of the variant. The variant's number and the pointers do
+            not count.
     """
 
     kernels: Mapping[str, CompiledKernel]
@@ -86,7 +87,7 @@ class Content:
 
 
 def name_parts(symbol: str) -> tuple[str, ...]:
-    """The identifiers of a mangled nested name, without template and function arguments.
+    """Return the identifiers of a mangled nested name, without template and function arguments.
 
     ``_ZN2v14blurILi3EEEvPf`` gives ``("v1", "blur")``; names that are not nested give ``()``.
     """
@@ -103,8 +104,7 @@ def name_parts(symbol: str) -> tuple[str, ...]:
 
 
 def enclosing(symbol: str) -> str:
-    """The mangled name of the function that a static variable is declared in; of what is declared
-    in none, its own.
+    """Return the symbol of the function that declares a static variable; else ``symbol``.
 
     >>> enclosing("_ZZN2v11kEPiE5count")
     '_ZN2v11kEPiE5count'
@@ -113,7 +113,7 @@ def enclosing(symbol: str) -> str:
 
 
 def plain_name(symbol: str) -> str:
-    """The identifier of a function or variable, without namespaces, template arguments and types.
+    """Return a function's or variable's identifier without namespaces, arguments and types.
 
     >>> [plain_name(one) for one in ("scale", "_Z5scalePKiPii", "_ZN2v05scaleEPKiPii")]
     ['scale', 'scale', 'scale']
@@ -128,8 +128,8 @@ def plain_name(symbol: str) -> str:
 
 
 def owner(parts: Sequence[str]) -> int | None:
-    """The variant in whose namespace a name lies; None for names that all share."""
-    # Names with internal linkage lie in a namespace of their file's, outside or inside.
+    """Return the number of the variant that has a name; None if all variants share it."""
+    # Names with internal linkage are in a namespace of their file, around the variant's or in it.
     for part in parts[:2]:
         if found := _VARIANT.match(part):
             return int(found[1])
@@ -139,7 +139,7 @@ def owner(parts: Sequence[str]) -> int | None:
 
 
 def _plain(symbol: str, parts: Sequence[str]) -> str:
-    """A name without what differs between two variants that are otherwise the same."""
+    """Return a name without the parts that differ between equal variants."""
     if enclosing(symbol) != symbol:
         return _NAMESPACE.sub("N", symbol, count=1)
     outer = [p for p in parts[:2] if not p.startswith("_") and not _VARIANT.match(p)]
@@ -148,11 +148,12 @@ def _plain(symbol: str, parts: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class _Parts:
-    """What belongs to one variant, while it is being gathered.
+    """The content that belongs to one variant, while it is being collected.
 
     Attributes:
-        facts: what decides what its kernels do; by mangled name what concerns one, under "" what
-            may concern all.
+        kernels, variables, pointers: see :class:`Content`.
+        facts: everything that decides what its kernels do; by mangled name if it affects one
+            kernel, under "" if it may affect all.
     """
 
     kernels: dict[str, CompiledKernel] = field(default_factory=dict)
@@ -161,12 +162,12 @@ class _Parts:
     facts: dict[str, list[tuple[str, bytes]]] = field(default_factory=lambda: defaultdict(list))
 
     def keys(self) -> dict[str, bytes]:
-        """The key of each kernel."""
+        """Return the key of each kernel."""
         return {one: _digest(self.facts[one] + self.facts[""]) for one in self.kernels}
 
 
 def read_cubin(data: bytes) -> dict[int, Content]:
-    """The content of a cubin by variant.
+    """Return the content of a cubin by variant.
 
     Raises:
         ValueError: the bytes are no cubin.
@@ -199,7 +200,7 @@ def read_cubin(data: bytes) -> dict[int, Content]:
         if (one.section, one.offset) in ours:
             ident, name = ours[one.section, one.offset]
             found[ident].pointers[name] = one.symbol.name
-    # A pointer is told of in two places: where it lies, and in a table of all that is pointed at.
+    # There are two relocations for a pointer: at its address, and in a table of all targets.
     pointed = {symbol for mine in found.values() for symbol in mine.pointers.values()}
     for one in relocations:
         parts = name_parts(enclosing(one.symbol.name))
@@ -222,7 +223,7 @@ def read_cubin(data: bytes) -> dict[int, Content]:
 
 
 def kernels_of(elf: Elf) -> dict[str, CompiledKernel]:
-    """All kernels of a cubin, by mangled name."""
+    """Return all kernels of a cubin, by mangled name."""
     registers, frames = elf.registers, elf.frames
     return {
         one.name: CompiledKernel(

@@ -1,7 +1,6 @@
-"""What a closer look at machine code tells: its instructions by class, as ``nvdisasm`` prints them,
-and how many warps of a kernel find room on a multiprocessor at a time.
+"""Inspect machine code: instructions by class, as ``nvdisasm`` prints them, and occupancy.
 
-For the latter see the CUDA C++ Programming Guide, section "Hardware Multithreading" and the table
+For occupancy see the CUDA C++ Programming Guide, section "Hardware Multithreading" and the table
 "Technical Specifications per Compute Capability".
 """
 
@@ -45,19 +44,19 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z]\w*)
 _WARP = 32
 _REGISTERS = 65536
 _REGISTER_UNIT = 256
-"""Registers that a warp is given at a time."""
+"""Unit in which a warp's registers are allocated."""
 
 _WARP_UNIT = 4
-"""Warps are given registers in fours: one for each scheduler."""
+"""Unit in which warps get registers: one for each of four schedulers."""
 
 _SHARED_UNIT = 128
 _SYSTEM_SHARED = 1024
-"""Shared memory that the system takes for itself in each block, from compute capability 8.0 on."""
+"""Shared memory that the system reserves in each block, from compute capability 8.0 on."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Of a multiprocessor: warps, blocks, and bytes of shared memory."""
+    """Limits of a multiprocessor: warps, blocks, and bytes of shared memory."""
 
     warps: int
     blocks: int
@@ -81,22 +80,22 @@ _LIMITS: Mapping[str, _Limits] = {
 
 @lru_cache(maxsize=4)
 def disassembled(disassembler: Path, cubin: Path, written: int) -> str:
-    """The listing of a cubin; the variants of a shard are in one.
+    """Return the listing of a cubin; cached, since the variants of a shard share a cubin.
 
     Args:
-        written: when the cubin was, in nanoseconds.
+        written: the cubin's modification time in nanoseconds.
     """
     return run([disassembler, "-c", cubin], limit=COMPILE_LIMIT).stdout
 
 
 def instructions(listing: str, wanted: Callable[[str], bool]) -> dict[str, int]:
-    """How many instructions there are of each class, those that do nothing left out.
+    """Return the number of instructions of each class, without NOPs.
 
-    Counts what is there, not how often it is executed.
+    Instructions are counted in the code, not when they execute.
 
     Args:
-        listing: what ``nvdisasm -c`` printed of a cubin.
-        wanted: of a function's symbol, whether it counts.
+        listing: output of ``nvdisasm -c`` for a cubin.
+        wanted: tells whether the function with a symbol counts.
     """
     counts: Counter[str] = Counter()
     # Text before the first function, then symbols and bodies in turn.
@@ -109,16 +108,16 @@ def instructions(listing: str, wanted: Callable[[str], bool]) -> dict[str, int]:
 
 
 def occupancy(architecture: str, threads: int, registers: int, shared: int) -> float | None:
-    """The share of a multiprocessor's warps that can be there at a time, 0 to 1.
+    """Return the share of a multiprocessor's warps that can be resident at a time, 0 to 1.
 
     Args:
         architecture: e.g. ``sm_90``.
-        threads: of a block.
-        registers: of a thread.
-        shared: of a block, static and dynamic, bytes.
+        threads: threads per block.
+        registers: registers per thread.
+        shared: bytes of shared memory per block, static and dynamic.
 
     Returns:
-        None where the architecture is not known.
+        None if the architecture is not known.
     """
     found = re.match(r"(?:sm|compute)_(\d+)", architecture)
     limits = _LIMITS.get(found[1]) if found else None
@@ -137,5 +136,5 @@ def occupancy(architecture: str, threads: int, registers: int, shared: int) -> f
 
 
 def _up(value: int, unit: int) -> int:
-    """The next multiple."""
+    """Round up to a multiple."""
     return -(-value // unit) * unit

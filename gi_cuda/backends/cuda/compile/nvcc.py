@@ -1,9 +1,9 @@
-"""The CUDA back end's compiler: batches of variants to cubins, one nvcc process per core.
+"""The CUDA back end's compiler: compiles batches of variants to cubins, one nvcc process per core.
 
-Every variant lies in a namespace ``v<ident>`` of its own, so its kernels have mangled names of
-their own; they are looked up in the cubin's symbol table. Where a kernel's name in the source does
-not say which symbol is meant (an instance of a template, an overload), a variable is added that
-points at it, and the cubin's relocations say where to. Compiling needs no GPU.
+Every variant is in a namespace ``v<ident>`` of its own, so its kernels have distinct mangled names,
+which are looked up in the cubin's symbol table. If a kernel's name in the source does not determine
+the symbol (a template instance, an overload), a variable is added that points at the kernel, and
+the cubin's relocations tell the symbol. Compiling needs no GPU.
 """
 
 from __future__ import annotations
@@ -51,63 +51,67 @@ from gi_cuda.backends.protocol.variants import (
 from gi_cuda.spec.kernel_names import identifier
 
 SIZES = Sizes(smallest=4, largest=16, first=1)
-"""Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
-first shards are done, the sooner their variants can be measured."""
+"""Sizes of shards. Starting compiler and assembler costs about as much as one variant does. But the
+sooner the first shards are done, the sooner their variants can be measured."""
 
 FIRST_SIZES = Sizes(smallest=4, largest=8, first=1, ahead=1 / 3)
-"""Of those that run first and are then thrown away: the device has nothing else to do, and one may
-hold many variants. Parts of such are small, and many."""
+"""Sizes of shards for rehearsals, whose code is used once: the device is idle otherwise, and a
+shard may hold many variants. Parts of such variants are small and many."""
 
 WORTH = 32
-"""Fewest variants with the same options for which it pays to find out which part of the headers
-they need."""
+"""Number of variants with the same options from which it pays to find the headers that they
+need."""
 
 LARGE = 4_000_000
-"""Characters of a prelude, preprocessed, from which on it pays for the first one: to compile it
-takes a compiler seconds."""
+"""Characters of a preprocessed prelude from which it pays even for the first variant: compiling the
+whole prelude takes seconds."""
 
 _ANY_BLOCK = "-maxrregcount=64"
-"""With so many registers a block of any size can be launched, whatever its kernel says of that."""
+"""With so few registers per thread, blocks of any size can be launched, whatever the launch
+bounds."""
 
 CONFINED = (
     Way(("-O1", _ANY_BLOCK), confined=True, translated=("-Ofc=min",)),
     Way(("-O1", _ANY_BLOCK), confined=True),
 )
-"""Ways to code that runs once and is thrown away, the better one as a rule first. It is translated
-by nvcc's fast compilation, where there is such a thing: a schema of variants with many edits takes
-it half the time or less. (With ``-O1`` it would be a quarter, of calls whose every function looks
-for its deadline, and which leave accesses to their callers' stacks unconfined.) What it makes takes
-up to a quarter longer to run. The other one shares its PTX with code as it is. Assembled with
-``-O0`` that would run four times as long, which is more than it saves."""
+"""Ways to make code for rehearsals, the better one (as a rule) first.
+
+The first uses nvcc's fast compilation: a schema of variants with many edits takes half the time or
+less. (``-O1`` would take a quarter, but yields calls whose functions all check the deadline, and
+which leave accesses to their callers' stacks unconfined.) Its code runs up to a quarter longer. The
+second shares its PTX with normal code. With ``-O0``, code would run four times as long, which costs
+more than it saves.
+"""
 
 SLOW = Way(("-O0", _ANY_BLOCK))
-"""The way to code that does the same at another pace."""
+"""The way to make code that does the same at another speed."""
 
 TRANSLATED = 256
-"""Variants of earlier batches whose PTX is kept: they may be about to be assembled as they are."""
+"""Number of variants of earlier batches whose PTX is kept: normal code may soon be made of it."""
 
 _ASSEMBLED = 2
-"""Variants that are worth an assembler of their own."""
+"""Number of variants that justify one more assembler process."""
 
 _REGISTERS = re.compile(r"--?maxrregcount=")
 
 _UNSET = re.compile(r'"(\w+)" is used before its value is set')
 
 _QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
-"""No warnings, and a message about every faulty variant, not about the first hundred errors."""
+"""Options for no warnings, and a message about every faulty variant instead of the first
+hundred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NvccCompiler(SourceCompiler):
-    """nvcc as the compiler of a batch. Variants with the same PTX may share one machine code.
+    """nvcc as the compiler of a batch. Variants with the same PTX may share machine code.
 
     Attributes:
         nvcc: path of the compiler.
-        architecture: what it compiles for, e.g. ``sm_90``.
-        disassembler: ``nvdisasm``, where it is installed.
-        names: all identifiers that a variant's text may hold before it is preprocessed; empty
-            where that is not known.
-        way: how PTX becomes machine code.
+        architecture: architecture to compile for, e.g. ``sm_90``.
+        disassembler: path of ``nvdisasm``, if it is installed.
+        names: all identifiers that a variant's text may contain before it is preprocessed; empty if
+            they are not known.
+        way: the way from PTX to machine code.
     """
 
     nvcc: str
@@ -153,30 +157,29 @@ class NvccCompiler(SourceCompiler):
             return run([*self.command(), "-E", source], limit=PREPROCESS_LIMIT)
 
     def command(self) -> list[str | Path]:
-        """How nvcc is called, whatever it is to make."""
+        """Return nvcc's command line, without the options for a kind of output."""
         return [self.nvcc, f"-arch={self.architecture}", *_QUIET, *self.options]
 
     def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
-        """All but how many registers a thread may use, where confined code has its own number."""
+        """Return all options; for confined code, without the register limit, which it replaces."""
         if not self.way.confined:
             return options
         return tuple(one for one in options if not _REGISTERS.match(one))
 
     @property
     def rehearses(self) -> bool:
-        """Where its code is confined."""
+        """Tell whether its code is confined."""
         return self.way.confined
 
     def rehearsing(self) -> tuple[NvccCompiler, ...]:
-        """This compiler, making code of what it is given that does no harm. What it translates to
-        PTX as this one would need not be translated again for a while."""
+        """Return this compiler, made to confine code. It keeps PTX for this one for a while."""
         if not self.prepared(()):
             return ()
         return tuple(replace(self, way=way, sizes=FIRST_SIZES) for way in CONFINED)
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
-        # Those who assemble what was translated so far go on with it.
+        # A batch uses the PTX that is there now, even if it is dropped meanwhile.
         translated = {} if self.way.translated else dict(self._translated)
         names = pointed_at(self.kernels, self.symbols)
         batch = _Batch(self, Twins(self.shares), names, translated)
@@ -192,7 +195,7 @@ class NvccCompiler(SourceCompiler):
     def _assembled(
         self, batch: _Batch, phenotypes: Sequence[Phenotype], folder: Path
     ) -> Iterator[Built | Twin]:
-        """Of variants whose PTX is there."""
+        """Assemble variants whose PTX was kept."""
         folder.mkdir(parents=True, exist_ok=True)
         jobs = max(1, min(self.jobs, len(phenotypes) // _ASSEMBLED))
         prepared = {one.options: self.prepared(one.options) for one in phenotypes}
@@ -222,8 +225,10 @@ class NvccCompiler(SourceCompiler):
         )
 
     def _within_reach(self, group: Sequence[Phenotype]) -> ShardSetup | None:
-        """The prelude as far as variants with the same options need it; None where it is not known
-        that they then have the same code."""
+        """Return a setup with the part of the prelude that variants with the same options need.
+
+        None if it is not known that they have the same code then.
+        """
         whole = self.prepared(group[0].options)
         if whole is None or not self.names:
             return None
@@ -240,14 +245,14 @@ class NvccCompiler(SourceCompiler):
         return replace(whole, front=front) if front else None
 
     def warm_up(self, reference: Variant) -> None:
-        """Find out which part of the prelude variants need, and keep it in the cache folder."""
+        """Find the part of the prelude that variants need, and store it in the cache folder."""
         (phenotype,) = self.preprocess([reference]).values()
         whole = self.prepared(reference.options)
         if whole is not None and self.names and isinstance(phenotype, Phenotype):
             self.headers_in_reach(whole, [phenotype])
 
     def headers_in_reach(self, whole: ShardSetup, group: Sequence[Phenotype]) -> str | None:
-        """The part of the prelude that variants with the same options can reach."""
+        """Return the part of the prelude that variants with the same options need."""
         words = self.nvcc, self.architecture, *self.options, *group[0].options
         named = *self.kernels, "", *self.symbols, "", *self.namespaces
         names = self.names | identifiers(self._exports())
@@ -255,20 +260,19 @@ class NvccCompiler(SourceCompiler):
         return headers_in_reach(whole, group, names, self.namespaces, identity)
 
     def other_locals(self) -> tuple[()]:
-        """None: they are registers, and hold what is in these."""
+        """Return nothing: locals are registers, and unset ones hold arbitrary values."""
         return ()
 
     def differently(self, options: tuple[str, ...]) -> NvccCompiler:
-        """This one, without the instruction that rounds a product and a sum once, and assembled
-        without optimization."""
+        """Return this compiler without fused multiply-add, assembling without optimization."""
         return replace(self, options=(*self.options, "-fmad=false"), way=SLOW)
 
     def for_other_devices(self) -> tuple[()]:
-        """None: its text is that of the device it runs on."""
+        """Return nothing: no other devices are known."""
         return ()
 
     def examined(self, variant: Variant) -> Examination:
-        """Read what its front end warns of. It refuses host code itself."""
+        """Return findings from nvcc's warnings. nvcc itself rejects calls of host code."""
         phenotype = self.preprocess([variant])[variant.ident]
         if isinstance(phenotype, BuildFailure):
             return Examination()
@@ -281,7 +285,7 @@ class NvccCompiler(SourceCompiler):
             return Examination(unset=frozenset(_UNSET.findall(warned)))
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
-        """Instructions by class, where there is a disassembler, and each kernel's occupancy."""
+        """Return instructions by class, if there is a disassembler, and each kernel's occupancy."""
         assert isinstance(binary, CudaBinary)
         found = {}
         if self.disassembler is not None:
@@ -298,20 +302,19 @@ class NvccCompiler(SourceCompiler):
         return found
 
     def keep(self, shard: Sequence[Phenotype], module: ShardPtx) -> None:
-        """Remember the PTX of a shard's variants."""
+        """Keep the PTX of a shard's variants."""
         for one in shard:
             if one.ident in module.parts:
                 self._translated[one.ident, one.key] = module.of(one.ident)
 
     def marked(self, built: Built) -> Built:
-        """What was built, saying whether it is confined."""
+        """Return a result, marked as confined if it is."""
         if isinstance(built, CudaBinary) and self.way.confined:
             return replace(built, confined=True)
         return built
 
     def prepared(self, options: tuple[str, ...]) -> ShardSetup | None:
-        """What all shards with these options have in common; None where nvcc itself has to be
-        asked."""
+        """Return the setup of shards with these options; None if only nvcc can compile them."""
         words = [str(word) for word in self.command()[1:]]
         own = self.defines - said_as_functions(self._builtin(), self.defines)
         return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT, own)
@@ -321,14 +324,14 @@ class NvccCompiler(SourceCompiler):
         source = path.with_suffix(".cu")
         text = shard_text(self.front, shard, self.namespaces)
         write_text(source, text)
-        # With -objtemp what lies between the stages goes where the shard is, and goes with it.
+        # With -objtemp, intermediate files are beside the shard and are removed with it.
         command = [*self.command(), *shard[0].options, "-objtemp", "-cubin"]
         return run([*command, "-o", path.with_suffix(".cubin"), source], limit=COMPILE_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """A batch that is being compiled; of what it has PTX already."""
+    """A batch that is being compiled, with the PTX that was kept for its variants."""
 
     compiler: NvccCompiler
     twins: Twins
@@ -374,7 +377,7 @@ class _Batch:
         shard: Sequence[Phenotype],
         path: Path,
     ) -> Finished:
-        """Assemble variants that were translated before."""
+        """Assemble variants whose PTX was kept."""
         ready = prepared[shard[0].options]
         assert ready is not None, "it translated them"
         module = join_parts([self.translated[one.ident, one.key] for one in shard])

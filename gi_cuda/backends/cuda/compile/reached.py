@@ -1,7 +1,7 @@
-"""Which part of the prelude variants need, found out once on a machine.
+"""Find the part of the prelude that variants need, once per machine.
 
-It takes seconds, in which compilers have nothing to do: a megabyte of headers is read, and some
-variants are compiled with all of it and with the part.
+This takes seconds in which compilers are idle: a megabyte of headers is parsed, and some variants
+are compiled with the whole prelude and with the part.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ from gi_cuda.backends.job_threads import both
 from gi_cuda.backends.protocol.variants import Phenotype
 
 _TRIED = 4
-"""Most variants that are compiled in both ways to see whether they have the same code; one that
-compiles is enough."""
+"""The most variants that are compiled in both ways until one compiles, whose code is compared."""
 
 _KEPT = 32
-"""Parts of headers that are kept on disk."""
+"""Number of preludes' parts that are kept on disk."""
 
 _OF_CODE = re.compile(r"--?(?:maxrregcount|fmad|ftz|prec-|use_fast_math|O\d|Xptxas)")
-"""Options that are none of the front end's."""
+"""Options that do not affect the front end."""
 
 _NAMESPACE = re.compile(r"\bnamespace\s+(\w+)")
 
 
 def identity_of(whole: ShardSetup, command: Sequence[str], named: Sequence[str]) -> bytes:
-    """An identity of all that decides which part of a prelude is needed, beside the variants.
+    """Return a hash of all that decides which part of a prelude variants need, except variants.
 
     Args:
-        command: the compiler's path, and how it is called.
+        command: the compiler's path and its options.
         named: the kernels, symbols and namespaces.
     """
     program, *words = command
@@ -51,20 +50,22 @@ def headers_in_reach(
     namespaces: Sequence[str],
     identity: bytes | None,
 ) -> str | None:
-    """The part of a prelude that variants can reach, preprocessed; "" where code is another one
-    with it, None where nothing can be said, as no variant compiles.
+    """Return the part of a preprocessed prelude that variants need.
+
+    "" if code differs with each part that was tried; None if this is not known, because no variant
+    compiles.
 
     Args:
-        whole: with all of the prelude.
+        whole: setup with the whole prelude.
         group: variants with the same options.
-        names: that are said besides what the variants say.
-        namespaces: in which variants may lie.
-        identity: of what compiles them; None: nothing is kept.
+        names: names that may be used besides those in the variants.
+        namespaces: namespaces that variants may be in.
+        identity: see :func:`identity_of`; None: the result is not stored.
     """
     first = group[0]
     said = frozenset[str]().union(*map(identifiers, (COUNTER, *first.options, first.text)))
-    # What no header says, such as where the variant lies and how its loops are guarded, reaches
-    # nothing, and would make of each group a case of its own.
+    # Leave out names that no header contains, e.g. those for the variant's place and the guards of
+    # its loops: they lead to nothing, and would give each group a cache key of its own.
     headers = f"{whole.front}\n{whole.macros}"
     names |= {name for name in said if name in headers} - {f"v{first.ident}"}
     said = frozenset[str]().union(*(identifiers(one.text) for one in group))
@@ -76,7 +77,7 @@ def headers_in_reach(
 
     if identity is None:
         return found()
-    # A macro's text is in some variants only, its name is known of all: both give one case.
+    # Expanding macros makes the key the same whether variants contain a macro or its expansion.
     reached = expanded(names, whole.macros)
     told: list[str | bytes] = [identity, *sorted(reached), "", *sorted(opened)]
     return cached_text("reach", digest(told).hex(), found, _KEPT)
@@ -89,7 +90,7 @@ def _tried(
     group: Sequence[Phenotype],
     namespaces: Sequence[str],
 ) -> str | None:
-    # All have the same declarations at the begin.
+    # All variants begin with the same declarations.
     texts = {one.ident: shard_text("", [one], namespaces, whole.forward) for one in group[:_TRIED]}
 
     def first_that_compiles() -> tuple[int, frozenset[str]] | None:

@@ -1,4 +1,4 @@
-"""Shards of one batch, compiled stage by stage: see :mod:`gi_cuda.backends.cuda.compile.stages`."""
+"""Compile shards stage by stage; see :mod:`gi_cuda.backends.cuda.compile.stages`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from gi_cuda.backends.protocol.variants import Built, Phenotype
 
 @dataclass(frozen=True)
 class ShardSetup:
-    """What all shards with the same options have in common.
+    """The data that all shards with the same options share.
 
     Attributes:
         stages: the programs.
-        front: the prelude, preprocessed.
-        macros: definitions of all macros that it leaves behind.
+        front: the preprocessed prelude.
+        macros: definitions of all macros that the prelude leaves.
         forward: declarations for the begin of every variant.
     """
 
@@ -39,7 +39,7 @@ class ShardSetup:
 
     @cached_property
     def told(self) -> str:
-        """What of the prelude decides about code; the preprocessor lists macros in any order."""
+        """Text that identifies the prelude, with macros sorted, since their order varies."""
         return "\n".join([self.front, self.forward, *sorted(self.macros.splitlines())])
 
     @cached_property
@@ -48,24 +48,26 @@ class ShardSetup:
         return f"front-{digest}.ii"
 
     def place(self, folder: Path) -> Path:
-        """Where shards in a folder include the prelude from."""
+        """Return the path from which shards in a folder include the prelude."""
         return folder.resolve() / self._name
 
     def put(self, folder: Path) -> None:
-        """Write the prelude to where shards in a folder include it from."""
+        """Write the prelude to the path from which shards in a folder include it."""
         folder.mkdir(parents=True, exist_ok=True)
         write_text(self.place(folder), self.front)
 
     def within_reach_of(
         self, names: Iterable[str], opened: frozenset[str] | None = None
     ) -> ShardSetup:
-        """This shard with only what variants that say these names can reach of the prelude; see
-        :func:`~gi_cuda.backends.compile.prune.pruned`."""
+        """Return this setup with only the part of the prelude that variants with these names need.
+
+        See :func:`~gi_cuda.backends.compile.prune.pruned`.
+        """
         said = expanded(identifiers(self.forward).union(names), self.macros)
         return replace(self, front=pruned_by_a_helper(self.front, said, opened))
 
     def preprocess(self, text: str, limit: float) -> Finished:
-        """Preprocess what follows the prelude. Only the prelude's macros matter for that."""
+        """Preprocess the text after the prelude. Of the prelude, only macros matter for that."""
         stage = self.stages.preprocess.without("-include")
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
             macros, source, result = (Path(scratch) / name for name in ("front", "b.cu", "b.ii"))
@@ -84,14 +86,14 @@ def prepare(
     limit: float,
     defined: frozenset[str] = frozenset(),
 ) -> ShardSetup | None:
-    """Find the stages and preprocess the prelude; None where nvcc itself has to be asked.
+    """Find the stages and preprocess the prelude; None if only nvcc itself can compile.
 
     Args:
         nvcc: its path.
-        options: all that decide how a source is compiled.
+        options: all options that affect the code of a source.
         front: the prelude.
         limit: seconds of wall time for the preprocessor.
-        defined: functions of the source that CUDA has none of.
+        defined: functions of the source, without those that CUDA has as well.
     """
     stages = find_stages(nvcc, options)
     if stages is None:
@@ -113,7 +115,7 @@ _FRONT, _RESULT = Path("front.cu"), Path("front.ii")
 def _preprocessed(
     stage: Stage, environment: tuple[tuple[str, str], ...], front: str, limit: float
 ) -> tuple[str, str] | None:
-    """The prelude, preprocessed, and the macros that it leaves; most options make no difference."""
+    """Return the preprocessed prelude and its macros; cached, as few options change them."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source = Path(scratch) / _FRONT
         write_text(source, front)
@@ -123,7 +125,7 @@ def _preprocessed(
             finished = run(
                 stage.command(source, result), limit=limit, environment=dict(environment)
             )
-            # Where it was made makes no difference to who reads it.
+            # The result must not depend on the scratch folder.
             text = read_text(result) if finished.ok else None
             return text and text.replace(str(source), str(_FRONT))
 
@@ -134,12 +136,12 @@ def _preprocessed(
 
 @dataclass(slots=True)
 class Twins:
-    """Which variants of a batch have the PTX of another one, and need not be assembled.
+    """Variants of a batch with the PTX of an earlier one, which need not be assembled.
 
-    Any number of shards may ask at once.
+    Any number of threads may use this at once.
 
     Attributes:
-        shared: whether there are any; if not, each is assembled.
+        shared: whether variants may share code; if not, each is assembled.
     """
 
     shared: bool = True
@@ -147,22 +149,22 @@ class Twins:
     _of: dict[int, int] = field(default_factory=dict)
 
     def of(self, ident: int) -> int | None:
-        """The variant whose code serves this one too."""
+        """Return the variant whose code this one shares, if any."""
         return self._of.get(ident)
 
     def enter(self, phenotype: Phenotype, key: bytes) -> bool:
-        """Enter a variant's PTX; whether it is another one's."""
+        """Register a variant's PTX. Return whether an earlier variant has the same."""
         ident, options = phenotype.ident, (*phenotype.options, *sorted(phenotype.lent))
         if not self.shared:
             return False
-        # In one step, so that of two that ask at once one is first.
+        # setdefault is atomic, so of two concurrent calls one is first.
         first = self._owners.setdefault((options, key), ident)
         if first != ident:
             self._of[ident] = first
         return first != ident
 
     def follow(self, built: Iterator[Built | Twin]) -> Iterator[Built]:
-        """What was built; a twin is made of the one that it is a twin of once that is there."""
+        """Yield results; the result of a twin follows as soon as that of its original is there."""
         done: dict[int, Built] = {}
         waiting: dict[int, list[Twin]] = {}
         for one in built:
@@ -180,37 +182,41 @@ class Twins:
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A variant that another one's code serves."""
+    """A variant that shares the code of another one.
+
+    Attributes:
+        of: number of the other variant.
+    """
 
     ident: int
     of: int
 
     def made_of(self, other: Built) -> Built:
-        """What became of the other one, under this one's number."""
+        """Return the other variant's result under this one's number."""
         return replace(other, ident=self.ident)
 
 
 def compile_to_ptx(
     prepared: ShardSetup, text: str, ptx: Path, limit: float, words: Sequence[str] = ()
 ) -> Finished:
-    """Compile what follows the prelude; the prelude must be in the PTX's folder.
+    """Compile the text after the prelude; the prelude must be in the PTX's folder.
 
     Args:
-        words: options of the compiler besides its own.
+        words: additional options for the compiler.
     """
     source = ptx.with_suffix(".ii")
     write_text(source, f'#include "{prepared.place(ptx.parent)}"\n{text}')
     command = prepared.stages.compile.and_also(*words).command(source, ptx)
-    # A compiler that fails leaves its own file behind; so it goes with the shard's.
+    # A failing compiler leaves a temporary file, which is removed with the shard's folder.
     environment = {**prepared.stages.environment, "TMPDIR": str(ptx.parent)}
     return run(command, limit=limit, environment=environment)
 
 
 def code_of(prepared: ShardSetup, text: str, limit: float) -> frozenset[str] | None:
-    """The functions and variables of a variant's PTX; None where it does not compile.
+    """Return the functions and variables of a variant's PTX; None if it does not compile.
 
     Args:
-        text: the variant as it follows the prelude.
+        text: the variant's text after the prelude.
     """
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         ptx = Path(scratch) / "shard.ptx"
@@ -220,19 +226,21 @@ def code_of(prepared: ShardSetup, text: str, limit: float) -> frozenset[str] | N
 
 
 def is_same(whole: frozenset[str], part: frozenset[str], ident: int) -> bool:
-    """Compare a variant's code with a part of the prelude to that with all of it. Functions and
-    variables of headers that only the whole one leaves in the module do not count."""
+    """Tell whether a variant's code with a part of the prelude is the same as with all of it.
+
+    Functions and variables of headers that are only in the code with all of it do not count.
+    """
     return part <= whole and not any(map(named_by(ident).search, whole - part))
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a text becomes machine code.
+    """Options for making machine code.
 
     Attributes:
-        words: options of the assembler.
-        confined: whether the code is made to do no harm.
-        translated: options, besides its own, of the compiler to PTX.
+        words: options for the assembler.
+        confined: whether the code is confined.
+        translated: additional options for the compiler to PTX.
     """
 
     words: tuple[str, ...] = ()
@@ -241,12 +249,12 @@ class Way:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What tells it from others."""
+        """Texts that identify the way."""
         translated = (f"translated {one}" for one in self.translated)
         return (*self.words, *(["confined"] if self.confined else []), *translated)
 
     def write(self, path: Path, text: str) -> None:
-        """Write what the assembler is given of a module's text."""
+        """Write a module's text for the assembler."""
         (write_confined if self.confined else write_text)(path, text)
 
 
@@ -262,13 +270,13 @@ def assemble(
     path: Path,
     limit: float,
 ) -> Finished:
-    """Make a cubin of what is new of a shard's PTX.
+    """Make a cubin of the new variants in a shard's PTX.
 
     Args:
-        text: the PTX, in parts where it can be told what belongs to whom.
+        text: the PTX; in parts if it is known which variant each function belongs to.
         shard: the variants in it; all have the same options.
-        twins: of the batch; those found here are entered.
-        path: of the cubin, without suffix. There is none where all variants are twins.
+        twins: the batch's twins; those that are found here are added.
+        path: path of the cubin, without suffix. No cubin is made if all variants are twins.
         limit: seconds of wall time.
     """
     if isinstance(text, ShardPtx):

@@ -1,7 +1,7 @@
-"""The programs behind nvcc: preprocessor, compiler to PTX, assembler, and how nvcc would call them.
+"""The programs behind nvcc (preprocessor, compiler to PTX, assembler) and their command lines.
 
-Called one by one they give the same machine code as nvcc, but what a batch has in common is
-preprocessed once, not once a shard, and PTX that is there already need not be assembled again.
+Called one by one they give the same machine code as nvcc. But the common text of a batch is
+preprocessed once instead of once per shard, and known PTX need not be assembled again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from string import Template
 from gi_cuda.backends.compile.process import run
 
 LIMIT = 60.0
-"""Seconds of wall time in which nvcc says what it would run."""
+"""Seconds of wall time in which nvcc has to list its commands."""
 
 _VARIABLE = re.compile(r"^#\$ (\w+)=(.*)$", re.M)
 _COMMAND = re.compile(r"^#\$ ((?!\w+=)\S.*)$", re.M)
 _ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "NVVMIR_LIBRARY_DIR", "TOP")
 _BETWEEN = re.compile(r"(?:/[^\s]*/)?tmpxft_[0-9a-f]+_[0-9a-f]+-\d+_shard")
-"""How nvcc calls files between stages, up to their suffix."""
+"""Names of nvcc's intermediate files, up to their suffix."""
 _LEVEL = re.compile(r"-O\d?")
 
 
@@ -33,8 +33,8 @@ class Stage:
     """One program with its arguments.
 
     Attributes:
-        words: of the command line, as nvcc would run it once.
-        source, result: which words are the path of what it reads and of what it makes.
+        words: its command line.
+        source, result: indices of the words with the paths of input and output.
     """
 
     words: tuple[str, ...]
@@ -42,18 +42,17 @@ class Stage:
     result: int
 
     def command(self, source: Path, result: Path) -> list[str]:
-        """The command line that makes one file of another. Files that the program makes besides lie
-        beside the result."""
+        """Return the command line for other files. Further files are written beside the result."""
         words = [_BETWEEN.sub(lambda _: str(result.with_suffix("")), word) for word in self.words]
         words[self.source], words[self.result] = str(source), str(result)
         return words
 
     def placed(self, source: Path, result: Path) -> Stage:
-        """This stage with other files."""
+        """Return this stage for other files."""
         return replace(self, words=tuple(self.command(source, result)))
 
     def without(self, *options: str) -> Stage:
-        """This stage without options that are each followed by an argument."""
+        """Return this stage without options that are each followed by an argument."""
         before = ("", *self.words)
         return self._of(
             at
@@ -62,8 +61,7 @@ class Stage:
         )
 
     def at_any_level(self) -> Stage:
-        """This stage without a level of optimization, which makes no difference to a preprocessor
-        but for a macro."""
+        """Return this stage without optimization level: preprocessors only define a macro by it."""
         return self._of(at for at, one in enumerate(self.words) if not _LEVEL.fullmatch(one))
 
     def _of(self, kept: Iterable[int]) -> Stage:
@@ -72,13 +70,13 @@ class Stage:
         return Stage(words, left.index(self.source), left.index(self.result))
 
     def and_also(self, *words: str) -> Stage:
-        """This stage with more words behind all others."""
+        """Return this stage with more arguments at the end."""
         return replace(self, words=(*self.words, *words))
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """What nvcc runs to make a cubin of a source, and the environment that it runs it in."""
+    """The programs that nvcc runs to make a cubin, and their environment."""
 
     preprocess: Stage
     compile: Stage
@@ -87,12 +85,14 @@ class Stages:
 
 
 def find_stages(nvcc: str, options: Sequence[str]) -> Stages | None:
-    """Ask nvcc what it would run; None where that is not one preprocessor, one compiler and one
-    assembler, each working on the result of the one before.
+    """Ask nvcc for the programs that it would run.
+
+    None if these are not one preprocessor, one compiler and one assembler, each working on the
+    result of the one before.
 
     Args:
         nvcc: its path.
-        options: all that decide how a source is compiled.
+        options: all options that affect the code of a source.
     """
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source, result = Path(scratch) / "shard.cu", Path(scratch) / "shard.cubin"
@@ -114,7 +114,7 @@ def _read(said: str, source: str, result: str) -> Stages | None:
     if len(stages) != 3 or source != result:
         return None
     first, second, third = stages
-    # What nvcc would need for the host's part.
+    # Files that nvcc would need for host code.
     second = second.without("--gen_c_file_name", "--stub_file_name", "--gen_device_file_name")
     environment = {name: variables[name] for name in _ENVIRONMENT if name in variables}
     return Stages(first, second, third, environment)
@@ -128,6 +128,6 @@ def _stage(line: str, variables: Mapping[str, str], source: str) -> Stage | None
     program = shutil.which(words[0], path=variables.get("PATH"))
     if program is None or words.count(source) < 1 or words.count("-o") != 1:
         return None
-    # The source's name may be there before, for messages.
+    # The source's name may also occur earlier, for messages; the last one counts.
     read = len(words) - 1 - words[::-1].index(source)
     return Stage((program, *words[1:]), read, words.index("-o") + 1)

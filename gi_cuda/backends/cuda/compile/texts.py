@@ -1,4 +1,4 @@
-"""The CUDA text of a shard, and messages about it told of its variants."""
+"""Make the CUDA text of a shard, and attribute messages about it to variants."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ bool gi_loop(unsigned loop, unsigned iterations) {{
 template <class T> static __attribute__((device, always_inline)) inline
 bool gi_known(const T &) {{ return false; }}
 """
-"""What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed. What the
-compiler knows it does not tell: ``__builtin_constant_p`` is no device code for nvcc 13.0, and where
-that lets it pass, it is true of what nobody knows."""
+"""Preprocessed code that instrumented variants call (see :func:`gi_cuda.grammar.instrument`).
+
+``gi_known`` is always false, since ``__builtin_constant_p`` cannot be used: for nvcc 13.0 it is no
+device code, and where it compiles, it is true for unknown values.
+"""
 
 GUARDS = f"""
 static __attribute__((device, always_inline)) inline
@@ -40,12 +42,14 @@ unsigned gi_zero() {{ unsigned zero; asm ("mov.u32 %0, 0;" : "=r"(zero)); return
 static __attribute__((device, always_inline)) inline constexpr
 unsigned gi_begin() {{ return __builtin_is_constant_evaluated() ? 0 : gi_zero(); }}
 """
-"""What guards call that end a loop (see :mod:`gi_cuda.grammar.frontends.cuda.guard`); preprocessed.
-The thread leaves a sign where the device looks for it, and ends: a trap would take the worker down.
+"""Preprocessed code that guards call to end a loop (see
+:mod:`gi_cuda.grammar.frontends.cuda.guard`).
+
+The thread leaves a sign where the device looks for it, and ends: a trap would kill the worker.
 """
 
 CHOICE = "\n__attribute__((constant)) unsigned gi_chosen;\n"
-"""What schemata read (see :meth:`gi_cuda.grammar.ParsedText.schema`); preprocessed."""
+"""Preprocessed variable that schemata read (see :meth:`gi_cuda.grammar.ParsedText.schema`)."""
 
 _COUNTED = re.compile(r"\bgi_loop\(\s*(\d+)u?\s*,")
 _C_LINKAGE = re.compile(r'\bextern\s*"C(?:\+\+)?"\s*(\{)?')
@@ -54,10 +58,10 @@ _MANGLED = re.compile(r"_ZN\w+")
 
 
 def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
-    """What follows a variant's text to make known what its names stand for; plain ones go without.
+    """Return text after a variant that makes its kernels' and variables' symbols known.
 
-    A variable on the device that points at a kernel makes the compiler instantiate it, and leaves
-    a relocation with its mangled name in the cubin.
+    Plain names need none. A variable on the device that points at a kernel makes the compiler
+    instantiate the kernel, and leaves a relocation with its mangled name in the cubin.
     """
     lines = [
         f"__device__ auto *gi_kernel_{i} = &{reference(name)};"
@@ -75,9 +79,10 @@ def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
 def shard_text(
     front: str, shard: Sequence[Phenotype], namespaces: Sequence[str] = (), forward: str = ""
 ) -> str:
-    """The CUDA text of a shard: every variant in a namespace of its own after the prelude.
+    """Return the CUDA text of a shard: the prelude, then every variant in a namespace of its own.
 
     Args:
+        front: the prelude.
         forward: declarations for the begin of every variant.
     """
     overloads = chain.from_iterable(one.overloads for one in shard)
@@ -97,9 +102,9 @@ def shard_text(
 
 
 def without_c_linkage(text: str) -> str:
-    """Preprocessed text whose functions all have mangled names; lines stay where they are.
+    """Return preprocessed text in which all functions have mangled names; line numbers stay.
 
-    C linkage ignores namespaces, so the kernels of two variants would be one.
+    C linkage ignores namespaces, so the kernels of two variants would be the same.
     """
     if '"C' not in text:
         return text
@@ -109,7 +114,7 @@ def without_c_linkage(text: str) -> str:
 
 
 def brought_home(finished: Finished, file_name: str) -> Finished:
-    """A compiler's output, with ptxas's messages about kernels told of their variants' sources."""
+    """Return compiler output with ptxas's messages about kernels attributed to variants."""
     home = []
     for message in _ASSEMBLER.findall(finished.stderr):
         for symbol in _MANGLED.findall(message):
@@ -121,7 +126,7 @@ def brought_home(finished: Finished, file_name: str) -> Finished:
 
 
 def pointed_at(kernels: Sequence[str], symbols: Sequence[str]) -> dict[str, str]:
-    """For each variable of :func:`pointers` the identifier of the name that it stands for."""
+    """Return for each variable of :func:`pointers` the identifier of the name that it points at."""
     found = {f"gi_kernel_{i}": name for i, name in enumerate(kernels)}
     found |= {f"gi_symbol_{i}": name for i, name in enumerate(symbols)}
     return {pointer: identifier(name) for pointer, name in found.items() if not is_plain(name)}

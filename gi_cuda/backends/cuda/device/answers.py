@@ -1,4 +1,4 @@
-"""Looking on the device whether outputs are what is expected, or as good as that."""
+"""Compare outputs with expected ones on the device."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gi_cuda.spec import Buffer
 from gi_cuda.spec.oracles import Rules
 
 MOST = 512 * 2**20
-"""Bytes of copies besides the first ones that are kept from round to round. To take and give back
-memory is dear: it waits for whoever opens the device."""
+"""Bytes of further copies that are kept from round to round. Allocating and freeing device memory
+is expensive: it waits for processes that open the device."""
 
 _SHARE = 16
-"""No copy takes more than the free memory divided by this: other workers have copies as well."""
+"""A copy takes at most the free memory divided by this: other workers have copies as well."""
 
 
 class Answers:
-    """Copies on the device of what is expected.
+    """Copies of expected outputs on the device.
 
     Args:
-        memory: of the device.
+        memory: the device's memory.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -35,8 +35,7 @@ class Answers:
         self._others: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
 
     def forget_old(self) -> None:
-        """Free copies that are not the first ones and that nobody asked for lately, as far as there
-        are too many. Nothing that looks at them may be under way."""
+        """Free the least recently used further copies if there are too many. None may be in use."""
         size = sum(wanted.nbytes for wanted, _ in self._others.values())
         while size > MOST:
             size -= self._others.popitem(last=False)[1][0].nbytes
@@ -49,17 +48,17 @@ class Answers:
         stored: Callable[[Buffer, Any], Any],
         rules: Rules | None = None,
     ) -> list[MemoryCheck] | None:
-        """Checks that outputs are as expected; None where they have not even the size, or the
-        device has no room for what is expected.
+        """Return checks that outputs are as expected.
 
-        What is expected first of a case, the reference's answers, is copied once, as long as it is
-        the same object; anything else once until it is forgotten.
+        None if an output has another size, or the device has too little memory for the expected
+        ones. The first expected outputs of a case, the reference's, are copied once, as long as
+        they are the same object. Others are copied once until they are dropped.
 
         Args:
-            judged: the buffers that the oracle looks at, and where they lie.
-            stored: makes of a buffer's values what stands in memory for them.
-            rules: see :class:`TimedRun`. Addresses are compared bit for bit: as numbers they say
-                nothing.
+            judged: the buffers that the oracle judges, with their memory.
+            stored: converts a buffer's values to their form in memory.
+            rules: see :class:`TimedRun`. Addresses are always compared bit for bit, since they mean
+                nothing as numbers.
         """
         checks = []
         for buffer, region in judged:
@@ -78,8 +77,10 @@ class Answers:
         return checks
 
     def _copy(self, key: tuple[str, str], wanted: Any, stored: Callable[[Any], Any]) -> int | None:
-        """Address of a copy; with it the array is kept, so that no other has its number. None where
-        there is no room for it."""
+        """Return the address of a copy; None if memory is lacking.
+
+        The array is kept with the copy, so that its id() stays unique.
+        """
         first = self._first.get(key)
         if first is not None and first[0] is wanted:
             return int(first[1])

@@ -1,12 +1,12 @@
-"""Device memory in the middle of a cushion: tens of gigabytes of addresses that all can be used.
+"""Device memory inside a cushion: tens of gigabytes of addresses, all of which can be accessed.
 
 A wrong index takes a variant gigabytes away from its buffers. In plain memory that is an illegal
 access: the driver stops the whole device for 0.15 s, the context is lost with its process, and a
-fresh one takes another 0.2 s. In the cushion such a read gives poison, and such a write is found
-afterwards, like one into a guard zone. Behind all of these addresses is one small piece of memory.
+fresh context takes another 0.2 s. In the cushion, a read gives poison, and a write is detected
+afterwards, like one into a guard zone. One small piece of memory is mapped to all these addresses.
 
-Cases that give fitness lie in an arena; held-out cases lie in plain memory, as in any program, so
-what merely gets away with a wild access here fails there.
+Cases that give fitness are in an arena. Held-out cases are in plain memory, as in any program, so a
+variant that gets away with a wild access here fails there.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from gi_cuda.backends.cuda.ptx.addresses import BASE
 from gi_cuda.backends.protocol.device import LaunchRefused
 
 UNIT = 256 * 2**20
-"""Bytes of the memory behind the cushion, and what all sizes here are multiples of. Mapping takes
-the driver 20 µs a unit, looking at all of it 0.1 ms a variant."""
+"""Bytes of the memory behind the cushion; all sizes here are multiples of it. Mapping takes the
+driver 20 µs a unit, checking all of it 0.1 ms a variant."""
 
 BEFORE = 16 * 2**30
-"""Bytes in front of the first buffer: what negative 32-bit indices of 8-byte elements reach. The
+"""Bytes before the first buffer: the reach of negative 32-bit indices of 8-byte elements. The
 window of rehearsals has as many left for buffers."""
 
 BEHIND = 32 * 2**30
-"""Bytes behind the last one: what unsigned 32-bit indices of 8-byte elements reach."""
+"""Bytes after the last buffer: the reach of unsigned 32-bit indices of 8-byte elements."""
 
 _ALIGNMENT = 64 * 1024
 
@@ -36,19 +36,19 @@ _SUPPORTED = 102  # CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 
 
 class Arena:
-    """Memory for buffers, with the cushion before and behind all of it.
+    """Memory for buffers, with the cushion before and after all of it.
 
-    What is taken is never given back: an arena lives as long as its context.
+    Memory is never given back: an arena lives as long as its context.
 
     Args:
-        context: the worker's.
+        context: the worker's context.
 
     Attributes:
-        filling: address of the :data:`UNIT` bytes that lie behind all addresses of the cushion.
-        shadow: of all that lies in the window.
+        filling: address of the :data:`UNIT` bytes that are mapped to all addresses of the cushion.
+        shadow: shadow memory of all buffers in the window.
 
     Raises:
-        LaunchRefused: the driver does not make one.
+        LaunchRefused: the driver refuses to make an arena.
     """
 
     def __init__(self, context: Context) -> None:
@@ -66,7 +66,7 @@ class Arena:
             ) from None
 
     def extend(self) -> None:
-        """Take memory for small buffers; slow, and nothing that others would notice.
+        """Allocate memory for small buffers. This is slow, but does not disturb others.
 
         Raises:
             LaunchRefused: see :meth:`allocate`.
@@ -75,10 +75,16 @@ class Arena:
         self._free = self._end - UNIT
 
     def allocate(self, what: str, size: int) -> int:
-        """The address of so many bytes, aligned to 64 KiB. No confined code may access them yet.
+        """Return the address of new memory, aligned to 64 KiB.
+
+        Confined code must not access it before :meth:`.Shadow.let_in`.
+
+        Args:
+            what: its use, for messages.
+            size: bytes.
 
         Raises:
-            LaunchRefused: the device has not so much memory.
+            LaunchRefused: the device has too little memory.
         """
         try:
             if self._free + size > self._end:
@@ -95,7 +101,7 @@ class Arena:
         return address
 
     def _extend(self, size: int) -> None:
-        """Put memory of its own where the cushion behind the buffers begins."""
+        """Replace the begin of the cushion after the buffers by memory of its own."""
         begin, end = self._end, self._end + size
         if end + BEHIND > self._stretch.end:
             raise Refusal("out of addresses")
@@ -112,12 +118,12 @@ class Arena:
 
 
 def arena_supported() -> bool:
-    """Whether the first device can have one; asked once the driver is initialised."""
+    """Tell whether the first device supports arenas. The driver has to be initialised."""
     value = ctypes.c_int()
     status = ctypes.CDLL("libcuda.so.1").cuDeviceGetAttribute(ctypes.byref(value), _SUPPORTED, 0)
     return status == 0 and bool(value.value)
 
 
 def _whole(size: int) -> int:
-    """So many bytes rounded up to units."""
+    """Round bytes up to units."""
     return -(-size // UNIT) * UNIT

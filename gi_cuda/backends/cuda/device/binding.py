@@ -1,4 +1,4 @@
-"""The launches of variants, bound: kernels, arguments, variables."""
+"""Bind the launches of variants: kernels, arguments, variables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gi_cuda.spec import Argument, Launch, Packed, Target, View
 from gi_cuda.spec.kernel_names import identifier
 
 _LAUNCHES = 4096
-"""Launches whose arguments are kept; variants of one configuration have the same."""
+"""Number of launches whose arguments are cached; variants of one configuration have the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ class _Kernel:
     """A kernel of a variant.
 
     Attributes:
-        function: the driver's.
+        compiled: the kernel in the cubin.
+        function: the driver's function.
     """
 
     compiled: CompiledKernel
@@ -40,9 +41,9 @@ class Binder:
     """Binds variants to the cases that they run.
 
     Args:
-        target: what is run.
-        context: the worker's.
-        buffers, textures: of the device.
+        target: the target.
+        context: the worker's context.
+        buffers, textures: the device's.
     """
 
     def __init__(
@@ -55,10 +56,10 @@ class Binder:
         self._arguments: dict[int, tuple[Launch, dict[tuple[int, ...], bytes]]] = {}
 
     def bound(self, loaded: CudaProgram, plan: CasePlan) -> Bound:
-        """A variant on a case; bound when it is first asked for.
+        """Return a variant bound to a case; the result is kept.
 
         Raises:
-            LaunchRefused: it lacks a kernel, or the device does not take it so.
+            LaunchRefused: it lacks a kernel, or the device refuses it.
         """
         bound = loaded.bound.get(plan.case)
         if bound is None:
@@ -96,8 +97,8 @@ class Binder:
         return _Kernel(compiled, self._context.function(module, compiled.symbol, launch.shared))
 
     def _packed(self, plan: CasePlan, launch: Launch, kernel: CompiledKernel) -> bytes:
-        """The arguments of a launch as they lie in memory."""
-        # A launch belongs to one case, and is kept so that no other has its number.
+        """Return the arguments of a launch in memory layout."""
+        # A launch belongs to one case. It is kept so that its id() stays unique.
         if len(self._arguments) > _LAUNCHES:
             self._arguments.clear()
         _, packed = self._arguments.setdefault(id(launch), (launch, {}))
@@ -106,7 +107,7 @@ class Binder:
         return packed[kernel.parameters]
 
     def _values(self, plan: CasePlan, launch: Launch) -> list[tuple[bytes, int]]:
-        """Of each argument of a launch the bytes, and to how many it is aligned."""
+        """Return bytes and alignment of each argument of a launch."""
         values = []
         for argument in launch.args:
             own = self._value(plan, argument)
@@ -114,7 +115,7 @@ class Binder:
         return values
 
     def _value(self, plan: CasePlan, argument: Argument) -> bytes:
-        """What a kernel gets for an argument."""
+        """Return the bytes that a kernel gets for an argument."""
         if isinstance(argument, Packed):
             return argument.bytes(lambda one: self._value(plan, one))
         if isinstance(argument, str):

@@ -1,4 +1,4 @@
-"""Where a target's buffers lie on the device, and what no launch may write to."""
+"""Memory of a target's buffers on the device, and memory that no launch may write to."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Target
 from gi_cuda.spec.addresses import addressed, numbered
 
 _Key: TypeAlias = tuple[str, str, int]
-"""Of a buffer's memory: the case, the buffer's name, elements."""
+"""Key of a buffer's memory: the case, the buffer's name, the number of elements."""
 
 _PLANS = 256
-"""Sizes of buffers whose zones are kept; many variants have the same."""
+"""Number of buffer sizes for which zones are cached; many variants have the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """Memory that no launch may write to: how that is found out, and mended, and its name."""
+    """Memory that no launch may write to: a check that also mends it, and its name."""
 
     check: MemoryCheck
     name: str
@@ -33,10 +33,10 @@ class Buffers:
     """The memory of a target's buffers, case by case.
 
     Args:
-        target: what is run.
+        target: the target.
         cases: its cases by name.
-        context: the worker's.
-        memory: of the device.
+        context: the worker's context.
+        memory: the device's memory.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Buffers:
         self._zones: dict[int, tuple[Mapping[str, int], int, Sequence[Zone]]] = {}
 
     def original(self, plan: CasePlan, buffer: Buffer) -> int:
-        """Address of a copy, which no launch is told of, of what a case gives."""
+        """Return the address of a copy of a case's contents, which no launch gets."""
         key, room = (plan.case, buffer.name), self._room_for_original(plan, buffer)
         if key not in self._written:
             given = self._cases[plan.case].buffers[buffer.name]
@@ -66,7 +66,7 @@ class Buffers:
         return int(room)
 
     def _room_for_original(self, plan: CasePlan, buffer: Buffer) -> Any:
-        """Memory for such a copy, which need not be made yet."""
+        """Return memory for this copy, which may still be unfilled."""
         key = (plan.case, buffer.name)
         if key not in self._pristine:
             given = self._cases[plan.case].buffers[buffer.name]
@@ -74,19 +74,19 @@ class Buffers:
         return self._pristine[key]
 
     def stored(self, plan: CasePlan, buffer: Buffer, values: Any) -> Any:
-        """Values of a buffer as they stand in its memory: see :func:`addressed`."""
+        """Convert a buffer's values to their form in memory: see :func:`addressed`."""
         return addressed(self._target, buffer, values, partial(self._address, plan))
 
     def told(self, plan: CasePlan, buffer: Buffer, held: Any) -> Any:
-        """What stands in a buffer's memory as its values: see :func:`numbered`."""
+        """Convert the contents of a buffer's memory to values: see :func:`numbered`."""
         return numbered(self._target, buffer, held, partial(self._address, plan))
 
     def _address(self, plan: CasePlan, name: str) -> int:
-        """Where the first element of a buffer lies, which need not be filled yet."""
+        """Return the address of a buffer's first element. The buffer may still be unfilled."""
         return self._room(plan, name).address + plan.offsets.get(name, 0)
 
     def region(self, plan: CasePlan, name: str) -> Region:
-        """The memory of a buffer; made and filled when it is first asked for."""
+        """Return the memory of a buffer; it is made and filled by the first call."""
         key = _key(plan, name)
         if key not in self._regions:
             buffer, region = self._buffer(name), self._room(plan, name)
@@ -98,7 +98,7 @@ class Buffers:
         return self._regions[key]
 
     def _room(self, plan: CasePlan, name: str) -> Region:
-        """The memory of a buffer, which need not be filled yet."""
+        """Return the memory of a buffer, which may still be unfilled."""
         key, buffer = _key(plan, name), self._buffer(name)
         if key not in self._rooms:
             pristine = int(self._room_for_original(plan, buffer)) if buffer.role.given else 0
@@ -111,7 +111,7 @@ class Buffers:
         return next(b for b in self._target.buffers if b.name == name)
 
     def _cushion(self, plan: CasePlan) -> tuple[Arena, Region] | None:
-        """Where the buffers of a case that gives fitness lie; others lie in plain memory."""
+        """Return the arena for the buffers of a case that gives fitness; None for other cases."""
         if plan.case not in self._cushioned:
             return None
         if self._arena is None:
@@ -122,21 +122,21 @@ class Buffers:
         return self._arena
 
     def control(self, plan: CasePlan) -> int:
-        """Address of what confined code shares with the tool; 0 where the case has none."""
+        """Return the address of the control block of confined code; 0 if the case has none."""
         return self._control if self._cushion(plan) else 0
 
     @property
     def shadowed(self) -> bool:
-        """Whether confined code can look up what it accesses."""
+        """Tell whether confined code can look up the addresses that it accesses."""
         return self._arena is not None and self._arena[0].shadow.there
 
     def all(
         self, plan: CasePlan, variables: Mapping[str, Region]
     ) -> Iterator[tuple[Buffer, Region]]:
-        """Where each buffer lies, as far as it is known.
+        """Yield each buffer with its memory, as far as that is known.
 
         Args:
-            variables: of the variant, those that are buffers.
+            variables: the variant's variables that are buffers.
         """
         for buffer in self._target.buffers:
             if buffer.symbol is None:
@@ -145,10 +145,10 @@ class Buffers:
                 yield buffer, variables[buffer.name]
 
     def make_room(self, plan: CasePlan) -> None:
-        """Make and fill the buffers of a case, if that was not done before.
+        """Allocate and fill the buffers of a case, unless that was done before.
 
         Raises:
-            LaunchRefused: the device has not so much memory.
+            LaunchRefused: the device has too little memory.
         """
         names = [
             buffer.name
@@ -159,24 +159,24 @@ class Buffers:
             self._cushion(plan)
             for name in names:
                 self._room(plan, name)
-            # Filling them would disturb what others time.
+            # Filling them would disturb the measurements of others.
             with self._context.slot.lock.turn():
                 for name in names:
                     self.region(plan, name)
 
     def restore(self, plan: CasePlan) -> None:
-        """Make all buffers but inputs what they are to be before a launch. Does not wait."""
+        """Restore all buffers except inputs for a launch. Does not wait."""
         for buffer in self._target.buffers:
             if buffer.symbol is None and buffer.role is not BufferRole.INPUT:
                 self._memory.restore(self.region(plan, buffer.name))
 
     def zones(self, plan: CasePlan, variables: Mapping[str, Region]) -> Sequence[Zone]:
-        """All that no launch may write to; ``variables`` as for :meth:`all`.
+        """Return everything that no launch may write to; ``variables`` as for :meth:`all`.
 
-        What other cases have in memory is among it: else a later variant, which runs on one of
-        these, would be blamed for what this one does there.
+        This includes buffers of other cases: otherwise a later variant that runs on these would be
+        blamed for the writes.
         """
-        # Sizes belong to one case, and are kept so that no others have their number.
+        # Sizes belong to one case. They are kept so that their id() stays unique.
         sizes, known, zones = self._zones.get(id(plan.sizes), (None, 0, ()))
         if variables or sizes is None or known != len(self._regions):
             zones = tuple(self._all_zones(plan, variables))
@@ -200,7 +200,7 @@ class Buffers:
             yield Zone(check, "memory far from all buffers")
 
     def _around(self, region: Region, name: str, role: BufferRole) -> Iterator[Zone]:
-        """What no launch may write to of a buffer and of what lies beside it."""
+        """Yield the zones of a buffer: an input itself, and the memory beside any buffer."""
         if role is BufferRole.INPUT:
             yield Zone(MemoryCheck(region.address, region.size, region.pristine, True), name)
         for check, word in zip(guards(region), ("before", "behind"), strict=False):

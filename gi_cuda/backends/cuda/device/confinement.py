@@ -1,6 +1,6 @@
 """Launches of confined code: their deadline, and the signs of what they would have done otherwise.
 
-See :mod:`gi_cuda.backends.cuda.ptx.confine`. Code as it is leaves one of these signs, too, where a
+See :mod:`gi_cuda.backends.cuda.ptx.confine`. Normal code leaves one of these signs, too, when a
 loop's guard ends it.
 """
 
@@ -30,14 +30,14 @@ _FATES: Mapping[str, Fate] = {
     "alone": Fate("alone", Survival.HUNG, "waits for threads of its warp that went elsewhere"),
     "beside": Fate("beside", Survival.CRASHED, "an access just beside a buffer"),
 }
-"""What each sign stands for; of several the first one counts that is not overlooked."""
+"""The meaning of each sign. Of several signs, the first one counts that is not overlooked."""
 
 
 class Confinement:
-    """Where confined code finds its deadline and leaves its signs.
+    """Sets the deadline of confined code and reads its signs.
 
     Args:
-        context: the worker's.
+        context: the worker's context.
         helpers: module of the tool's own kernels.
     """
 
@@ -47,24 +47,24 @@ class Confinement:
         self._signs = [MemoryCheck(SIGNS[kind], 4) for kind in _FATES]
 
     def signs(self, control: int, *, confined: bool) -> Sequence[MemoryCheck]:
-        """Checks for the signs that launches may leave.
+        """Return checks for the signs that launches may leave.
 
         Args:
-            control: as for :meth:`begin` and :meth:`watch`.
+            control: see :meth:`begin` and :meth:`watch`.
         """
         if control != CONTROL:
             return ()
         return self._signs if confined else self._signs[:1]
 
     def begin(self, control: int, limit: float, *, shadowed: bool) -> None:
-        """From now on confined launches have so many seconds. Does not wait.
+        """Set the deadline of confined launches to ``limit`` seconds from now. Does not wait.
 
         Args:
-            control: address of what was set aside for this.
-            shadowed: whether the shadow of the window is there.
+            control: address of the control block.
+            shadowed: whether the window has a shadow.
 
         Raises:
-            LaunchRefused: one of them is not where confined code looks for it.
+            LaunchRefused: control block or shadow is not where confined code expects it.
         """
         if control != CONTROL or not shadowed:
             raise LaunchRefused("the driver gives no memory where confined code needs it")
@@ -72,15 +72,15 @@ class Confinement:
         self._context.launch(self._begin, (1, 1, 1), (1, 1, 1), arguments)
 
     def watch(self, control: int) -> None:
-        """From now on launches of code as it is may leave the sign of its guards. Does not wait.
+        """Clear the sign that guards of normal code may leave. Does not wait.
 
         Args:
-            control: as for :meth:`begin`; anywhere else nothing is looked at, and a guard's sign is
-                an illegal access.
+            control: see :meth:`begin`; with another address nothing is checked, and a guard's sign
+                is an illegal access.
         """
         if control == CONTROL:
             self._context.drv.memset_d32_async(SIGNS[_LATE], POISON, 1, self._context.stream)
 
     def fates(self, failing: Sequence[int]) -> tuple[Fate, ...]:
-        """What the signs say; ``failing`` are the indices of the checks that fail."""
+        """Return the fates for signs; ``failing`` are the indices of failing checks."""
         return tuple(fate for at, fate in enumerate(_FATES.values()) if at in failing)

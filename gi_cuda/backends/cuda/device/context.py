@@ -1,7 +1,7 @@
-"""A worker's CUDA context: modules, launches, waiting with a limit, and death by fault.
+"""A worker's CUDA context: modules, launches, waiting with a limit, and exits on faults.
 
-A hung kernel cannot be stopped and an illegal access spoils the context for good, so both end the
-process, with last words; the pool starts another one.
+A hung kernel cannot be stopped, and an illegal access makes the context unusable. So both end the
+process, with a last message; the pool starts another one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, last_
 from gi_cuda.errors import NoRoom, UserError
 
 MODULES = 48
-"""Cubins kept loaded. Variants of one shard come one after another, those of several in between,
-and each may have parts in several."""
+"""Number of cubins that stay loaded. Variants of one shard come one after another, those of several
+shards are mixed, and each may have parts in several."""
 
 SPIN = 2e-4
 """Seconds of polling without a pause, then with pauses of ``NAP``; most kernels end within."""
@@ -30,26 +30,28 @@ SPIN = 2e-4
 NAP = 2e-5
 
 WINDOW = 256
-"""Launches between two marks."""
+"""Number of launches between two events in the stream."""
 
 MOST_AHEAD = 512
-"""Pieces of work that may wait in the stream before another is put there. Beyond some 1000 the
-driver blocks the caller, and a hang could no longer be told."""
+"""Number of launches that may wait in the stream. Beyond about 1000 the driver blocks the caller,
+and hangs could not be detected."""
 
 _LARGE_SHARED = 48 * 1024
-"""Dynamic shared memory beyond which a kernel must ask for it, bytes."""
+"""Bytes of dynamic shared memory above which a kernel must opt in."""
 
 REPORT = 0.15
-"""Seconds past its limit in which a launch may still turn out to have crashed: the driver takes as
-long to report an illegal access, and until then it looks like a hang. Or it may end, if something
-else had kept the device."""
+"""Seconds past its limit in which a launch may still turn out to have crashed.
+
+The driver takes this long to report an illegal access, which looks like a hang until then. Or the
+launch may end, if something else kept the device busy.
+"""
 
 PATIENCE = 10.0
 """Seconds that copies and the tool's own kernels may take."""
 
 
 def pycuda() -> Any:
-    """PyCUDA's driver module. Loading it touches no device, so it may be done before a fork.
+    """Return PyCUDA's driver module. Loading it touches no device, so it can be done before a fork.
 
     Raises:
         UserError: it is not installed, or does not find the driver.
@@ -66,10 +68,10 @@ def pycuda() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class BoundLaunch:
-    """A launch with everything bound.
+    """A launch with all its arguments.
 
     Attributes:
-        cooperative: the driver's handle of the function, where all blocks have to run at a time.
+        cooperative: the driver's handle of the function, for a cooperative launch.
     """
 
     function: Any
@@ -81,14 +83,14 @@ class BoundLaunch:
 
 
 class Context:
-    """The first device, one stream, and everything that may end this process.
+    """A context on the first device with one stream. Its methods may end this process.
 
     Args:
-        slot: this process's among those that share the device.
+        slot: this process's slot among those that share the device.
 
     Attributes:
-        suspect: number of the variant whose launch is being waited for; it comes with last words.
-        several: whether launches of several are under way, so that a crash may be any one's.
+        suspect: number of the variant whose launch is waited for; it is part of the last message.
+        several: whether several variants' launches are running, so that a crash may be due to any.
 
     Raises:
         UserError: there is no PyCUDA, no driver, no device, or it gives no context.
@@ -99,7 +101,7 @@ class Context:
         self.slot = slot
         self.suspect: int | None = None
         self.several = False
-        # One stream needs no more, and a context is then there in half the time.
+        # This suffices for one stream, and halves the time to make a context.
         os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "1")
         try:
             self.drv.init()
@@ -117,31 +119,31 @@ class Context:
         self._modules: OrderedDict[tuple[str, int, int], Any] = OrderedDict()
 
     def close(self) -> None:
-        """Give the context up. Only for processes that go on afterwards."""
+        """Destroy the context. Only needed in processes that go on afterwards."""
         self._modules.clear()
         self._marks.clear()
         self._context.pop()
         self._context.detach()
 
     def event(self) -> Any:
-        """A new event."""
+        """Return a new event."""
         return self.drv.Event()
 
     def attribute(self, name: str, default: int) -> int:
-        """A number that the device gives for itself; the default where PyCUDA has no name."""
+        """Return an attribute of the device; the default if PyCUDA does not know its name."""
         which = getattr(self.drv.device_attribute, name, None)
         return default if which is None else int(self.device.get_attribute(which))
 
     @property
     def architecture(self) -> str:
-        """What nvcc compiles for this device."""
+        """Architecture name of this device for nvcc."""
         major, minor = self.device.compute_capability()
         return f"sm_{major}{minor}"
 
     # -- modules -----------------------------------------------------------------------------
 
     def module(self, path: Path) -> Any:
-        """A cubin loaded from memory; the last few stay loaded.
+        """Return a loaded cubin; the last few stay loaded.
 
         Raises:
             LaunchRefused: it cannot be read, or is not for this device.
@@ -160,7 +162,7 @@ class Context:
         return module
 
     def new_module(self, path: Path) -> Any:
-        """A cubin loaded once more, whether or not it was loaded before.
+        """Load a cubin, even if it is loaded already.
 
         Raises:
             LaunchRefused: see :meth:`module`.
@@ -176,15 +178,15 @@ class Context:
             ) from None
 
     def function(self, module: Any, symbol: str, shared: int) -> Any:
-        """A kernel of a module, allowed as much dynamic shared memory as it is to get.
+        """Return a kernel of a module, and allow it its dynamic shared memory.
 
         Raises:
-            LaunchRefused: it is not there, or wants too much.
+            LaunchRefused: it does not exist, or needs too much.
         """
         try:
             function = module.get_function(symbol)
-            # Makes the driver load it now. At the first launch it would wait for the device, where
-            # a hung kernel would keep it for ever.
+            # This makes the driver load it now. At the first launch, loading would wait for the
+            # device, where a hung kernel would block it for ever.
             function.get_attribute(self.drv.function_attribute.NUM_REGS)
             if shared > _LARGE_SHARED:
                 which = self.drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -199,10 +201,14 @@ class Context:
     # -- memory ------------------------------------------------------------------------------
 
     def allocate(self, what: str, size: int) -> Any:
-        """Device memory; freed when the answer is dropped.
+        """Allocate device memory; it is freed when the result is dropped.
+
+        Args:
+            what: its use, for messages.
+            size: bytes.
 
         Raises:
-            LaunchRefused: there is not so much.
+            LaunchRefused: there is too little.
         """
         try:
             return self.drv.mem_alloc(size)
@@ -228,7 +234,7 @@ class Context:
         """Put a launch into the stream.
 
         Raises:
-            LaunchRefused: the device does not take it.
+            LaunchRefused: the device refuses it.
         """
         try:
             function._launch_kernel(grid, block, arguments, shared, self.stream)
@@ -237,10 +243,10 @@ class Context:
             raise LaunchRefused(str(error)) from None
 
     def cooperative(self, call: BoundLaunch) -> BoundLaunch:
-        """A launch as one whose blocks all run at a time.
+        """Return a launch as a cooperative one, whose blocks all run at the same time.
 
         Raises:
-            LaunchRefused: the driver does not take it.
+            LaunchRefused: the driver refuses it.
         """
 
         def captured() -> None:
@@ -281,13 +287,13 @@ class Context:
         self._marks.extend(ahead)
 
     def wait(self, event: Any, limit: float) -> None:
-        """Wait for an event; well past ``limit`` seconds this process ends as hung.
+        """Wait for an event. Well past ``limit`` seconds, this process ends as hung.
 
-        As long as another process is being cleared away, nothing is over its limit.
+        While the system cleans up after another process, nothing is over its limit.
         """
         begun = time.perf_counter()
         while True:
-            # Looked at before the event: a process that was kept waiting is not a hang.
+            # Read the clock before the event: a process that did not run for a while has not hung.
             spent = time.perf_counter() - begun
             try:
                 if event.query():
@@ -302,26 +308,25 @@ class Context:
                 time.sleep(NAP)
 
     def settle(self) -> None:
-        """Wait for everything in the stream; only the tool's own work is in it."""
+        """Wait for everything in the stream, which must be the tool's own work."""
         self._mark.record(self.stream)
         self.wait(self._mark, PATIENCE)
 
     # -- the end -----------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Look whether the context still works; end this process where it does not."""
+        """Check that the context still works; end this process if not."""
         try:
             self.stream.is_done()
         except self.drv.Error as error:
             self.crashed(str(error))
 
     def hung(self, limit: float) -> NoReturn:
-        """End this process: what runs on the device cannot be stopped otherwise, or would be in the
-        way."""
+        """End this process: the launch cannot be stopped otherwise, and would block the device."""
         self._die(f"over its time limit of {limit:g} s", HUNG_STATUS)
 
     def crashed(self, message: str) -> NoReturn:
-        """End this process: the context is spoilt."""
+        """End this process: its context is unusable."""
         if self.several:
             self.suspect = None
         self._die(message, CRASHED_STATUS)

@@ -1,7 +1,7 @@
-"""Cooperative launches, whose blocks all run at a time, made by the driver itself: PyCUDA has none.
+"""Cooperative launches (all blocks run at the same time) through the driver API: PyCUDA has none.
 
-It does not tell the driver's handle of a function either. A launch that is captured into a graph
-and never run does.
+PyCUDA does not expose the driver's handle of a function either. Capturing a launch into a graph,
+which is never run, yields the handle.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Extent = tuple[int, int, int]
 
 
 class CooperativeError(Exception):
-    """The driver does not take it."""
+    """The driver refuses a cooperative launch."""
 
 
 class _Node(ctypes.Structure):
@@ -62,14 +62,14 @@ class _Configuration(ctypes.Structure):
 
 
 def handle(capture: Callable[[], None], stream: Any) -> int:
-    """The driver's handle of the function that a launch is of.
+    """Return the driver's handle of the function of a launch.
 
     Args:
         capture: puts one launch into the stream, where it is not run.
-        stream: the caller's alone.
+        stream: a stream that only the caller uses.
 
     Raises:
-        CooperativeError: the driver gives none.
+        CooperativeError: the driver gives no handle.
     """
     graph, node, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t(1)
     _call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream.handle), _THREAD_LOCAL)
@@ -91,14 +91,15 @@ def handle(capture: Callable[[], None], stream: Any) -> int:
 def launch(
     kernel: int, grid: Extent, block: Extent, shared: int, arguments: bytes, stream: Any
 ) -> None:
-    """Put a launch into a stream whose blocks all run at a time.
+    """Put a cooperative launch into a stream.
 
     Args:
         kernel: its handle.
-        arguments: as they lie in memory.
+        arguments: arguments in memory layout.
 
     Raises:
-        CooperativeError: there is not room for all blocks, or something else is wrong with it.
+        CooperativeError: not all blocks can be resident, or something else is wrong with the
+            launch.
     """
     together = _Attribute(_COOPERATIVE, b"", 1, b"")
     how = _Configuration(

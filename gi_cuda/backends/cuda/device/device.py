@@ -1,4 +1,4 @@
-"""The CUDA back end's device, on PyCUDA."""
+"""The CUDA back end's device, built on PyCUDA."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from gi_cuda.spec import Buffer, CaseData, Target
 from gi_cuda.spec.oracles import Rules
 
 _PREPARING = 7
-"""What preparing, timing and looking at a run puts into the stream, at most, besides two pieces a
-buffer (to restore it and to keep it), one a variable."""
+"""The most stream operations per run for preparation, timing and checks, besides two per buffer
+(restore and keep) and one per variable."""
 
 
 class CudaDevice(Solid):
-    """One context, inputs resident on the device, buffers between guard zones, event timing.
+    """A context with inputs resident on the device, buffers between guard zones, and event timing.
 
-    Nothing but the end of a launch sequence is waited for. A hang or an illegal access ends the
-    process (see :mod:`gi_cuda.backends.cuda.device.context`).
+    It only waits for the end of launch sequences. A hang or an illegal access ends the process (see
+    :mod:`gi_cuda.backends.cuda.device.context`).
 
     Args:
-        target: what is run.
+        target: the target.
         cases: its cases by name.
-        slot: this process's among those that share the device.
+        slot: this process's slot among those that share the device.
 
     Raises:
         UserError: there is no device, no PyCUDA or no nvcc.
@@ -75,10 +75,10 @@ class CudaDevice(Solid):
         self._events: list[tuple[Any, Any]] = []
 
     def isolate(self, readable: Sequence[Path], secret: Sequence[NDArray[Any]]) -> None:
-        """Do nothing: what runs on a GPU reaches neither files nor the host's memory."""
+        """Do nothing: code on a GPU reaches neither files nor the host's memory."""
 
     def close(self) -> None:
-        """Free what the device holds. Only for processes that go on, or end by themselves."""
+        """Free the device's resources. Not needed in processes that are killed."""
         self._last = None
         self._textures.close()
         self._events.clear()
@@ -87,13 +87,13 @@ class CudaDevice(Solid):
         self._context.close()
 
     def turn(self) -> AbstractContextManager[None]:
-        """Inside, no other worker uses the device."""
+        """Return a context in which no other worker uses the device."""
         return self._context.slot.lock.turn()
 
     def scheduled(
         self, schedule: Schedule, natural: Collection[str]
     ) -> AbstractContextManager[bool]:
-        """The order is the GPU's."""
+        """Return a context that gives False: the GPU chooses the thread order."""
         return nullcontext(False)
 
     # -- variants ----------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class CudaDevice(Solid):
         return self._loaded(binary, self._context.module)
 
     def load_elsewhere(self, binary: Binary) -> CudaProgram:
-        """Load a module that no other variant shares.
+        """Load a variant into a module of its own.
 
         Raises:
             LaunchRefused: it is not for this device.
@@ -115,7 +115,7 @@ class CudaDevice(Solid):
         return self._loaded(binary, cache(self._context.new_module))
 
     def _loaded(self, binary: Binary, load: Callable[[Path], Any]) -> CudaProgram:
-        """A variant with its parts.
+        """Load a variant with its parts.
 
         Args:
             load: makes a module of a file.
@@ -129,16 +129,16 @@ class CudaDevice(Solid):
         return replace(program, kept=kept)
 
     def unload(self, loaded: CudaProgram) -> None:
-        """Forget a variant. Its module stays a while for the others in it."""
+        """Forget a variant. Its module stays for a while, since other variants share it."""
         loaded.bound.clear()
 
     # -- buffers -----------------------------------------------------------------------------
 
     def make_room(self, plan: CasePlan) -> None:
-        """Make and fill the buffers of a case, if that was not done before.
+        """Allocate and fill the buffers of a case, unless that was done before.
 
         Raises:
-            LaunchRefused: the device has not so much memory.
+            LaunchRefused: the device has too little memory.
         """
         self._buffers.make_room(plan)
 
@@ -146,7 +146,7 @@ class CudaDevice(Solid):
         """Make room for a case, and bind a variant to it.
 
         Raises:
-            LaunchRefused: there is no room, or the device does not take the variant.
+            LaunchRefused: there is too little memory, or the device refuses the variant.
         """
         self._buffers.make_room(plan)
         self._binder.bound(loaded, plan)
@@ -159,11 +159,11 @@ class CudaDevice(Solid):
             self._flush()
 
     def poison(self, plan: CasePlan, buffer: str) -> None:
-        """Make one scratch buffer what no launch has written. Does not wait."""
+        """Fill one scratch buffer with poison. Does not wait."""
         self._memory.restore(self._buffers.region(plan, buffer))
 
     def put(self, plan: CasePlan, buffer: str, contents: NDArray[Any]) -> None:
-        """Give one input other contents, until it is mended."""
+        """Replace the contents of one input until it is mended."""
         self._memory.put(self._buffers.region(plan, buffer), contents)
 
     # -- launches ----------------------------------------------------------------------------
@@ -171,18 +171,16 @@ class CudaDevice(Solid):
     def run(
         self, loaded: CudaProgram, plan: CasePlan, limit: float, *, keeping: bool = False
     ) -> float:
-        """Run the launches of a plan; seconds between two events around them.
+        """Run the launches of a plan. Return the seconds between events before and after them.
 
         Raises:
-            LaunchRefused: geometry, shared memory or arguments that the device does not take.
+            LaunchRefused: the device refuses geometry, shared memory or arguments.
         """
         run = TimedRun(replace(loaded, kept=()) if keeping else loaded, plan)
         return self._timed([Step(run)], limit, _nothing)[0].seconds
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
-        """Prepare and run several in turn without a pause between them, and look at the answers.
-
-        The same as :meth:`prepare` and :meth:`run` for each, but the device never waits for Python.
+        """Prepare and run several in turn without waiting in between, and compare outputs.
 
         Raises:
             LaunchRefused: see :meth:`run`.
@@ -197,8 +195,7 @@ class CudaDevice(Solid):
         ]
 
     def verify(self, runs: Sequence[TimedRun], limit: float) -> list[Verified]:
-        """Prepare and run several in turn without a pause between them, look at the answers of
-        each, and at what it wrote besides, which is mended before the next one runs.
+        """Prepare and run several in turn, check outputs and damage of each, mend damage.
 
         Raises:
             LaunchRefused: see :meth:`run`.
@@ -208,11 +205,11 @@ class CudaDevice(Solid):
         rounds = list(self._staging.rounds([(look, look.written) for look in looks]))
         if len(rounds) == 1:
             return list(self._verified(rounds[0], limit))
-        # The next one's outputs come to lie where these are.
+        # The outputs of the next round overwrite these.
         return [one.kept() for some in rounds for one in self._verified(some, limit)]
 
     def _verified(self, looks: Sequence[Look], limit: float) -> Iterator[Verified]:
-        """What became of runs that are one round."""
+        """Yield the results of the runs of one round."""
         places = self._staging.places([one.written for one in looks])
         steps = [
             Step(look.run, look.checks, partial(self._staging.keep, look.written, kept))
@@ -230,7 +227,7 @@ class CudaDevice(Solid):
             yield Verified(one.seconds, damaged, self._confinement.fates(signs), outputs, part)
 
     def _look(self, run: TimedRun) -> Look:
-        """What is to be looked at after a run."""
+        """Return the checks to make after a run."""
         bound = self._binder.bound(run.loaded, run.plan)
         judged = self._judged(run.plan, bound.variables)
         assert run.expected is not None, "what is verified is compared with something"
@@ -243,8 +240,10 @@ class CudaDevice(Solid):
     def _timed(
         self, steps: Sequence[Step], limit: float, before: Callable[[CasePlan], None]
     ) -> list[Done]:
-        """Runs in turn; once more, where one took longer than its limit: others may have kept the
-        device, as a worker that opens it does. If that happens again, this process ends as hung."""
+        """Run in turn. If a run exceeds its limit, repeat all once: others may have disturbed it.
+
+        If this happens again, the process ends as hung.
+        """
 
         def late(done: Sequence[Done]) -> list[int]:
             pairs = zip((one.run.loaded.binary for one in steps), done, strict=True)
@@ -264,7 +263,7 @@ class CudaDevice(Solid):
         while len(self._events) < len(steps):
             self._events.append((self._context.event(), self._context.event()))
         events = self._events[: len(steps)]
-        # First, since it may wait for the device, where a hung kernel would keep it for ever.
+        # Bind first: binding may wait for the device, where a hung kernel would block it for ever.
         for step in steps:
             self._binder.bound(step.run.loaded, step.run.plan)
         looks = self._memory.looks([step.checks for step in steps])
@@ -312,8 +311,7 @@ class CudaDevice(Solid):
         ]
 
     def _expected(self, one: TimedRun) -> list[MemoryCheck] | None:
-        """Checks that a run's answers are as expected, as :meth:`Answers.checks` has them; none
-        where nothing is."""
+        """Return checks of a run's outputs, see :meth:`Answers.checks`; empty if none are due."""
         if one.expected is None:
             return []
         judged = self._judged(one.plan, self._binder.bound(one.loaded, one.plan).variables)
@@ -326,19 +324,19 @@ class CudaDevice(Solid):
         expected: Outputs,
         rules: Rules | None,
     ) -> list[MemoryCheck] | None:
-        """Checks that answers are as expected: see :meth:`Answers.checks`."""
+        """Return checks that outputs are as expected; see :meth:`Answers.checks`."""
         stored = partial(self._buffers.stored, plan)
         return self._answers.checks(plan.case, judged, expected, stored, rules)
 
     # -- afterwards --------------------------------------------------------------------------
 
     def outputs(self, plan: CasePlan) -> Outputs:
-        """What the launches wrote; valid until outputs are asked for again."""
+        """Return the outputs that the launches wrote; valid until outputs are asked for again."""
         judged = self._judged(plan, self._known)
         return self._told(plan, judged, self._memory.download([region for _, region in judged]))
 
     def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
-        """Tell whether the launches are known to have written what is expected or as good."""
+        """Tell whether the launches are known to have written expected or as good outputs."""
         self._answers.forget_old()
         checks = self._checks(plan, self._judged(plan, self._known), expected, rules)
         return checks is not None and not self._memory.failing(checks)
@@ -349,7 +347,7 @@ class CudaDevice(Solid):
         judged: Sequence[tuple[Buffer, Region]],
         arrays: Sequence[NDArray[np.uint8]],
     ) -> Outputs:
-        """Bytes of buffers as their values."""
+        """Convert bytes of buffers to values."""
         return {
             buffer.name: self._buffers.told(plan, buffer, array.view(buffer.dtype))
             for (buffer, _), array in zip(judged, arrays, strict=True)
@@ -358,10 +356,10 @@ class CudaDevice(Solid):
     def _judged(
         self, plan: CasePlan, variables: Mapping[str, Region]
     ) -> list[tuple[Buffer, Region]]:
-        """The buffers that the oracle looks at, and where their contents lie after all launches.
+        """Return the buffers that the oracle judges, with their memory after all launches.
 
         Args:
-            variables: of the variant, those that are buffers.
+            variables: the variant's variables that are buffers.
 
         Raises:
             LaunchRefused: the variant has lost a variable that is an output.
@@ -377,24 +375,21 @@ class CudaDevice(Solid):
         return judged
 
     def damaged(self, plan: CasePlan) -> list[str]:
-        """What was written to and must not be: read-only inputs by name, and guard zones.
-
-        All of it is mended.
-        """
+        """Return names of inputs and guard zones that were wrongly written, and mend them."""
         zones = self._buffers.zones(plan, self._known)
         return [zones[at].name for at in self._memory.failing([zone.check for zone in zones])]
 
     @property
     def _known(self) -> Mapping[str, Region]:
-        """The variables of the variant that ran last, if one has."""
+        """Variables of the variant that ran last, if one has."""
         return self._last.variables if self._last else {}
 
     @contextmanager
     def counting(self, loaded: CudaProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:
-        """While an instrumented variant runs inside: asks for the most iterations of each loop."""
+        """Return a context to run an instrumented variant in; see :func:`.variables.counter`."""
         with counter(self._context, loaded.binary, loaded.module, loops) as most:
             yield most
 
 
 def _nothing(_: CasePlan) -> None:
-    """What comes before a launch that was prepared already."""
+    """Prepare nothing: the caller has prepared the launch."""

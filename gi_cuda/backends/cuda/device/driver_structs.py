@@ -1,4 +1,4 @@
-"""The driver's structs for textures, surfaces and arrays, and what is written into them."""
+"""The driver's structs for textures, surfaces and arrays, and functions that fill them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMATS: Mapping[str, int] = MappingProxyType(
     {"uint8": 0x01, "uint16": 0x02, "uint32": 0x03, "int8": 0x08, "int16": 0x09, "int32": 0x0A}
     | {"float16": 0x10, "float32": 0x20}
 )
-"""CUarray_format of each type that a component can have."""
+"""CUarray_format of each type of component."""
 
 ADDRESS_MODES: Mapping[str, int] = MappingProxyType(
     {"wrap": 0, "clamp": 1, "mirror": 2, "border": 3}
@@ -29,11 +29,11 @@ ADDRESS_MODES: Mapping[str, int] = MappingProxyType(
 """CUaddress_mode of each address mode."""
 
 _GATHERED = 32768
-"""Texels of a dimension up to which arrays can be gathered from, on all devices."""
+"""Texels per dimension up to which all devices support gather reads from arrays."""
 
 
 class Linear(ctypes.Structure):
-    """The member of :class:`Resource` for linear memory."""
+    """Member of :class:`Resource` for linear memory."""
 
     _fields_ = (
         ("devPtr", ctypes.c_uint64),
@@ -44,7 +44,7 @@ class Linear(ctypes.Structure):
 
 
 class OfArray(ctypes.Structure):
-    """The member of :class:`Resource` for an array."""
+    """Member of :class:`Resource` for an array."""
 
     _fields_ = (("hArray", ctypes.c_void_p),)
 
@@ -60,7 +60,7 @@ class Resource(ctypes.Structure):
 
 
 class TextureDescription(ctypes.Structure):
-    """CUDA_TEXTURE_DESC. But for the flags, nothing of it matters to linear memory."""
+    """CUDA_TEXTURE_DESC. For linear memory, only the flags matter."""
 
     _fields_ = (
         ("addressMode", ctypes.c_int * 3),
@@ -90,7 +90,7 @@ class ArrayDescription(ctypes.Structure):
 
 
 def _side(name: str, host: str) -> tuple[tuple[str, type], ...]:
-    """The members of :class:`Copy` for its source or its destination."""
+    """Return the members of :class:`Copy` for its source or its destination."""
     return (
         (f"{name}XInBytes", ctypes.c_size_t),
         (f"{name}Y", ctypes.c_size_t),
@@ -119,29 +119,29 @@ class Copy(ctypes.Structure):
 
 
 def linear_memory(texture: Texture, address: int, size: int) -> Resource:
-    """What a texture without a size reads.
+    """Return the resource of a texture without a size.
 
     Args:
-        address: of the buffer.
-        size: of the buffer, bytes.
+        address: address of the buffer.
+        size: bytes of the buffer.
     """
     form = FORMATS[texture.dtype.name]
     return Resource(_LINEAR, _Kinds(linear=Linear(address, form, texture.components, size)))
 
 
 def of_array(array: int) -> Resource:
-    """What a texture or surface with a size reads and writes."""
+    """Return the resource of a texture or surface with a size."""
     return Resource(_ARRAY, _Kinds(array=OfArray(array)))
 
 
 def reading(texture: Texture) -> TextureDescription:
-    """How a texture is read."""
+    """Return the description of how a texture is read."""
     whole = texture.dtype.kind in "iu" and not texture.as_float
     flags = (_READ_AS_INTEGER if whole else 0) | (_NORMALIZED if texture.normalized else 0)
     if not texture.size:
         return TextureDescription(flags=flags)
     modes = [ADDRESS_MODES[mode] for mode in texture.address]
-    # Those of dimensions that there are not do not matter.
+    # Modes of dimensions that the texture does not have are ignored.
     modes = (modes * 3)[:3] if len(modes) == 1 else [*modes, modes[-1]][:3]
     return TextureDescription(
         addressMode=(ctypes.c_int * 3)(*modes),
@@ -151,7 +151,7 @@ def reading(texture: Texture) -> TextureDescription:
 
 
 def array_of(view: View, *, written: bool) -> ArrayDescription:
-    """The array that holds the texels of a texture or surface.
+    """Return the description of the array for the texels of a texture or surface.
 
     Args:
         written: whether surfaces read and write it.
@@ -167,7 +167,7 @@ def array_of(view: View, *, written: bool) -> ArrayDescription:
 
 
 def copy_in(view: View, address: int, array: int) -> Copy:
-    """From linear memory into an array."""
+    """Return a copy from linear memory into an array."""
     copy = _copy(view)
     copy.srcMemoryType, copy.srcDevice = _DEVICE_MEMORY, address
     copy.srcPitch, copy.srcHeight = copy.WidthInBytes, copy.Height
@@ -176,7 +176,7 @@ def copy_in(view: View, address: int, array: int) -> Copy:
 
 
 def copy_out(view: View, address: int, array: int) -> Copy:
-    """From an array into linear memory."""
+    """Return a copy from an array into linear memory."""
     copy = _copy(view)
     copy.srcMemoryType, copy.srcArray = _ARRAY_MEMORY, array
     copy.dstMemoryType, copy.dstDevice = _DEVICE_MEMORY, address
@@ -185,6 +185,6 @@ def copy_out(view: View, address: int, array: int) -> Copy:
 
 
 def _copy(view: View) -> Copy:
-    """All texels; what there is none of counts once."""
+    """Return a copy of all texels; missing dimensions count as 1."""
     width, height, depth = (*view.extent, 1, 1)[:3]
     return Copy(WidthInBytes=width * view.of.texel_bytes, Height=height, Depth=view.layers or depth)

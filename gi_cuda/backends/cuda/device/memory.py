@@ -1,4 +1,4 @@
-"""Device buffers between guard zones, and looking on the device at what became of them."""
+"""Device buffers between guard zones, and checks of memory that run on the device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gi_cuda.backends.protocol.agreement import NOTHING
 from gi_cuda.backends.protocol.device import POISON, margin_of
 
 GUARD = 64 * 1024
-"""Bytes before and behind every buffer; a multiple of what the device aligns memory to."""
+"""Bytes before and after every buffer; a multiple of the device's alignment of memory."""
 
 _WORD = 4
 
@@ -24,18 +24,19 @@ _CHECK_BLOCKS, _CHECK_THREADS = 264, 256
 _MOST_CHECKS = 65535
 
 _TABLES = 256
-"""Tables of checks kept on the device."""
+"""Number of tables of checks that are kept on the device."""
 
 _FINDINGS = 256
-"""Checks for whose findings there is room at least."""
+"""Minimum number of checks for whose results memory is allocated."""
 
 STRETCH = 2**20
-"""Bytes in which a check by a rule found the first value that is wrong; ``helpers.cu`` has it."""
+"""Bytes of the sections in which a check by a rule locates the first wrong value; ``helpers.cu``
+has the same number."""
 
 _SCRUB_THREADS = 1024
 
 _L2_BYTES = 64 * 2**20
-"""Taken for the size of the second-level cache where the device does not say."""
+"""Assumed size of the second-level cache if the device does not report it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,13 @@ class Region:
     """A buffer on the device.
 
     Attributes:
-        name: the buffer's.
-        address: of its first byte.
+        name: the buffer's name.
+        address: address of its first byte.
         size: bytes.
-        guarded: whether guard zones of ours lie around it; not so for a variant's own variables.
-        pristine: address of a copy of what it holds before a launch; 0 where there is none.
+        guarded: whether guard zones of ours surround it; False for a variant's own variables.
+        pristine: address of a copy of its contents before a launch; 0 if there is none.
         memory: keeps it, or the copy, allocated.
-        zero: whether it is filled with zeros where there is no copy, not with poison.
+        zero: whether it is filled with zeros instead of poison if there is no copy.
     """
 
     name: str
@@ -63,12 +64,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCheck:
-    """A stretch of memory to be looked at: like ``expected`` or, where that is 0, full of a word.
+    """A check that memory equals other memory or, if ``expected`` is 0, is filled with a word.
 
     Attributes:
-        mended: whether it is made so, where it is not.
-        rule: packed, when its values are as good as those that are expected; by default all bytes
-            are to be the same.
+        address, size: the memory to check.
+        expected: address of the memory that it has to equal.
+        mended: whether differing memory is overwritten with what it should hold.
+        word: the word that it has to be filled with.
+        rule: packed rule by which other values are as good; by default all bytes have to be equal.
     """
 
     address: int
@@ -79,13 +82,13 @@ class MemoryCheck:
     rule: bytes = NOTHING
 
     def packed(self) -> bytes:
-        """As ``gi_check`` reads it."""
+        """Return the form that ``gi_check`` reads."""
         where = self.address, self.expected, self.size
         return struct.pack("@PPQII", *where, self.word, int(self.mended)) + self.rule
 
 
 def guards(region: Region) -> tuple[MemoryCheck, ...]:
-    """The zones before and behind a buffer, which are mended."""
+    """Return checks of the zones before and after a buffer, which are mended."""
     if not region.guarded:
         return ()
     end, word = region.address + region.size, margin_of(region.name)
@@ -102,14 +105,14 @@ def _padded(size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Groups of checks, each of which can be made when it is time.
+    """Groups of checks, each of which can be run at its own time.
 
     Attributes:
-        function: makes a group.
-        tables: the groups on the device; kept as long as they may be looked at.
-        sizes: checks of each.
-        found: on the device: which checks failed.
-        landing: here, for what was found.
+        function: kernel that runs a group.
+        tables: the groups on the device; kept while they are in use.
+        sizes: number of checks of each group.
+        found: results on the device.
+        landing: host memory for the results.
     """
 
     context: Context
@@ -120,7 +123,7 @@ class Looks:
     landing: NDArray[np.uint32]
 
     def take(self, group: int) -> None:
-        """Make the checks of a group. Does not wait."""
+        """Run the checks of a group. Does not wait."""
         if size := self.sizes[group]:
             found = int(self.found) + 4 * sum(self.sizes[:group])
             arguments = struct.pack("@PP", int(self.tables[group]), found)
@@ -128,8 +131,11 @@ class Looks:
             self.context.launch(self.function, grid, (_CHECK_THREADS, 1, 1), arguments)
 
     def failing(self) -> list[dict[int, int]]:
-        """For each group the indices of the checks that failed; of those by a rule with the first
-        byte of the stretch that holds the first wrong value. Waits for the device."""
+        """Return for each group the failed checks, by index.
+
+        The value is, for a check by a rule, the first byte of the section with the first wrong
+        value. Waits for the device.
+        """
         if len(self.landing):
             stream = self.context.stream
             self.context.drv.memcpy_dtoh_async(self.landing, int(self.found), stream)
@@ -142,10 +148,10 @@ class Looks:
 
 
 class Memory:
-    """Allocates, fills and looks at device memory, all of it in the context's stream.
+    """Allocates, fills and checks device memory, all in the context's stream.
 
     Args:
-        context: the worker's.
+        context: the worker's context.
         helpers: module of the tool's own kernels.
     """
 
@@ -159,27 +165,25 @@ class Memory:
         self._landing: dict[tuple[str, int], NDArray[np.uint8]] = {}
 
     def room(self, name: str, size: int, pristine: int = 0, arena: Arena | None = None) -> Region:
-        """Memory for a new buffer between guard zones, not filled yet: the device has nothing to do
-        for it.
+        """Allocate memory, not filled yet, for a new buffer between guard zones.
 
         Args:
-            name: for messages; decides what the guard zones hold.
+            name: name for messages; decides the contents of the guard zones.
             size: bytes.
-            pristine: address of a copy of what it holds before a launch; 0 if there is none.
-            arena: where it is to lie; in plain memory without one.
+            pristine: address of a copy of its contents before a launch; 0 if there is none.
+            arena: arena to use; without one the buffer is in plain memory.
 
         Raises:
-            LaunchRefused: the device has not so much memory.
+            LaunchRefused: the device has too little memory.
         """
         memory = (arena or self._context).allocate(name, GUARD + _padded(size) + GUARD)
         return Region(name, int(memory) + GUARD, size, True, pristine, memory)
 
     def fill(self, region: Region, arena: Arena | None = None) -> None:
-        """Make a new buffer and its guard zones what they are to be: poisoned, or filled from its
-        pristine copy. Does not wait.
+        """Fill a new buffer (with poison or its pristine copy) and its guards. Does not wait.
 
         Args:
-            arena: that it lies in.
+            arena: the arena that it is in.
         """
         begin, whole = region.address - GUARD, GUARD + _padded(region.size) + GUARD
         stream = self._context.stream
@@ -189,17 +193,17 @@ class Memory:
         self.restore(region)
 
     def upload(self, name: str, array: NDArray[Any]) -> Any:
-        """A copy of an array on the device, without guard zones.
+        """Return a copy of an array on the device, without guard zones.
 
         Raises:
-            LaunchRefused: the device has not so much memory.
+            LaunchRefused: the device has too little memory.
         """
         memory = self.room_for(name, array)
         self.write(memory, array)
         return memory
 
     def room_for(self, name: str, array: NDArray[Any]) -> Any:
-        """Memory for such a copy.
+        """Allocate memory for a copy of an array.
 
         Raises:
             LaunchRefused: see :meth:`upload`.
@@ -207,26 +211,28 @@ class Memory:
         return self._context.allocate(name, max(16, array.nbytes))
 
     def has_room(self, size: int) -> bool:
-        """Tell whether so many bytes are free."""
+        """Tell whether ``size`` bytes are free."""
         free, _ = self._drv.mem_get_info()
         return bool(size <= free)
 
     def write(self, memory: Any, array: NDArray[Any]) -> None:
-        """Copy an array to where there is room for it."""
+        """Copy an array to allocated memory."""
         self._drv.memcpy_htod(memory, np.ascontiguousarray(array))
 
     def kept(self, name: str, address: int, size: int) -> Region:
-        """Memory that others allocated, with a copy of what it holds now. Does not wait.
+        """Return a region of memory that others allocated, with a copy of its present contents.
+
+        Does not wait.
 
         Raises:
-            LaunchRefused: the device has not so much memory.
+            LaunchRefused: the device has too little memory.
         """
         copy = self._context.allocate(f"a copy of {name}", size)
         self._drv.memcpy_dtod_async(int(copy), address, size, self._context.stream)
         return Region(name, address, size, False, int(copy), copy)
 
     def restore(self, region: Region) -> None:
-        """Make a buffer what it is to be before a launch."""
+        """Give a buffer its contents before a launch."""
         stream = self._context.stream
         if region.pristine:
             self._drv.memcpy_dtod_async(region.address, region.pristine, region.size, stream)
@@ -234,7 +240,7 @@ class Memory:
             words, rest = divmod(region.size, _WORD)
             if words:
                 self._drv.memset_d32_async(region.address, POISON, words, stream)
-            for at in range(rest):  # a whole word more would reach into the guard zone
+            for at in range(rest):  # another whole word would overwrite part of the guard zone
                 byte, end = POISON >> 8 * at & 0xFF, region.address + _WORD * words
                 self._drv.memset_d8_async(end + at, byte, 1, stream)
         else:
@@ -242,29 +248,30 @@ class Memory:
             self._drv.memset_d8_async(region.address, byte, region.size, stream)
 
     def cushion(self, arena: Arena) -> Region:
-        """What lies behind all addresses of an arena's cushion, poisoned."""
+        """Return the memory behind an arena's cushion, filled with poison."""
         region = Region("", arena.filling, UNIT, False)
         stream = self._context.stream
         self._drv.memset_d32_async(region.address, POISON, region.size // 4, stream)
         return region
 
     def put(self, region: Region, contents: NDArray[Any]) -> None:
-        """Fill a region with other contents than are kept for it."""
+        """Fill a region with contents other than its pristine copy."""
         whole = np.ascontiguousarray(contents)
         self._drv.memcpy_htod_async(region.address, whole, self._context.stream)
 
     def failing(self, checks: Sequence[MemoryCheck]) -> Collection[int]:
-        """The indices of the checks that fail. Waits for the device."""
+        """Return the indices of the checks that fail. Waits for the device."""
         looks = self.looks([checks[:_MOST_CHECKS]])
         looks.take(0)
         return looks.failing()[0]
 
     def looks(self, groups: Sequence[Sequence[MemoryCheck]]) -> Looks:
-        """Checks that can be made group by group, at one time or another. What those found that
-        were prepared before is lost.
+        """Return groups of checks that can be run at different times.
+
+        Results of checks that were prepared before are lost.
 
         Raises:
-            LaunchRefused: the device has not so much memory.
+            LaunchRefused: the device has too little memory.
         """
         number = sum(map(len, groups))
         if number > len(self._findings):
@@ -278,7 +285,7 @@ class Memory:
         return Looks(self._context, self._check, tables, sizes, self._found, landing)
 
     def _table(self, checks: tuple[MemoryCheck, ...]) -> Any:
-        """The checks on the device."""
+        """Return the checks on the device."""
         if checks not in self._tables:
             packed = np.frombuffer(b"".join(check.packed() for check in checks), np.uint8)
             table = self.upload("checks", packed)
@@ -288,7 +295,7 @@ class Memory:
         return self._tables[checks]
 
     def download(self, regions: Sequence[Region]) -> list[NDArray[np.uint8]]:
-        """The bytes of buffers; valid until they are asked for again. Waits for the device."""
+        """Return the bytes of buffers; valid until the next call. Waits for the device."""
         arrays = []
         for region in regions:
             key = (region.name, region.size)
@@ -301,7 +308,7 @@ class Memory:
 
 
 def scrubber(context: Context, helpers: Any) -> Callable[[], None]:
-    """What poisons the shared memory of every multiprocessor."""
+    """Return a function that poisons the shared memory of every multiprocessor."""
     room = context.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", 48 * 1024)
     blocks = context.attribute("MULTIPROCESSOR_COUNT", 1)
     function = context.function(helpers, "gi_scrub", room)
@@ -321,7 +328,7 @@ def scrubber(context: Context, helpers: Any) -> Callable[[], None]:
 
 
 def flusher(context: Context) -> Callable[[], None]:
-    """What drives everything else out of the second-level cache."""
+    """Return a function that evicts everything else from the second-level cache."""
     size = 2 * context.attribute("L2_CACHE_SIZE", _L2_BYTES)
     memory = context.allocate("flushing the cache", size)
     return lambda: context.drv.memset_d32_async(int(memory), POISON, size // 4, context.stream)

@@ -15,14 +15,14 @@ from gi_cuda.spec import View
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A variant on one case.
+    """A variant bound to one case.
 
     Attributes:
         bindings: its launches.
-        variables: those of its own that are buffers.
-        surfaces: one view of each that its launches get, with the memory of its buffer.
-        confined: whether its code is.
-        choices: where a schema reads which of its variants it is.
+        variables: the variant's variables that are buffers.
+        surfaces: one view of each surface that its launches get, with the buffer's memory.
+        confined: whether its code is confined.
+        choices: addresses of the variables that select a schema's variant.
     """
 
     bindings: Bindings[BoundLaunch]
@@ -34,12 +34,12 @@ class Bound:
 
 @dataclass(slots=True)
 class CudaProgram:
-    """A variant's module and what was bound of it, by case.
+    """A loaded variant: its module, and its bindings by case.
 
     Attributes:
-        kept: the variables that it may write to, those of its parts and its lender among them.
-        lender: the reference's, where the variant is lent some of its kernels.
-        parts: its other parts, by the identifiers of what they have.
+        kept: the variables that it may write, including those of its parts and its lender.
+        lender: the loaded reference, if the variant borrows kernels.
+        parts: its other parts, by the identifiers of their kernels and variables.
     """
 
     binary: CudaBinary
@@ -51,15 +51,15 @@ class CudaProgram:
 
     @property
     def others(self) -> list[CudaProgram]:
-        """What has the rest of the variant."""
+        """The other programs that hold kernels of the variant."""
         parts = {id(one): one for one in self.parts.values()}.values()
         return [*parts, *([self.lender] if self.lender else [])]
 
     def holder(self, name: str) -> tuple[CudaBinary, Any]:
-        """The binary that has a kernel or variable of the variant, if any has it, and its module.
+        """Return the binary and the module with a kernel or variable of the variant, if one has it.
 
         Args:
-            name: its identifier.
+            name: identifier of the kernel or variable.
         """
         if name in self.parts:
             return self.parts[name].holder(name)

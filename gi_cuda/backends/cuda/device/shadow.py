@@ -1,7 +1,7 @@
-"""The shadow of the window: for each granule how many of its bytes confined code may access.
+"""Shadow memory of the window: for each granule, how many of its bytes confined code may access.
 
-See :mod:`gi_cuda.backends.cuda.ptx.confine`. Most of it is zero and the same piece of memory; it
-has memory of its own where the window has.
+See :mod:`gi_cuda.backends.cuda.ptx.confine`. Most of it is zero, and mapped to the same piece of
+memory. It has memory of its own where the window has.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from gi_cuda.backends.cuda.ptx.addresses import BASE, GRANULE, SHADOW, SIZE
 
 
 class Shadow:
-    """What lies at :data:`SHADOW`. All of it is set in the context's stream.
+    """The shadow memory at :data:`SHADOW`. All writes to it are in the context's stream.
 
     Args:
-        context: the worker's.
-        unit: bytes of the window that memory is a multiple of.
+        context: the worker's context.
+        unit: bytes of the window; memory comes in multiples of this.
 
     Attributes:
-        there: whether it lies where confined code looks for it; else there is none.
+        there: whether it is at the address that confined code expects; else it does not exist.
 
     Raises:
         Refusal: the driver has no memory for it.
@@ -35,27 +35,27 @@ class Shadow:
             self._drv.memset_d8_async(SHADOW, 0, unit // GRANULE, self._stream)
 
     def create(self, begin: int, size: int) -> int | None:
-        """Memory for what shadows a stretch of memory; None where it has no shadow.
+        """Allocate shadow memory for a range of addresses; None if the range has no shadow.
 
         Raises:
-            Refusal: the device has not so much.
+            Refusal: the device has too little memory.
         """
         room = self._shadowed(begin, size)
         return self._stretch.create(room // GRANULE) if room else None
 
     def release(self, memory: int | None) -> None:
-        """Give back what was created, and put nowhere."""
+        """Free memory from :meth:`create` that was not mapped."""
         if memory is not None:
             self._stretch.release(memory)
 
     def put(self, begin: int, size: int, memory: int | None) -> None:
-        """Let a stretch of memory have a shadow of its own, in which nothing may be accessed.
+        """Map shadow memory for a range of addresses. None of them may be accessed yet.
 
         Args:
-            memory: what :meth:`create` gave for it.
+            memory: memory from :meth:`create`.
 
         Raises:
-            Refusal: the driver does not put it there.
+            Refusal: the driver refuses to map it.
         """
         if memory is not None:
             at, room = _place(begin), self._shadowed(begin, size) // GRANULE
@@ -63,7 +63,7 @@ class Shadow:
             self._drv.memset_d8_async(at, 0, room, self._stream)
 
     def let_in(self, begin: int, size: int) -> None:
-        """From now on these bytes may be accessed. Does not wait.
+        """Allow accesses to a range of addresses from now on. Does not wait.
 
         Args:
             begin: a multiple of :data:`GRANULE`.
@@ -76,12 +76,12 @@ class Shadow:
             self._drv.memset_d8_async(at + whole, rest, 1, self._stream)
 
     def _shadowed(self, begin: int, size: int) -> int:
-        """How many of so many bytes have a shadow, from the first on."""
+        """Return how many bytes of a range have a shadow, counted from its begin."""
         if not self.there or begin < BASE:
             return 0
         return max(0, min(begin + size, BASE + SIZE) - begin)
 
 
 def _place(address: int) -> int:
-    """Where the shadow of an address of the window lies."""
+    """Return the address of the shadow of an address in the window."""
     return SHADOW + (address - BASE) // GRANULE

@@ -1,4 +1,4 @@
-"""What several runs wrote, kept on the device until it is known whose has to be looked at."""
+"""Keep the outputs of several runs on the device until it is known which of them to read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.cuda.device.memory import Region
 
 MOST = 64 * 2**20
-"""Bytes that are kept at a time; of what is larger, one run's are read where they lie."""
+"""Bytes that are kept at a time. Larger outputs are read from their buffers after one run."""
 
 _ALIGNMENT = 256
 
@@ -21,10 +21,10 @@ _Run = TypeVar("_Run")
 
 
 class Staging:
-    """Room for what runs of one round wrote.
+    """Device memory for the outputs of the runs of one round.
 
     Args:
-        context: the worker's.
+        context: the worker's context.
     """
 
     def __init__(self, context: Context) -> None:
@@ -34,7 +34,7 @@ class Staging:
         self._landing: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def rounds(self, runs: Sequence[tuple[_Run, Sequence[Region]]]) -> Iterator[list[_Run]]:
-        """Runs, each with where it writes, in as few rounds as there is room for."""
+        """Group runs, each given with its outputs' memory, into as few rounds as memory allows."""
         some: list[_Run] = []
         taken = 0
         for run, regions in runs:
@@ -48,10 +48,12 @@ class Staging:
             yield some
 
     def places(self, written: Sequence[Sequence[Region]]) -> list[list[Region]]:
-        """For each run of a round where what it writes is kept: where it lies, if no other follows.
+        """Return the memory in which the outputs of each run of a round are kept.
+
+        For a single run this is the buffers themselves.
 
         Raises:
-            LaunchRefused: the device has not so much memory.
+            LaunchRefused: the device has too little memory.
         """
         if len(written) < 2:
             return [list(regions) for regions in written]
@@ -69,7 +71,7 @@ class Staging:
         return found
 
     def keep(self, written: Sequence[Region], places: Sequence[Region]) -> None:
-        """Bring what a run wrote to where it is kept. Does not wait."""
+        """Copy a run's outputs to where they are kept. Does not wait."""
         stream = self._context.stream
         for region, place in zip(written, places, strict=True):
             if place.address != region.address:
@@ -78,10 +80,9 @@ class Staging:
                 )
 
     def read(self, runs: Sequence[Sequence[Region]]) -> list[list[NDArray[np.uint8]]]:
-        """What some runs wrote, from where it is kept; valid until the next call. Waits for the
-        device."""
+        """Return the kept outputs of some runs; valid until the next call. Waits for the device."""
         size = sum(map(_size, runs))
-        if size > len(self._landing):  # page-locked memory is dear, and most runs are not read
+        if size > len(self._landing):  # allocate late: it is expensive, and few runs are read
             self._landing = np.empty(0, np.uint8)
             self._landing = self._context.drv.pagelocked_empty(size, np.uint8)
         at, found = 0, []

@@ -1,4 +1,4 @@
-"""Runs of a round, and what is looked at after each."""
+"""Runs of a round, and the checks after each."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gi_cuda.backends.protocol.device import Part, TimedRun
 from gi_cuda.spec import Buffer
 
 WHOLE: Final = 4 * 2**20
-"""Bytes of outputs up to which all of them are copied where one value is wrong."""
+"""Bytes of outputs up to which all outputs are copied if a value is wrong."""
 
 
 def _nothing() -> None:
-    """What is done after a run of which nothing is kept."""
+    """Do nothing after a run of which nothing is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Step:
     """A run of a round.
 
     Attributes:
-        checks: made when it is over.
-        after: done then, without waiting.
+        checks: checks to make after it.
+        after: called then; must not wait.
     """
 
     run: TimedRun
@@ -40,11 +40,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of it.
+    """The result of a step.
 
     Attributes:
-        seconds: on the device's clock.
-        failing: the indices of the checks that failed, as :meth:`.Looks.failing` has them.
+        seconds: time on the device's clock.
+        failing: the checks that failed, as returned by :meth:`.Looks.failing`.
     """
 
     seconds: float
@@ -53,13 +53,13 @@ class Done:
 
 @dataclass(frozen=True)
 class Look:
-    """What is looked at after a run that is verified.
+    """The checks after a run that is verified.
 
     Attributes:
-        judged: the buffers that the oracle looks at, and where they lie.
-        answers: checks that these are as expected; None where the device cannot tell.
+        judged: the buffers that the oracle judges, with their memory.
+        answers: checks that these are as expected; None if the device cannot check it.
         signs: checks for the signs of confined code.
-        zones: what must not have been written to.
+        zones: memory that must not have been written.
     """
 
     run: TimedRun
@@ -70,19 +70,19 @@ class Look:
 
     @property
     def written(self) -> list[Region]:
-        """Where its answers lie."""
+        """Memory of its outputs."""
         return [region for _, region in self.judged]
 
     @cached_property
     def checks(self) -> list[MemoryCheck]:
-        """All of them."""
+        """All checks: of outputs, of signs, of zones."""
         return [*(self.answers or ()), *self.signs, *(zone.check for zone in self.zones)]
 
     def wanted(self, places: Sequence[Region], failing: Mapping[int, int]) -> Sequence[Region]:
-        """Return the memory to read of answers that are not as expected.
+        """Return the memory to read of outputs that are not as expected.
 
         Args:
-            places: where they are kept.
+            places: memory in which they are kept.
         """
         stretch = self._stretch(failing)
         if stretch is None:
@@ -92,7 +92,7 @@ class Look:
         return [replace(whole, address=whole.address + begin, size=size)]
 
     def part(self, failing: Mapping[int, int], read: Sequence[NDArray[np.uint8]]) -> Part | None:
-        """The stretch of an output that was read; None where all outputs were."""
+        """Return the section of an output that was read; None if all outputs were."""
         stretch = self._stretch(failing)
         if stretch is None:
             return None
@@ -101,18 +101,20 @@ class Look:
         return Part(buffer.name, stretch[1] // buffer.dtype.itemsize, values)
 
     def _stretch(self, failing: Mapping[int, int]) -> tuple[int, int] | None:
-        """Where the first value is that is wrong by its rule: the index of its buffer, and the
-        first byte of a stretch of that; None where outputs are small, or it is not known."""
+        """Return the buffer's index and the first byte of the section with the first wrong value.
+
+        None if outputs are small, or the section is not known.
+        """
         rules, answers = self.run.rules, self.answers
         if not rules or not answers or sum(region.size for region in self.written) <= WHOLE:
             return None
-        at = min(failing)  # those of answers come first, and one of them failed
+        at = min(failing)  # checks of outputs come first, and one of them failed
         index = [region.address for region in self.written].index(answers[at].address)
         structs = any(rule.item for rule in rules[self.judged[index][0].name])
         return None if structs or answers[at].rule == NOTHING else (index, failing[at])
 
     def told(self, failing: Collection[int]) -> tuple[tuple[str, ...], list[int], bool]:
-        """What was damaged, which signs there are, and whether the answers are not as expected."""
+        """Return names of damaged memory, indices of signs, and whether outputs differ."""
         signs = len(self.answers or ())
         zones = signs + len(self.signs)
         damaged = tuple(self.zones[at - zones].name for at in failing if at >= zones)

@@ -1,4 +1,4 @@
-"""Addresses in a row that can all be used, with next to no memory behind most of them."""
+"""A range of addresses, all of which can be accessed, with little memory behind most of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _HERE = _Location(_DEVICE, 0)
 
 
 class Refusal(Exception):
-    """The driver's status, where it does not do what it is asked."""
+    """The driver refused a call; the message has its status."""
 
 
 _SIGNATURES = {
@@ -61,25 +61,24 @@ _SIGNATURES = {
     "cuMemUnmap": (ctypes.c_uint64, ctypes.c_size_t),
     "cuMemSetAccess": (ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t),
 }
-"""The calls that PyCUDA does not have, with the types of their arguments."""
+"""Driver functions that PyCUDA lacks, with the types of their arguments."""
 
 
 class Stretch:
-    """Addresses behind all of which lies the same small piece of memory, as far as they have none
-    of their own.
+    """A range of addresses mapped to the same small piece of memory, or to memory of their own.
 
-    What is taken is never given back: it lives as long as its context.
+    Memory is never given back: a range lives as long as its context.
 
     Args:
-        wanted: where it is to begin; where the system has something there, it begins elsewhere.
-        size: bytes of addresses, of which none can be used at first.
-        unit: bytes of the piece, and what all sizes and begins here are multiples of.
+        wanted: wanted first address; the range begins elsewhere if the system uses that address.
+        size: bytes of the range; none of them can be accessed at first.
+        unit: bytes of the piece; all sizes and begins here are multiples of it.
 
     Attributes:
-        begin, end: its first address, and the one behind its last.
+        begin, end: its first address, and the address after its last.
 
     Raises:
-        Refusal: the driver does not make one.
+        Refusal: the driver refuses to make one.
     """
 
     def __init__(self, wanted: int, size: int, unit: int) -> None:
@@ -94,10 +93,10 @@ class Stretch:
         self._filled = self.begin
 
     def fill(self, end: int) -> None:
-        """Let all addresses in front of one be used.
+        """Map the piece to all addresses before ``end`` that are not mapped yet.
 
         Raises:
-            Refusal: the driver does not let them.
+            Refusal: the driver refuses.
         """
         begin = self._filled
         for address in range(begin, end, self._unit):
@@ -107,13 +106,13 @@ class Stretch:
             self._allow(begin, self._filled)
 
     def put(self, begin: int, size: int, memory: int) -> None:
-        """Give addresses memory of their own; all in front of them can be used already.
+        """Map memory of their own to addresses. All earlier addresses have to be mapped.
 
         Args:
-            memory: what :meth:`create` gave.
+            memory: memory from :meth:`create`.
 
         Raises:
-            Refusal: the driver does not put it there.
+            Refusal: the driver refuses to map it.
         """
         end = begin + size
         for address in range(begin, min(end, self._filled), self._unit):
@@ -123,17 +122,17 @@ class Stretch:
         self._filled = max(self._filled, end)
 
     def create(self, size: int) -> int:
-        """Memory that has no address yet.
+        """Allocate memory without an address.
 
         Raises:
-            Refusal: the device has not so much.
+            Refusal: the device has too little memory.
         """
         handle, wanted = ctypes.c_uint64(), _Properties(_PINNED, 0, _HERE)
         self._call("cuMemCreate", ctypes.byref(handle), size, ctypes.byref(wanted), 0)
         return handle.value
 
     def release(self, memory: int) -> None:
-        """Give memory back that was put nowhere."""
+        """Free memory that was not mapped."""
         self._call("cuMemRelease", memory)
 
     def _allow(self, begin: int, end: int) -> None:

@@ -1,5 +1,7 @@
-"""Texture and surface objects over device buffers, made by the driver itself: PyCUDA has texture
-references alone, which CUDA 12 took out of the language."""
+"""Texture and surface objects over device buffers, through the driver API.
+
+PyCUDA only has texture references, which CUDA 12 removed from the language.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from gi_cuda.backends.protocol.programs import CasePlan
 from gi_cuda.spec import Surface, Texture, View
 
 _ALIGNMENT = 512
-"""Bytes that textures begin at a multiple of, where the device does not say."""
+"""Assumed alignment of textures in bytes if the device does not report it."""
 
 _SIGNATURES = {
     "cuTexObjectCreate": [ctypes.c_void_p] * 4,
@@ -43,24 +45,24 @@ _SIGNATURES = {
         ctypes.c_int,
     ],
 }
-"""The calls that are made without PyCUDA, with the types of their arguments."""
+"""Driver functions that are called without PyCUDA, with the types of their arguments."""
 
 
 def surfaces_of(plan: CasePlan) -> list[View]:
-    """The surfaces that the launches of a plan get, each once."""
+    """Return the surfaces that the launches of a plan get, each once."""
     views = (view for launch in plan.launches for view in launch.views)
     return [*dict.fromkeys(view for view in views if isinstance(view.of, Surface))]
 
 
 class Textures:
-    """The texture and surface objects of a context, each made when it is first asked for.
+    """The texture and surface objects of a context. Each is made when it is first needed.
 
-    Those of linear memory read the buffer itself. Others have an array, which is no linear memory:
-    a texture's is filled once, with what its input holds before each launch; what a surface writes
-    is to be brought into the array and back around launches.
+    Objects of linear memory read the buffer itself. Others read an array, which is no linear
+    memory. A texture's array is filled once with its input's contents before each launch. A
+    surface's contents are copied into its array before launches and back afterwards.
 
     Args:
-        context: the worker's.
+        context: the worker's context.
         written: names of the buffers that surfaces read and write.
     """
 
@@ -72,21 +74,22 @@ class Textures:
 
     @cached_property
     def _cuda(self) -> ctypes.CDLL:
-        """The driver, told of the types of what is called here."""
+        """The driver's library, with argument types declared."""
         cuda = ctypes.CDLL("libcuda.so.1")
         for name, types in _SIGNATURES.items():
             getattr(cuda, name).argtypes = types
         return cuda
 
     def object(self, view: View, region: Region) -> int:
-        """The ``cudaTextureObject_t`` or ``cudaSurfaceObject_t`` over a buffer. One serves all
-        variants.
+        """Return the ``cudaTextureObject_t`` or ``cudaSurfaceObject_t`` over a buffer.
+
+        All variants share it.
 
         Args:
-            region: the buffer's, which stays allocated until :meth:`close`.
+            region: the buffer's memory, which stays allocated until :meth:`close`.
 
         Raises:
-            LaunchRefused: it has more texels than the device takes, or the driver refuses it.
+            LaunchRefused: it has more texels than the device supports, or the driver refuses it.
         """
         key = (view, region.address, region.size)
         if key not in self._objects:
@@ -94,17 +97,17 @@ class Textures:
         return self._objects[key]
 
     def enter(self, surfaces: Sequence[tuple[View, Region]]) -> None:
-        """Bring what the buffers of surfaces hold into their arrays. Does not wait."""
+        """Copy the buffers of surfaces into their arrays. Does not wait."""
         for view, region in surfaces:
             self._copied(view, copy_in(view, region.address, self._array(view, region)))
 
     def leave(self, surfaces: Sequence[tuple[View, Region]]) -> None:
-        """Bring what the arrays of surfaces hold into their buffers. Does not wait."""
+        """Copy the arrays of surfaces back into their buffers. Does not wait."""
         for view, region in surfaces:
             self._copied(view, copy_out(view, region.address, self._array(view, region)))
 
     def close(self) -> None:
-        """Destroy all objects and arrays; before their buffers are freed."""
+        """Destroy all objects and arrays. To be called before their buffers are freed."""
         for (view, _, _), made in self._objects.items():
             if isinstance(view.of, Texture):
                 self._cuda.cuTexObjectDestroy(made)
@@ -138,7 +141,7 @@ class Textures:
         return made.value
 
     def _array(self, view: View, region: Region) -> int:
-        """The array for a buffer's texels; that of a texture's input is filled."""
+        """Return the array for a buffer's texels; an array of a texture's input is filled."""
         shape = (view.of.dtype.name, view.of.components, view.extent, view.layers)
         key = (region.address, region.size, *shape)
         if key not in self._arrays:
@@ -149,7 +152,7 @@ class Textures:
             assert array.value is not None, "the driver says that it made one"
             self._arrays[key] = array.value
             if not written:
-                # No launch is told of the copy, so that none can have changed it.
+                # No launch gets the address of the pristine copy, so none can have changed it.
                 self._copied(view, copy_in(view, region.pristine or region.address, array.value))
         return self._arrays[key]
 
@@ -158,7 +161,7 @@ class Textures:
         self._call(view, "cuMemcpy3DAsync_v2", ctypes.byref(copy), stream)
 
     def _check_linear(self, texture: Texture, region: Region) -> None:
-        """Refuse linear memory that the device does not take as a texture."""
+        """Refuse linear memory that the device does not support as a texture."""
         count, most = region.size // texture.texel_bytes, self._most(texture)
         if count > most:
             raise LaunchRefused(
@@ -166,7 +169,7 @@ class Textures:
                 f" most {most}: make the buffer {texture.buffer} smaller, or let the kernel read"
                 " it through a pointer"
             )
-        # What the driver asks for; what it does without is its own affair.
+        # The driver documents this alignment, even if it may work without.
         alignment = self._context.attribute("TEXTURE_ALIGNMENT", _ALIGNMENT)
         if region.address % alignment:
             raise LaunchRefused(
@@ -175,7 +178,7 @@ class Textures:
             )
 
     def _most(self, texture: Texture) -> int:
-        """The texels that the device takes at most. The attribute for it is deprecated."""
+        """Return the most texels that the device supports; its attribute is deprecated."""
         most = ctypes.c_size_t()
         self._call(
             View(texture, texture.buffer),

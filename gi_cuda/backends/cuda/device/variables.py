@@ -1,4 +1,4 @@
-"""What launches would leave to later ones in the variables of a module."""
+"""Restore variables of a module, so that launches leave nothing to later ones."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from gi_cuda.backends.cuda.device.memory import Memory, Region
 from gi_cuda.backends.protocol.device import LaunchRefused
 
 _ALL = ""
-"""Stands for the variant where a variable lies in no variant's namespace: all share it."""
+"""Key for variables that are in no variant's namespace: all variants share them."""
 
 _COUNTER = "gi_loop_most"
 """The variable in which an instrumented variant counts."""
 
 
 class Variables:
-    """The variables that code may write to, as they were when their module was loaded.
+    """The variables that code may write, with their contents when the module was loaded.
 
     Args:
-        context: the worker's.
-        memory: of the device.
+        context: the worker's context.
+        memory: the device's memory.
     """
 
     def __init__(self, context: Context, memory: Memory) -> None:
@@ -39,13 +39,15 @@ class Variables:
         self._modules: OrderedDict[int, tuple[Any, dict[str, list[Region]]]] = OrderedDict()
 
     def of(self, binary: CudaBinary, module: Any) -> list[Region]:
-        """Those of a variant, to be restored before every run. To be asked for whenever its module
-        is, and before the variant runs for the first time.
+        """Return the variables of a variant, to be restored before every run.
+
+        Call this whenever the module is loaded, and before the variant's first run.
 
         Raises:
-            LaunchRefused: the driver does not know one of them, or there is no room for a copy.
+            LaunchRefused: the driver does not know a variable, or there is too little memory for a
+                copy.
         """
-        # The module is kept with them: one that was loaded anew has another memory.
+        # Keep the module, so that its id() stays unique: a reloaded module has other memory.
         _, known = self._modules.setdefault(id(module), (module, {}))
         self._modules.move_to_end(id(module))
         while len(self._modules) > MODULES:
@@ -71,10 +73,10 @@ class Variables:
 
 @lru_cache(maxsize=64)
 def _places(path: Path, number: int, written: int) -> dict[str, list[tuple[str, bool]]]:
-    """The symbols of each variant's variables in a cubin, and whether they begin with zeros.
+    """Return the symbols of each variant's variables, and whether they are initially zero.
 
     Args:
-        number, written: of the file; another one may come in its place.
+        number, written: inode number and modification time, since the file may be replaced.
     """
     elf = Elf(path.read_bytes())
     found: dict[str, list[tuple[str, bool]]] = defaultdict(list)
@@ -86,18 +88,18 @@ def _places(path: Path, number: int, written: int) -> dict[str, list[tuple[str, 
 
 
 def _written(elf: Elf) -> Iterator[ElfSymbol]:
-    """The variables that code may write to."""
+    """Yield the variables that code may write."""
     for symbol in elf.symbols:
         if not symbol.is_variable or not 0 < symbol.section < len(elf.sections):
             continue
-        # What counts iterations does so from case to case.
+        # Counters of iterations are not reset between cases.
         counts = name_parts(symbol.name)[-1:] == (_COUNTER,)
         if symbol.size and elf.sections[symbol.section].writable and not counts:
             yield symbol
 
 
 def choice(binary: CudaBinary, module: Any) -> int | None:
-    """Address of the variable that schemata read, if a variant is one of a schema."""
+    """Return the address of a schema's selecting variable; None if it is no schema."""
     symbol = binary.variables.get("gi_chosen")
     return None if binary.chosen is None or symbol is None else int(module.get_global(symbol)[0])
 
@@ -106,10 +108,15 @@ def choice(binary: CudaBinary, module: Any) -> int | None:
 def counter(
     context: Context, binary: CudaBinary, module: Any, loops: int
 ) -> Iterator[Callable[[], Sequence[int]]]:
-    """While an instrumented variant runs inside: asks for the most iterations of each loop."""
+    """Give, inside the context, a function that returns the largest iteration count of each loop.
+
+    Args:
+        binary, module: an instrumented variant, which runs in the context.
+        loops: number of loops.
+    """
     symbol = binary.variables.get(_COUNTER)
     if symbol is None:
-        # Not one loop is left in what the compiler kept.
+        # The compiler has removed all loops.
         yield lambda: [0] * loops
         return
     address, room = module.get_global(symbol)

@@ -1,4 +1,4 @@
-"""Machine code from elsewhere in place of a target's: PTX, cubins and LLVM-IR that others made."""
+"""Run other people's machine code in place of a target's kernels: PTX, cubins and LLVM-IR."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.spec.kernel_names import identifier, listed
 
 KINDS = {".ptx": "PTX", ".cubin": "cubin", ".ll": "LLVM-IR", ".bc": "LLVM-IR"}
-"""What a file holds, by its suffix."""
+"""Kind of a file's contents, by its suffix."""
 
 _SPECIFIC = re.compile(r"^[ \t]*\.target[^\n]*?\b(?P<architecture>sm_\d+)(?P<suffix>[af])\b", re.M)
 
@@ -35,20 +35,20 @@ def read_import(
 ) -> CudaBinary:
     """Make a file ready to run in place of a target's kernels.
 
-    PTX is assembled as nvcc would assemble its own, LLVM-IR compiled to PTX first; a cubin is taken
-    as it is. Kernels and variables may have the names of C, those that nvcc gives them, or those of
-    a variant.
+    PTX is assembled as nvcc would do it, LLVM-IR is compiled to PTX first; a cubin is used
+    unchanged. Kernels and variables may have their C names, the names that nvcc gives them, or
+    those of a variant.
 
     Args:
-        file: its suffix is one of :data:`KINDS`.
-        compiler: that of the target's source.
-        options: of nvcc, besides those that the compiler has.
-        target: what is needed.
-        folder: where the cubin may be written.
+        file: a file with one of the suffixes in :data:`KINDS`.
+        compiler: the compiler of the target's source.
+        options: additional options of nvcc.
+        target: the kernels and variables that the target needs.
+        folder: folder for the cubin.
 
     Raises:
-        UserError: the file cannot be read, assembled or run on this architecture, or does not offer
-            what the target needs; with the difference.
+        UserError: the file cannot be read, assembled or run on this architecture, or it lacks
+            something that the target needs; the message says what.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -58,7 +58,7 @@ def read_import(
     cubin = folder / f"{xxhash.xxh3_128_hexdigest(' '.join(options).encode() + content)}.cubin"
     try:
         if file.suffix == ".cubin":
-            # A copy, so that what is measured stays what was read.
+            # Copy it, so that later changes of the file do not affect measurements.
             cubin.write_bytes(content)
             return _read(content, cubin, compiler, target).checked(target, None)
         text = _ptx(file, content, compiler.architecture)
@@ -87,7 +87,7 @@ def _assemble(
 ) -> None:
     specific = _SPECIFIC.search(text)
     if specific and specific["architecture"] == compiler.architecture:
-        # What uses features of one architecture alone must be assembled for it by that name.
+        # Code with features of one architecture must be assembled for it by the suffixed name.
         compiler = replace(compiler, architecture=compiler.architecture + specific["suffix"])
     source = cubin.with_suffix(".ptx")
     source.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -102,12 +102,12 @@ def _assemble(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a cubin offers.
+    """The contents of a cubin.
 
     Attributes:
-        binary: with those kernels and variables that have the names of the target's.
-        kernels, variables: the symbols of all that there are.
-        signatures: of all kernels, as far as the cubin tells.
+        binary: a binary with the kernels and variables that have the target's names.
+        kernels, variables: symbols of all kernels and variables.
+        signatures: signatures of all kernels, as far as the cubin tells.
     """
 
     binary: CudaBinary
@@ -116,10 +116,13 @@ class _Found:
     signatures: Mapping[str, Signature]
 
     def checked(self, target: Interface, signatures: Mapping[str, Signature] | None) -> CudaBinary:
-        """The binary, if it offers all that the target needs.
+        """Return the binary if it has everything that the target needs.
 
         Args:
-            signatures: of its kernels, where more is known of them than the cubin tells.
+            signatures: signatures of its kernels, if more is known than the cubin tells.
+
+        Raises:
+            UserError: something is missing or has another signature.
         """
         signatures = self.signatures if signatures is None else signatures
         for name, expected in target.signatures.items():
@@ -186,7 +189,7 @@ def _no_cubin() -> UserError:
 
 
 def _check_architecture(found: int, wanted: str) -> None:
-    """A cubin runs on what has the same major number and a minor one that is not smaller."""
+    """Refuse a cubin for another major architecture, or for a higher minor one."""
     here = int(re.sub(r"\D", "", wanted))
     if found // 10 != here // 10 or found > here:
         raise UserError(
@@ -198,8 +201,11 @@ def _check_architecture(found: int, wanted: str) -> None:
 def _resolved(
     what: str, wanted: Mapping[str, str], there: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    """The symbols of those names for which there are any: the very symbol that nvcc makes of the
-    target's source, or the only one with that identifier."""
+    """Yield those names that have a symbol, with the symbol.
+
+    This is the exact symbol that nvcc makes of the target's source, or the only symbol with the
+    same identifier.
+    """
     symbols = tuple(there)
     for name, symbol in wanted.items():
         called = [one for one in symbols if plain_name(one) == plain_name(symbol)]

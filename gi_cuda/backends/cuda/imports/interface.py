@@ -1,7 +1,7 @@
-"""What code from elsewhere must offer to stand in for a target's: kernels, parameters, variables.
+"""The kernels, parameters and variables that imported code must have to replace a target's kernels.
 
-It is read from the PTX that nvcc makes of the target's source on its own, outside of any variant's
-namespace, so the symbols here are those of a user who compiles the source.
+They are read from the PTX that nvcc makes of the target's source on its own, outside of a variant's
+namespace. So the symbols are those of a user who compiles the source.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Interface:
     """A target's kernels and variables as nvcc makes them of its source.
 
     Attributes:
-        symbols: of each kernel, by its name in the target.
-        signatures: of each kernel, by its name in the target.
+        symbols: symbol of each kernel, by its name in the target.
+        signatures: signature of each kernel, by its name in the target.
         variables: symbols of the variables that the target sets or reads, by their names in it.
     """
 
@@ -41,7 +41,7 @@ class Interface:
 
 
 def interface(compiler: NvccCompiler, variant: Variant) -> Interface:
-    """Compile a source on its own, and read what its kernels take.
+    """Compile a source on its own, and return the interface of its kernels.
 
     Raises:
         UserError: it does not compile.
@@ -67,6 +67,6 @@ def _found(
     return {
         name: by_name[name] if is_plain(name) else pointed[what, number]
         for number, name in enumerate(names)
-        # A variable that no kernel uses may be gone.
+        # The compiler may have removed a variable that no kernel uses.
         if not is_plain(name) or name in by_name
     }

@@ -1,7 +1,7 @@
-"""LLVM-IR to PTX, with the NVPTX target of llvmlite.
+"""Compile LLVM-IR to PTX with the NVPTX target of llvmlite.
 
-LLVM ends its process where it cannot compile something, so it has one of its own: this module, run
-as a program.
+LLVM ends its process if it cannot compile something. So it runs in a process of its own: this
+module, run as a program.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from gi_cuda.backends.compile.process import run
 from gi_cuda.errors import UserError
 
 INSTALL = "pip install 'gi-cuda[llvm]'"
-"""The command that installs llvmlite."""
+"""Command that installs llvmlite."""
 
 LIMIT = 300.0
 """Seconds of wall time that LLVM may take."""
 
 _TRIPLE = "nvptx64-nvidia-cuda"
 _MOST = 3
-"""Level of optimisation in code generation."""
+"""Optimization level of code generation."""
 
 
 def ptx_of_ir(file: Path, architecture: str) -> str:
-    """The PTX of a module, which is taken as it is: only code generation optimises.
+    """Return the PTX of a module. Only code generation optimizes; the module is used unchanged.
 
     Args:
         file: bitcode if it ends in ``.bc``, else text.
-        architecture: what it is compiled for, e.g. ``sm_90``.
+        architecture: architecture to compile for, e.g. ``sm_90``.
 
     Raises:
-        UserError: llvmlite is missing, or LLVM does not compile the module for a GPU of NVIDIA's.
+        UserError: llvmlite is missing, or LLVM cannot compile the module for NVIDIA's GPUs.
     """
     if importlib.util.find_spec("llvmlite") is None:
         raise UserError(

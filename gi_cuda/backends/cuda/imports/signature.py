@@ -1,7 +1,7 @@
-"""The parameters of kernels, as PTX and cubins tell of them, and how those of two kernels differ.
+"""Read the parameters of kernels from PTX and cubins, and compare those of two kernels.
 
-PTX gives each parameter's size and, mostly, what it is: ``.u64``, ``.f32``, ``.b8 [24]``. Whether
-64 bits are a pointer it says only sometimes (``.ptr``). A cubin gives offsets and sizes alone.
+PTX gives each parameter's size and, mostly, its type: ``.u64``, ``.f32``, ``.b8 [24]``. It only
+sometimes tells whether 64 bits are a pointer (``.ptr``). A cubin gives offsets and sizes only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PARAMETER = re.compile(
 _SCALAR = re.compile(r"(?P<kind>[busf])(?P<bits>8|16|32|64)")
 
 _OPAQUE = 8
-"""Bytes of a parameter that is a handle: of a texture, a sampler, a surface."""
+"""Bytes of a parameter that is a handle of a texture, a sampler or a surface."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class KernelParameter:
     """One parameter of a kernel.
 
     Attributes:
-        offset, size: its place among the parameters, bytes.
-        kind: ``integer``, ``float``, ``pointer``, or "" where nobody says: structs, plain bits,
-            all parameters of cubins.
-        text: as the file has it.
+        offset, size: position and size in the parameter block in bytes.
+        kind: ``integer``, ``float``, ``pointer``, or "" if not known: structs, untyped bits, all
+            parameters of cubins.
+        text: its type as the file spells it.
     """
 
     offset: int
@@ -41,7 +41,7 @@ class KernelParameter:
     text: str
 
     def fits(self, other: KernelParameter) -> bool:
-        """Whether what is passed as one of them can be taken as the other."""
+        """Tell whether an argument for one of the parameters can be passed to the other."""
         if (self.offset, self.size) != (other.offset, other.size):
             return False
         kinds = {self.kind, other.kind}
@@ -52,7 +52,7 @@ Signature = tuple[KernelParameter, ...]
 
 
 def spelled(signature: Signature) -> str:
-    """A signature for a message.
+    """Return a signature as text for messages.
 
     >>> spelled(in_ptx(".entry k(.param .u64 a, .param .align 8 .b8 b[24])")["k"])
     '(.u64, .b8[24])'
@@ -61,7 +61,7 @@ def spelled(signature: Signature) -> str:
 
 
 def difference(target: Signature, found: Signature) -> str:
-    """The first difference between a target's kernel and that of a file, in words; "" without."""
+    """Describe the first difference between a target's kernel and a file's; "" if there is none."""
     for number, (mine, other) in enumerate(zip(target, found, strict=False), 1):
         if not mine.fits(other):
             return f"parameter {number} is {_placed(other)}, and the target's {_placed(mine)}"
@@ -76,10 +76,10 @@ def _placed(one: KernelParameter) -> str:
 
 
 def in_ptx(text: str) -> dict[str, Signature]:
-    """The signatures of all kernels in a PTX text, by symbol.
+    """Return the signatures of all kernels in a PTX text, by symbol.
 
     Raises:
-        ValueError: a parameter is none that this reader knows.
+        ValueError: the type of a parameter is not known.
     """
     return {
         entry["name"]: _listed(entry["parameters"] or "")
@@ -102,7 +102,7 @@ def _listed(text: str) -> Signature:
 
 
 def _shape(match: re.Match[str]) -> tuple[int, int, str]:
-    """Size, alignment and kind."""
+    """Return size, alignment and kind of a parameter."""
     scalar = _SCALAR.fullmatch(match["type"])
     each = int(scalar["bits"]) // 8 if scalar else _OPAQUE
     align = int(match["align"] or each)
@@ -121,7 +121,7 @@ def _text(match: re.Match[str]) -> str:
 
 
 def in_cubin(elf: Elf, symbols: Sequence[str]) -> dict[str, Signature]:
-    """The signatures of kernels in a cubin, by symbol."""
+    """Return the signatures of kernels in a cubin, by symbol."""
     return {
         symbol: tuple(
             KernelParameter(offset, size, "", f"{size} bytes")

@@ -1,4 +1,4 @@
-"""PTX addresses forced to where they do no harm: see :mod:`gi_cuda.backends.cuda.ptx.confine`."""
+"""Force PTX addresses to harmless memory; see :mod:`gi_cuda.backends.cuda.ptx.confine`."""
 
 from __future__ import annotations
 
@@ -7,28 +7,33 @@ import re
 from gi_cuda.backends.cuda.ptx.function import Form, Function
 
 BASE = 1 << 44
-"""The first address of the window in which the buffers of rehearsals lie in every process, a
-multiple of :data:`SIZE`; far from where programs on Linux have anything."""
+"""First address of the window that holds the buffers of rehearsals in every process.
+
+It is a multiple of :data:`SIZE`, and far from all addresses that programs on Linux use.
+"""
 
 SIZE = 1 << 35
-"""Bytes of that window; a power of two."""
+"""Bytes of the window; a power of two."""
 
 GRANULE = 32
-"""For so many bytes of the window its shadow has one: how many of them, from the first on, are
-memory that launches may access. No access is wider, so that one byte tells of it."""
+"""Bytes of the window per byte of its shadow.
+
+A byte of the shadow is the number of bytes in its granule, counted from the first, that launches
+may access. No access is wider than a granule, so one byte of the shadow suffices for an access.
+"""
 
 SHADOW = 1 << 43
-"""The first address of the shadow in every process, a multiple of ``1 << 32``; as far from all else
-as the window."""
+"""First address of the shadow in every process; a multiple of ``1 << 32``, and also far from all
+addresses that programs use."""
 
 WIDTHS = (1, 2, 4, 8, 16, 32)
-"""Bytes that an access may have."""
+"""Possible widths of an access in bytes."""
 
 _BOTH_OR_THIRD = 0xEA
-"""For ``lop3``: what is in both of the first operands or in the third."""
+"""Truth table for ``lop3``: (a and b) or c."""
 
 _BASE, _OFFSET = "\0", "\1"
-"""What stands for an access's register and offset in its form."""
+"""Placeholders for an access's register and offset in its form."""
 
 _PLACE = re.compile(r"\[\s*(?P<base>%[\w$]+)\s*(?:\+\s*(?P<offset>-?\w+)\s*)?\]")
 _SPACE = re.compile(r"\.(global|shared(?:::\w+)?|local|const|param(?:::\w+)?)(?=\.|\Z)")
@@ -39,7 +44,7 @@ _COPIED = re.compile(r"\]\s*,\s*(\d+)")
 
 
 def access(guard: str, opcode: str, operands: str, function: Function) -> list[str] | None:
-    """A load, store or atomic operation."""
+    """Confine a load, store or atomic operation; as :func:`.harmless.harmless` returns it."""
     place = _PLACE.search(operands)
     if place is None:
         return []
@@ -57,13 +62,14 @@ def access(guard: str, opcode: str, operands: str, function: Function) -> list[s
 
 
 def _form(opcode: str, wide: bool, moved: bool, test: str, function: Function) -> Form | None:
-    """How accesses are confined that are alike but for their registers and offsets; empty where
-    they do no harm, None where that is not known.
+    """Return how accesses that differ in registers and offsets only are confined.
+
+    Empty if they do no harm, None if that is not known.
 
     Args:
         wide: whether the address has 64 bits.
         moved: whether there is an offset.
-        test: the predicate that decides whether it is carried out.
+        test: predicate that decides whether the access is executed.
     """
     space = _SPACE.search(opcode)
     if space and space[1].startswith(("param", "const")):
@@ -98,12 +104,12 @@ def _form(opcode: str, wide: bool, moved: bool, test: str, function: Function) -
 
 
 def tested(guard: str) -> str:
-    """The predicate that a guard asks for."""
+    """Return the predicate of a guard."""
     return guard.strip().removeprefix("@").strip()
 
 
 def noted(opcode: str, operands: str, test: str, kind: str = "strayed") -> list[str]:
-    """Enter a sign where a comparison holds and the instruction in question is carried out."""
+    """Return code that sets a sign if a comparison holds and the instruction is executed."""
     compare, _, of = opcode.rpartition(".")
     if not test:
         return [f"{compare}.or.{of} %gi_{kind}, {operands}, %gi_{kind};"]
@@ -130,14 +136,14 @@ def _in_window(address: str, width: int, function: Function) -> list[str]:
 
 
 def _looked_up(width: int, test: str, *, only_window: bool) -> list[str]:
-    """Enter a sign where what the forced address means is not, or not all, a buffer's.
+    """Return code that sets a sign if the forced address is not, or not wholly, in a buffer.
 
     Args:
-        only_window: whether it can lie nowhere else.
+        only_window: whether the address can only be in the window.
     """
     steps = [
         "mov.b64 {%gi_lanes, %gi_word}, %gi_forced;",
-        # The granule's number; the window's own bits are beyond these 32.
+        # The granule's number; the bits of the window's base are not among these 32.
         f"shf.r.wrap.b32 %gi_word, %gi_lanes, %gi_word, {GRANULE.bit_length() - 1};",
         f"mov.b64 %gi_away, {{%gi_word, {SHADOW >> 32}}};",
     ]
@@ -152,7 +158,7 @@ def _looked_up(width: int, test: str, *, only_window: bool) -> list[str]:
     return [
         *steps,
         f"{guard}ld.global.nc.u8 %gi_word, [%gi_away];",
-        # The last byte that is accessed, from the granule's first one on.
+        # The last accessed byte, counted from the granule's first one.
         f"lop3.b32 %gi_lanes, %gi_lanes, {GRANULE - 1}, {width - 1}, {_BOTH_OR_THIRD};",
         *noted("setp.ge.u32", "%gi_lanes, %gi_word", test, "beside"),
     ]
@@ -174,7 +180,7 @@ def _in_stack(address: str, name: str, size: int, width: int) -> list[str]:
 
 
 def _anywhere(address: str, width: int, function: Function) -> list[str]:
-    """An address of which only the device knows what memory it means."""
+    """Return code that confines a generic address, whose memory space only the device knows."""
     steps = [
         *_in_window(address, width, function),
         f"isspacep.const %gi_here, {address};",
@@ -188,7 +194,7 @@ def _anywhere(address: str, width: int, function: Function) -> list[str]:
         "selp.b64 %gi_forced, %gi_away, %gi_forced, %gi_here;",
         f"isspacep.local %gi_here, {address};",
     ]
-    if function.stack is None:  # it is that of a function that called this one
+    if function.stack is None:  # the stack belongs to a caller of this function
         return [*steps, f"selp.b64 %gi_forced, {address}, %gi_forced, %gi_here;"]
     name, size = function.stack
     return [
@@ -204,7 +210,7 @@ def _anywhere(address: str, width: int, function: Function) -> list[str]:
 
 
 def copy(guard: str, opcode: str, operands: str, function: Function) -> list[str] | None:
-    """An asynchronous copy from global to shared memory."""
+    """Confine an asynchronous copy from global to shared memory; as :func:`.harmless.harmless`."""
     places = list(_PLACE.finditer(operands))
     if not places:
         return []
@@ -216,7 +222,7 @@ def copy(guard: str, opcode: str, operands: str, function: Function) -> list[str
     if function.width(into["base"]) != 32 or function.width(out["base"]) != 64:
         return None
     width, test = int(size[1]), tested(guard)
-    # Where there is another operand it may say that less is read, or nothing.
+    # A further operand may reduce the number of bytes that are read.
     whole = not operands[size.end() :].strip()
     looked = _looked_up(width, test, only_window=not function.variables) if whole else []
     return [
@@ -232,7 +238,7 @@ def copy(guard: str, opcode: str, operands: str, function: Function) -> list[str
 
 
 def _width(opcode: str) -> int | None:
-    """Bytes that an access reads or writes at once; None where that is not understood."""
+    """Return the bytes that an access reads or writes at once; None if that is not known."""
     kind, vector = _TYPE.search(opcode), _VECTOR.search(opcode)
     if kind is None:
         return None

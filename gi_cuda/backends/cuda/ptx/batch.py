@@ -1,8 +1,8 @@
-"""Batches of PTX variants: several of them in one module, assembled with one call of ptxas.
+"""Compile batches of PTX variants: several variants in one module, assembled by one call of ptxas.
 
-The PTX comes from a source that nvcc compiled as variant 0, so all that is a variant's own has a
-mangled name in the namespace ``v0``; here every variant gets its own number there instead. What is
-not in that namespace comes from headers, is the same in all, and stands in a module once.
+The PTX comes from a source that nvcc compiled as variant 0. So everything that belongs to a variant
+has a mangled name in the namespace ``v0``; here this is replaced by each variant's own number.
+Everything else comes from headers, is the same in all variants, and is in a module once.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ _DEBUGGING = (
     (re.compile(r"\n\t\.file\t[^\n]*"), "\n"),
     (re.compile(r"//[^\n]*"), ""),
 )
-"""What nvcc adds for people. Patterns that begin with so much text take a tenth of the time."""
+"""Debug information and comments, which are removed. Patterns that begin with this much literal
+text take a tenth of the time."""
 _DEBUG_NAMES = "\t.section\t.debug_str"
 
 
@@ -61,8 +62,8 @@ class PtxCompiler:
     """ptxas as the compiler of a batch of PTX variants.
 
     Attributes:
-        nvcc: how the source was compiled; its shards, jobs and names are used here too.
-        file_name: what messages call the PTX.
+        nvcc: the compiler of the source; its shard sizes, jobs and names are used here too.
+        file_name: the PTX's name in messages.
     """
 
     nvcc: NvccCompiler
@@ -71,7 +72,7 @@ class PtxCompiler:
     makes: ClassVar[type[Binary]] = CudaBinary
 
     def identity(self, options: tuple[str, ...]) -> bytes | None:
-        """Of the assembler: a module is all that it reads."""
+        """Return a hash of the assembler and its options; it reads nothing but the module."""
         nvcc = self.nvcc
         told = [*without_places(nvcc.options), "", *without_places(options), ""]
         named = (*nvcc.kernels, "", *nvcc.symbols)
@@ -80,21 +81,20 @@ class PtxCompiler:
 
     @property
     def jobs(self) -> int:
-        """Assemblers at a time."""
+        """Number of assemblers at a time."""
         return self.nvcc.jobs
 
     @property
     def idle(self) -> int:
-        """How many more there could be now."""
+        """Number of further assemblers that could be started now."""
         return self.nvcc.idle
 
     def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
-        """All, as far as is known."""
+        """Return all options: any may change outputs."""
         return options
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Give each variant names of its own. Its key is that of its text without line numbers,
-        comments and the names that go with them."""
+        """Rename each variant's symbols. Its key ignores debug information and comments."""
         return {variant.ident: _phenotype(variant) for variant in variants}
 
     def warm_up(self, reference: Variant) -> None:
@@ -115,47 +115,47 @@ class PtxCompiler:
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """None: what is to be assembled is one text, and cheap."""
+        """Return no parts: a variant is one text, and cheap to assemble."""
         return [()] * len(phenotypes)
 
     def of_subject(self, subject: Subject) -> NvccCompiler:
-        """Return the compiler for a subject, as the source's compiler makes it."""
+        """Return the compiler for another subject, as the source's compiler makes it."""
         return self.nvcc.of_subject(subject)
 
     def of_sources(self, front: str | None = None) -> NvccCompiler:
-        """nvcc, which made the PTX."""
+        """Return nvcc, which made the PTX."""
         return self.nvcc.of_sources(front)
 
     def headers(self) -> str | None:
-        """nvcc's."""
+        """Return nvcc's headers."""
         return self.nvcc.headers()
 
     def apart(self) -> PtxCompiler:
-        """This one: every variant has a place of its own."""
+        """Return this compiler: every variant has code of its own anyway."""
         return self
 
     def rehearsing(self) -> tuple[PtxCompiler, ...]:
-        """This compiler, making code that does no harm."""
+        """Return this compiler, made to confine code."""
         ways = (way for way in CONFINED if not way.translated)
         return tuple(replace(self, nvcc=replace(self.nvcc, way=way)) for way in ways)
 
     def other_locals(self) -> tuple[()]:
-        """None: they are registers, and hold what is in these."""
+        """Return nothing: locals are registers, and unset ones hold arbitrary values."""
         return ()
 
     def differently(self, options: tuple[str, ...]) -> None:
-        """Nothing: PTX says how it rounds."""
+        """Return None: PTX determines how it rounds."""
 
     def for_other_devices(self) -> tuple[()]:
-        """None: its text is that of the device it runs on."""
+        """Return nothing: no other devices are known."""
         return ()
 
     def examined(self, variant: Variant) -> Examination:
-        """Nothing: it has no warnings of registers, and PTX is device code."""
+        """Return no findings: ptxas does not warn about unset registers, and PTX is device code."""
         return Examination()
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
-        """Instructions by class and occupancy, as of what nvcc makes of a source."""
+        """Return instructions by class and occupancy, as for sources."""
         return self.nvcc.inspect(binary, blocks)
 
     def _assemble(self, shard: Sequence[Phenotype], path: Path) -> Finished:
@@ -175,10 +175,10 @@ _stages = once(maxsize=32)(find_stages)
 
 
 def assemble(compiler: NvccCompiler, options: Sequence[str], source: Path, cubin: Path) -> Finished:
-    """Assemble a PTX text as nvcc would assemble what it makes of a source.
+    """Assemble a PTX text as nvcc assembles the PTX of a source.
 
     Args:
-        options: of nvcc, besides those that the compiler has.
+        options: additional options of nvcc.
     """
     words = (f"-arch={compiler.architecture}", *compiler.options, *options)
     if stages := _stages(compiler.nvcc, words):
@@ -190,11 +190,11 @@ def assemble(compiler: NvccCompiler, options: Sequence[str], source: Path, cubin
 
 
 def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
-    """The PTX that nvcc makes of a variant, with line numbers.
+    """Return the PTX that nvcc makes of a variant, with line numbers.
 
-    The variant must have the number 0. Names with internal linkage hold numbers that nvcc derives
-    from the source's place; here they are zero, so that the same source always gives the same text
-    (but for ``.debug_str``, which repeats them).
+    The variant must have the number 0. Names with internal linkage contain numbers that nvcc
+    derives from the source's path. They are set to zero here, so that the same source always gives
+    the same text (except for ``.debug_str``, which repeats them).
 
     Raises:
         UserError: it does not compile.
@@ -207,12 +207,12 @@ def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
 
 
 def names_alone(compiler: NvccCompiler, variant: Variant, ptx: str) -> SymbolNames | None:
-    """How nvcc names what a variant's PTX has when it compiles the source on its own.
+    """Return the names in a variant's PTX and the names that nvcc gives the source on its own.
 
-    None where that gives other code.
+    None if the source on its own gives other code.
 
     Args:
-        ptx: what :func:`ptx_of` made of the variant.
+        ptx: the PTX that :func:`ptx_of` made of the variant.
 
     Raises:
         UserError: it does not compile.
@@ -221,7 +221,7 @@ def names_alone(compiler: NvccCompiler, variant: Variant, ptx: str) -> SymbolNam
 
 
 def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
-    """The PTX that nvcc makes of a source on its own, not as a variant in a namespace.
+    """Return the PTX that nvcc makes of a source on its own, not as a variant in a namespace.
 
     The variant must have the number 0.
 
@@ -241,7 +241,7 @@ def _only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
 
 
 def _with_forward(compiler: NvccCompiler, ready: ShardSetup, phenotype: Phenotype) -> str:
-    """The PTX of a variant of whose headers some declarations belong into it."""
+    """Return the PTX of a variant into which declarations of headers are moved."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         ptx = Path(scratch) / "shard.ptx"
         ready.put(ptx.parent)
@@ -258,14 +258,14 @@ def _without_places(made: str, here: Path, scratch: str) -> str:
 
 
 def _made(compiler: NvccCompiler, text: str, variant: Variant, name: str = "shard.cu") -> str:
-    """What nvcc makes of a text under a variant's options, free of where it was made."""
+    """Return nvcc's output for a text with a variant's options, without paths in it."""
     words = [str(word) for word in compiler.command()]
     return _made_once((*words, *variant.options, "-lineinfo", "-ptx"), text, name, Path.cwd())
 
 
 @lru_cache(maxsize=8)
 def _made_once(command: tuple[str, ...], text: str, name: str, here: Path) -> str:
-    """A command may read a target several times; nvcc compiles it once.
+    """Compile once; cached, since a command may read a target several times.
 
     Raises:
         UserError: it does not compile.
@@ -280,7 +280,7 @@ def _made_once(command: tuple[str, ...], text: str, name: str, here: Path) -> st
 
 
 def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) -> str:
-    """Assemble a module on its own; what is wrong with it, "" where nothing is."""
+    """Assemble a module on its own. Return the error message, "" if there is none."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source = Path(scratch) / "module.ptx"
         write_text(source, ptx)
@@ -296,12 +296,12 @@ def _does_not_compile(message: str) -> UserError:
 
 
 def kernels_in(ptx: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The symbols of a variant's kernels in its PTX: those of the names given.
+    """Return the symbols of a variant's kernels in its PTX that have one of the names.
 
     Args:
         ptx: made by :func:`ptx_of`.
-        names: as a target gives them. Without any, or where one is more than an identifier, all
-            kernels are meant.
+        names: names from the target. If there are none, or one is more than an identifier, all
+            kernels are returned.
     """
     entries = re.findall(r"\.entry\s+([\w$]+)", ptx)
     ours = [symbol for symbol in entries if owner(name_parts(symbol)) == 0]
@@ -310,7 +310,7 @@ def kernels_in(ptx: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def own_functions(ptx: str) -> frozenset[str]:
-    """The symbols of a variant's functions in its PTX, without those of headers."""
+    """Return the symbols of a variant's functions in its PTX, without those of headers."""
     names = re.findall(r"\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", ptx)
     return frozenset(name for name in names if any(_ours(name)))
 
@@ -318,15 +318,15 @@ def own_functions(ptx: str) -> frozenset[str]:
 def _phenotype(variant: Variant) -> Phenotype:
     text = variant.text
     for pattern, line in _DEBUGGING:
-        text = pattern.sub(line, text)  # lines stay where they are, for messages
-    # Behind the code there are names with what nvcc made of a place; no module takes them over.
+        text = pattern.sub(line, text)  # keeps line numbers, for messages
+    # After the code there are debug names, which depend on paths; they are not in any module.
     code = text.partition(_DEBUG_NAMES)[0]
     key = xxhash.xxh3_128_digest(code.encode("utf-8", "surrogateescape"))
     return Phenotype(variant.ident, _renamed(text, f"v{variant.ident}"), variant.options, key)
 
 
 def _renamed(text: str, own: str) -> str:
-    """A text with its names in a namespace of its own."""
+    """Return a text with its names moved into the namespace ``own``."""
     parts, at = [], 0
     for place in _ours(text):
         parts.append(text[at:place])
@@ -336,7 +336,7 @@ def _renamed(text: str, own: str) -> str:
 
 
 def _ours(text: str) -> Iterator[int]:
-    """Where mangled names in a text name the namespace."""
+    """Yield the positions at which mangled names in a text contain the namespace ``v0``."""
     for found in _OURS.finditer(text):
         start = found.start()
         if text[start - 1 : start] == "N" or _INNER.search(text, max(0, start - 300), start):

@@ -1,35 +1,35 @@
-"""PTX made to do no harm, whatever it was: accesses stay in a window, nobody is waited for, and all
-threads leave when time is over.
+"""Confine PTX: restrict its memory accesses to a window, and its waiting and running time.
 
-Software fault isolation (Wahbe et al., SOSP 1993): in front of every access through a register its
-address is forced into a window, and onto a multiple of its width. What stays in the window anyhow,
-as all that is right does, reads and writes what it did before. An address that had to be forced
-leaves a sign: unconfined, it would have been a crash. The window holds the buffers of the cases
-that give fitness; a variable of the module's own is let through within its bounds, and an access to
-a function's own stack is forced into that.
+Software fault isolation (Wahbe et al., SOSP 1993): before every access through a register, its
+address is forced into a window, and onto a multiple of its width. An address that is in the window
+anyhow, as in correct code, stays the same. An address that had to be forced leaves a sign:
+unconfined, the access would have been a crash. The window holds the buffers of the cases that give
+fitness. A variable of the module may be accessed within its bounds, and an access to a function's
+own stack is forced into that stack.
 
-What lies between the buffers of the window can be accessed and is nobody's. A shadow of the window
-says which bytes are a buffer's, as AddressSanitizer's does (Serebryany et al., USENIX ATC 2012): it
-is looked at for every access to the window, and one to what is not leaves a sign of its own. That
-goes by bytes, so what reads one element too many is found out, whatever it makes of it.
+Memory between the buffers of the window can be accessed, but belongs to no buffer. A shadow of the
+window tells which bytes are a buffer's, as in AddressSanitizer (Serebryany et al., USENIX ATC
+2012). It is looked up for every access to the window, and an access to other bytes leaves a sign of
+its own. This is exact to the byte, so reading one element too many is detected, even if the value
+is not used.
 
-What threads of a warp do together (shuffles, votes) waits for all that its mask names. Here it is
-done by those that come there together, so that nobody waits for a thread that went elsewhere. In
-code that is right these are those of the mask: nvcc lets threads that parted meet again first.
+An operation of several threads of a warp (shuffle, vote) waits for all threads in its mask. Here
+the threads that arrive together execute it, so that none waits for a thread that went elsewhere. In
+correct code these are the threads of the mask: nvcc lets diverged threads reconverge before.
 
-A barrier of a block waits for every thread by itself, wherever that waits, and not for those that
-left. Whether the threads of a warp are all at the same one is found out in front of it: if they are
-not, CUDA does not say what happens, and mostly it is an endless wait.
+A barrier of a block waits for every thread separately, wherever the thread waits, and not for
+threads that have exited. Code before the barrier checks that all threads of a warp are at the same
+barrier. If they are not, CUDA leaves the result undefined, and mostly the wait is endless.
 
-Jumps backwards are counted, and now and then one looks at the clock. Past the deadline, which lies
-where the device finds it (:data:`CONTROL`), threads leave.
+Backward jumps are counted, and one in :data:`.harmless._EVERY` reads the clock. Past the deadline,
+which is stored at :data:`.harmless.CONTROL`, threads exit.
 
-Left as they are: barriers for some of a block's threads or for a
-cluster, memory of other blocks of a cluster, bulk copies, calls through pointers, the device's own
-``malloc`` and ``free``. Nothing is done about endless recursion, about matrix instructions that
-read memory by descriptors, and about constant memory, where what lies outside is zero on the
-devices that were tried. Fetches from textures give zeros outside their memory. An asynchronous copy
-that is told how much of its width to read is not looked up.
+Not confined: barriers for some of a block's threads or for a cluster, memory of other blocks of a
+cluster, bulk copies, calls through pointers, the device's ``malloc`` and ``free``. Nothing is done
+about endless recursion, about matrix instructions that read memory by descriptors, and about
+constant memory, where reads out of bounds gave zero on all devices that were tried. Texture fetches
+give zeros outside their memory. The shadow is not looked up for an asynchronous copy with an
+operand for the number of bytes to read.
 """
 
 from __future__ import annotations
@@ -54,18 +54,20 @@ _HARMLESS = (
     " cvta lop3 prmt div rem rcp sqrt rsqrt ex2 lg2 sin cos bfe bfi popc clz ld.p st.p"
 )
 _ORDINARY = frozenset(f"\t{name}."[:5] for name in _HARMLESS.split()) | {""}
-"""The first five characters of lines whose instruction does no harm, and of empty ones: most are
-like that. No instruction that may do harm begins so."""
+"""First five characters of lines whose instruction does no harm, and of empty lines.
+
+Most lines are like this. No instruction that may do harm begins with these characters.
+"""
 
 _ENTRY = re.compile(r"^(?:\.(?:visible|weak|extern)\s+)?\.entry\b", re.M)
 _CALL = re.compile(r"(?<![\w$%.])call\b")
 _HEAD_END = re.compile(r"^[ \t]*\.address_size[^\n]*\n", re.M)
 _MOST_LINES = 1 << 16
-"""Of functions that are alike, so many are remembered."""
+"""Number of lines whose confined form is cached, for functions with the same properties."""
 
 
 def confined_module(text: str) -> str:
-    """A module made to do no harm."""
+    """Return a confined module."""
     found = confine(text)
     head = _HEAD_END.search(found)
     at = head.end() if head else 0
@@ -73,9 +75,9 @@ def confined_module(text: str) -> str:
 
 
 def confine(text: str) -> str:
-    """The functions and variables of a module, made to do no harm.
+    """Return a module with its functions confined. Line numbers change.
 
-    The module needs :data:`MODULE` in front of them. Lines are no longer where they were.
+    The module needs :data:`MODULE` before its functions.
     """
     found = list(blocks(text))
     variables = [text[begin.start() : end] for begin, end in found if not begin["function"]]
@@ -101,7 +103,7 @@ def confine(text: str) -> str:
 
 
 def _warps_work_together(text: str) -> bool:
-    """Whether threads of a warp do something together; what they do so ends in ``.sync``."""
+    """Tell whether any operation is of several threads of a warp (``.sync``)."""
     at = text.find(".sync")
     while at >= 0:
         if WARP_WIDE.search(text, text.rfind("\n", 0, at) + 1, at + len(".sync.")):
@@ -140,10 +142,10 @@ def _confined_body(body: str, function: Function) -> str:
 
 
 def _in_question(lines: Sequence[str], *, one_each: bool) -> Sequence[int]:
-    """The lines on which there may be more than an ordinary instruction.
+    """Return the indices of lines that may contain more than an ordinary instruction.
 
     Args:
-        one_each: whether no line has anything behind a semicolon.
+        one_each: whether no line has anything after a semicolon.
     """
     if one_each:
         return [at for at, line in enumerate(lines) if line[:5] not in _ORDINARY]
@@ -155,7 +157,7 @@ def _in_question(lines: Sequence[str], *, one_each: bool) -> Sequence[int]:
 
 
 def _lines(body: str) -> list[str]:
-    """The lines of a body; a call, which takes several, in one piece."""
+    """Return the lines of a body; a call, which takes several lines, counts as one."""
     lines = body.split("\n")
     if "call" not in body:
         return lines
@@ -172,7 +174,11 @@ def _lines(body: str) -> list[str]:
 
 
 def _function(body: str, sizes: Mapping[str, int], kind: tuple[bool, bool]) -> Function:
-    """A function of a kind: a kernel or not, of a module in which warps work together or not."""
+    """Return the properties of a function.
+
+    Args:
+        kind: whether it is a kernel, and whether its module has operations of several threads.
+    """
     widths: dict[str, int] = {}
     at = body.find(".reg")
     while at >= 0:
@@ -191,15 +197,15 @@ def _function(body: str, sizes: Mapping[str, int], kind: tuple[bool, bool]) -> F
 
 @lru_cache(maxsize=64)
 def _like(function: Function) -> Function:
-    """One of which all such functions share what has become of lines."""
+    """Return one object for all functions with the same properties, to share cached lines."""
     return function
 
 
 def _confined_line(line: str, function: Function) -> str | Jump | Line:
-    """What becomes of a line."""
+    """Return the confined form of a line."""
     if "//" in line:
         line = _COMMENT.sub("", line)
-    # Nearly always a line is a tab and one instruction.
+    # Nearly all lines are a tab and one instruction.
     found = STATEMENT.match(line, 1)
     if found and line[0] == "\t" and found.end() == len(line):
         match harmless(found, function):
@@ -213,7 +219,7 @@ def _confined_line(line: str, function: Function) -> str | Jump | Line:
 
 
 def _confined_pieces(line: str, function: Function) -> str | Line:
-    """What becomes of a line with anything in it."""
+    """Return the confined form of a line with any contents."""
     pieces: list[Piece] = []
     at = 0
     for found in STATEMENT.finditer(line):

@@ -1,7 +1,7 @@
-"""Processes that confine PTX, so that the one that searches need not.
+"""Confine PTX in helper processes, to keep this work out of the process that searches.
 
-One of them (see :mod:`gi_cuda.backends.helpers`) confines files of which it is told the paths, and
-remembers what became of lines.
+A helper (see :mod:`gi_cuda.backends.helpers`) gets paths of files, confines the files, and caches
+the confined form of lines.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from gi_cuda.backends.cuda.ptx.confine import confined_module
 from gi_cuda.backends.helpers import GONE, Helper, serve
 
 _CORES_FOR_ONE = 8
-"""Compilers on so many cores leave one such process little to do."""
+"""Number of cores whose compilers one helper can serve."""
 
 _IDLE = 60.0
-"""Seconds after which one ends that has nothing to do."""
+"""Seconds after which an idle helper ends."""
 
 _PATIENCE = 30.0
-"""Seconds after which one is given up that does not answer; it takes hundredths of one."""
+"""Seconds to wait for a helper's answer, which takes hundredths of a second."""
 
 _FREE: SimpleQueue[Helper | None] = SimpleQueue()
-"""Those that have nothing to do; None for each that could be started."""
+"""Idle helpers; None for each helper that may still be started."""
 for _ in range(1 + (os.cpu_count() or 1) // _CORES_FOR_ONE):
     _FREE.put(None)
 
 
 def write_confined(path: Path, text: str) -> None:
-    """Write a module's text, made to do no harm; any number of threads may do so at once."""
+    """Write the confined form of a module. Any number of threads may do this at once."""
     write_text(path, text)
     found = _FREE.get()
     done = False
@@ -44,13 +44,13 @@ def write_confined(path: Path, text: str) -> None:
         if found and not done:
             found.close()
         _FREE.put(found if done else None)
-    if not done:  # what is wrong with it, if anything is, comes out here
+    if not done:  # do it here, which raises the error if there is one
         write_text(path, confined_module(text))
 
 
 @atexit.register
 def _close() -> None:
-    """End those that have nothing to do."""
+    """End the idle helpers."""
     with suppress(Empty):
         while True:
             if found := _FREE.get_nowait():
@@ -64,7 +64,7 @@ def _started() -> Helper:
 
 
 def _confine(path: str) -> bool:
-    """Confine a file."""
+    """Confine a file. Return True, since a helper's answer must not be None."""
     write_text(Path(path), confined_module(read_text(Path(path))))
     return True
 

@@ -1,4 +1,4 @@
-"""What has to be known of a PTX function to confine it, and what its lines become."""
+"""Properties of a PTX function that decide how to confine it, and its lines' confined form."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import NamedTuple, TypeAlias
 
 @dataclass(frozen=True)
 class Function:
-    """What has to be known of a function to confine its instructions.
+    """The properties of a function that decide how its instructions are confined.
 
     Attributes:
         entry: whether it is a kernel.
-        warps: whether threads of a warp do something together anywhere in its module.
-        registers: bits of registers, by the letters that their names begin with, and of those that
-            were declared one by one, by name.
-        variables: those of the module in global memory that it names, with their bytes.
-        stack: name and bytes of the memory of its own; None where it has none.
-        lines: of such functions, what has become of lines.
-        forms: the same of accesses, whatever their registers are.
+        warps: whether its module has operations of several threads of a warp.
+        registers: bits of registers, by the letters that their names begin with; for registers that
+            are declared singly, by name.
+        variables: the module's variables in global memory that it names, with their sizes in bytes.
+        stack: name and bytes of its own stack memory; None if it has none.
+        lines: cached confined forms of lines, for all functions with the same properties.
+        forms: cached forms of accesses, for all registers.
     """
 
     entry: bool
@@ -36,17 +36,17 @@ class Function:
         return dict(self.registers)
 
     def width(self, register: str) -> int:
-        """Bits of a register."""
+        """Return the bits of a register."""
         widths = self._widths
         return widths.get(register) or widths.get(register.rstrip("0123456789"), 64)
 
 
 class Form(NamedTuple):
-    """How an access is confined.
+    """The way in which an access is confined.
 
     Attributes:
-        steps: what comes in front of it; empty where it may stay as it is.
-        forced: the register that takes the place of its address.
+        steps: instructions before it; empty if the access stays unchanged.
+        forced: the register that replaces its address.
     """
 
     steps: str
@@ -58,9 +58,9 @@ class Jump:
     """A jump.
 
     Attributes:
-        target: where to.
+        target: the label that it jumps to.
         text: the instruction.
-        back: the same where it jumps backwards.
+        back: its form if it jumps backwards.
     """
 
     target: str
@@ -68,13 +68,17 @@ class Jump:
     back: str
 
     def within(self, before: str, after: str) -> Jump:
-        """This jump with all else that its line has."""
+        """Return this jump with the text before and after it on its line."""
         return Jump(self.target, f"{before}{self.text}{after}", f"{before}{self.back}{after}")
 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """What needs a number of its own in its function; the text by that number."""
+    """Text that contains a number which is unique in its function.
+
+    Attributes:
+        text: makes the text from the number.
+    """
 
     text: Callable[[int], str]
 
@@ -84,10 +88,11 @@ Piece: TypeAlias = str | Jump | Numbered
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of which it depends on others what becomes of it.
+    """A line whose confined form depends on other lines.
 
     Attributes:
-        labels: that stand in it.
+        labels: the labels in it.
+        pieces: its parts in order.
     """
 
     labels: Sequence[str]

@@ -1,4 +1,4 @@
-"""PTX instructions made to do no harm, one by one: see :mod:`gi_cuda.backends.cuda.ptx.confine`."""
+"""Confine PTX instructions one by one; see :mod:`gi_cuda.backends.cuda.ptx.confine`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from gi_cuda.backends.cuda.ptx.addresses import BASE, WIDTHS, access, copy, note
 from gi_cuda.backends.cuda.ptx.function import Function, Jump, Numbered, Piece
 
 CONTROL = BASE + (1 << 34)
-"""Where the deadline lies, in nanoseconds of the device's clock; behind it the signs."""
+"""Address of the control block: the deadline, in nanoseconds of the device's clock, then the
+signs."""
 
 SIGNS: Mapping[str, int] = {
     "late": CONTROL + 8,
@@ -20,27 +21,29 @@ SIGNS: Mapping[str, int] = {
     "alone": CONTROL + 24,
     "beside": CONTROL + 28,
 }
-"""Where a word is changed by code that is not done at the deadline, that would have crashed, of
-which threads of a warp are at different barriers, where a thread takes part in something that is
-not for it, which waits for threads of its warp that do not come, or which accesses what lies
-between buffers."""
+"""Address of each sign, a word that confined code changes.
+
+late: not done at the deadline. strayed: an access that would have crashed. parted: threads of a
+warp at different barriers. unnamed: a thread takes part in an operation whose mask lacks it. alone:
+waits for threads of its warp that do not come. beside: an access between buffers.
+"""
 
 _WARPS = "gi_warps"
 MODULE = f".shared .align 4 .b8 {_WARPS}[256];\n"
-"""What a module with confined functions has in front of them: for each warp of a block the barrier
-at which it is; behind that, for each, those of its threads that are no more."""
+"""Declaration that a module with confined functions needs before them: for each warp of a block,
+the barrier that it is at; then, for each warp, the mask of its threads that have exited."""
 
 _GONE = 128
-"""Bytes between the two."""
+"""Offset in bytes between these two tables."""
 
 _RESERVED = 1024
-"""Bytes of shared memory that the system has in front of a block's own, at most."""
+"""The most bytes of shared memory that the system reserves before a block's own."""
 
 _EVERY = 32
-"""Jumps backwards between two looks at the clock; a power of two."""
+"""Number of backward jumps between two reads of the clock; a power of two."""
 
 _FIRST_ALONE = 0x10
-"""For ``lop3``: what is in the first operand and in none of the two others."""
+"""Truth table for ``lop3``: a and not b and not c."""
 
 STATEMENT = re.compile(
     r"""(?<![\w$%.:])
@@ -51,13 +54,13 @@ STATEMENT = re.compile(
         (?P<operands>[^;]*);""",
     re.X,
 )
-"""Instructions that may do harm, or where something is to be done."""
+"""Instructions that may do harm, or that need additional code."""
 
 _STOPS = re.compile(r"\b__assertfail\b")
 _UNKNOWN = re.compile(r"\s*(?:\([^)]*\)\s*,)?\s*(?:malloc\b|free\b|%)")
 _WHOLE_BLOCK = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?:sync|red)\b")
 WARP_WIDE = re.compile(r"(?:shfl|vote|match|redux|elect)\.(?:[\w.]*\.)?sync\b|bar\.warp\.sync\b")
-"""What threads of a warp do together, those of a mask that is the last operand."""
+"""Operations of several threads of a warp, with their mask as the last operand."""
 
 
 def _sign(kind: str) -> str:
@@ -76,7 +79,7 @@ TICK = (
     f" @%gi_test {_sign('late')}"
     " @%gi_test exit; "
 )
-"""In front of a jump backwards: who is late leaves."""
+"""Code before a backward jump: past the deadline, the thread exits."""
 
 _DECLARED = (
     ".reg .b64 %gi_control, %gi_deadline, %gi_address, %gi_forced, %gi_away, %gi_edge;",
@@ -92,7 +95,7 @@ _DECLARED = (
     *(f"setp.ne.u32 %gi_{kind}, %gi_jumps, 0;" for kind in _KEPT),
 )
 _SLOT = (
-    # The number of this thread's warp in its block, times four.
+    # The address of this warp's slot: the warp's number in its block, times four.
     "mov.u32 %gi_slot, %tid.z;",
     "mov.u32 %gi_word, %ntid.y;",
     "mov.u32 %gi_lanes, %tid.y;",
@@ -107,7 +110,7 @@ _SLOT = (
 )
 _SELF = "mov.u32 %gi_self, %lanemask_eq;"
 _FIRST = (
-    # All threads that a warp has are here.
+    # All threads of the warp are active here.
     "activemask.b32 %gi_lanes;",
     "not.b32 %gi_lanes, %gi_lanes;",
     f"st.volatile.shared.u32 [%gi_slot+{_GONE}], %gi_lanes;",
@@ -115,10 +118,10 @@ _FIRST = (
 
 
 def prologue(function: Function, *, numbered: bool) -> str:
-    """What a function begins with.
+    """Return the code at the begin of a function.
 
     Args:
-        numbered: whether something in it has a number.
+        numbered: whether its confined form contains numbers, i.e. barriers.
     """
     slot = _SLOT if numbered or function.warps else ()
     slot = (*slot, _SELF) if function.warps else slot
@@ -127,8 +130,10 @@ def prologue(function: Function, *, numbered: bool) -> str:
 
 
 def harmless(found: re.Match[str], function: Function) -> Sequence[Piece] | None:
-    """What takes an instruction's place; nothing where it stays, None where it may do harm and
-    nothing is known against that."""
+    """Return the confined form of an instruction.
+
+    Empty if it stays unchanged; None if it may do harm and cannot be confined.
+    """
     guard, opcode, name, operands = found.groups("")
     match name:
         case "ld" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" | "mbarrier":
@@ -163,7 +168,7 @@ def _joined(steps: Sequence[str] | None) -> Sequence[str] | None:
 
 
 def _stopped(guard: str) -> list[str]:
-    """In place of what stops the device."""
+    """Return the replacement of an instruction that stops the device."""
     strays = "setp.eq.u32 %gi_test, %gi_jumps, %gi_jumps;"
     if test := tested(guard):
         strays = f"setp.eq.and.u32 %gi_test, %gi_jumps, %gi_jumps, {test};"
@@ -171,7 +176,7 @@ def _stopped(guard: str) -> list[str]:
 
 
 def _together(guard: str, opcode: str, operands: str) -> list[str]:
-    """An operation of those threads of a warp that are there."""
+    """Return an operation of those threads of a warp that are active."""
     operands = operands.rstrip()
     at = max(map(operands.rfind, (",", " ", "\t"))) + 1
     return [_asked(guard, operands[at:]), f"{guard}{opcode}{operands[:at]}%gi_lanes;"]
@@ -179,11 +184,10 @@ def _together(guard: str, opcode: str, operands: str) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _asked(guard: str, mask: str) -> str:
-    """Who is there, in front of an operation of the threads of a mask.
+    """Return code before an operation of several threads: finds who is active, sets signs.
 
-    Of who is not among those that it is for, CUDA does not say what becomes. If it is for others,
-    too, it does not wait for those that are no more; for those that went elsewhere it may wait for
-    ever.
+    If a thread is not in its own mask, CUDA leaves the result undefined. The operation does not
+    wait for threads that have exited, but may wait for ever for threads that went elsewhere.
     """
     test = tested(guard)
     steps = [
@@ -198,7 +202,7 @@ def _asked(guard: str, mask: str) -> str:
 
 
 def _barrier(guard: str, opcode: str, operands: str) -> Sequence[Piece] | None:
-    """A barrier for all threads of a block; None for others."""
+    """Return the confined form of a barrier for all threads of a block; None for other barriers."""
     red = ".red" in opcode
     words = [one.strip() for one in operands.split(",")]
     which = words[1] if red and len(words) > 1 else words[0]

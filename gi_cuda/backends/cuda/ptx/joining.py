@@ -1,4 +1,4 @@
-"""Several PTX variants as one module, and ptxas's messages about it as messages about variants."""
+"""Join PTX variants into one module, and attribute ptxas's messages about it to variants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MESSAGE = re.compile(
 
 
 class _Piece(NamedTuple):
-    """A stretch of a variant's text in a module: its owner, and its first lines there and here."""
+    """A section of a variant's text: its owner, its first line in the module and in the text."""
 
     ident: int
     line: int
@@ -31,14 +31,14 @@ class JoinedPtx:
 
     Attributes:
         text: the module.
-        pieces: in order, what its lines belong to.
+        pieces: the sections of the module in order.
     """
 
     text: str
     pieces: tuple[_Piece, ...]
 
     def messages(self, stderr: str, file_name: str) -> Iterator[str]:
-        """ptxas's messages as messages about variants' texts."""
+        """Yield ptxas's messages as messages about variants' texts."""
         lines = [piece.line for piece in self.pieces]
         for line, message in messages(stderr):
             at = bisect_right(lines, line) - 1
@@ -49,10 +49,10 @@ class JoinedPtx:
 
 
 def join(shard: Sequence[Phenotype]) -> JoinedPtx:
-    """Put variants into one module."""
+    """Join variants into one module."""
     parts = {p.ident: list(_parts(p.text, p.ident)) for p in shard}
     texts = ["".join(f"{line}\n" for line in _HEAD.findall(shard[0].text))]
-    # Of two modules of one source, one may use more of a header than the other.
+    # Two variants of a source may use different parts of a header.
     shared = [text for some in parts.values() for text, ours, _ in some if not ours]
     texts += [f"{text}\n" for text in dict.fromkeys(shared)]
     line = 1 + sum(text.count("\n") for text in texts)
@@ -67,7 +67,7 @@ def join(shard: Sequence[Phenotype]) -> JoinedPtx:
 
 
 def _parts(text: str, ident: int) -> Iterator[tuple[str, bool, int]]:
-    """The functions and variables of a module: text, whether it is the variant's, first line."""
+    """Yield a module's functions and variables: text, whether the variant's, first line."""
     named = named_by(ident)
     at = line = 0
     for begin, end in blocks(text):
@@ -79,6 +79,6 @@ def _parts(text: str, ident: int) -> Iterator[tuple[str, bool, int]]:
 
 
 def messages(stderr: str) -> Iterator[tuple[int, str]]:
-    """ptxas's errors with the lines of the text that they are about."""
+    """Yield ptxas's errors with the line numbers that they refer to."""
     for found in _MESSAGE.finditer(stderr):
         yield int(found["line"]), found["said"]

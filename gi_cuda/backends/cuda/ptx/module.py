@@ -1,7 +1,7 @@
-"""Reading a shard's PTX: which part of it belongs to which variant, and which parts are the same.
+"""Read a shard's PTX: which part belongs to which variant, and which parts are the same.
 
-Many edits come to nothing: the compiler makes the same PTX of two variants, but for their names and
-for numbers that count through the whole module. The assembler need not see it twice.
+Many edits have no effect: the compiler makes the same PTX of two variants, except for their names
+and for numbers that it counts through the whole module. One of them need not be assembled.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _BEGIN = re.compile(
     r"(?:(?P<function>\.(?:entry|func))|\.(?:global|const|shared))\b",
     re.M,
 )
-"""How a function or variable begins at module level."""
+"""Begin of a function or variable at module level."""
 _NAME = re.compile(r"\b_ZZ?(N\w+)")
 _COMMENT = re.compile(r"//[^\n]*")
 _HEAD = re.compile(r"\s*(?:\.(?:version|target|address_size)\b[^\n]*\s*)*\Z")
 _LABEL, _STACK = "$L__BB", "__local_depot"
 _FUNCTION_NUMBER = re.compile(r"(?:\$L__BB|__local_depot)(\d+)")
 _UNCERTAIN = ("_GLOBAL__N_", "$str", "__unnamed_")
-"""In names that count through the module."""
+"""Parts of names that the compiler counts through the module."""
 _INTERNAL = "_INTERNAL_"
-"""In names with internal linkage, which carry the module's own."""
+"""Part of names with internal linkage, which contain the module's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class ShardPtx:
     """A shard's PTX in parts.
 
     Attributes:
-        head: what all need.
+        head: directives that all parts need.
         parts: the text of each variant.
-        keys: for each variant, what is equal where the text is, but for names and numbers.
+        keys: for each variant, a hash that is equal for equal text, apart from names and numbers.
     """
 
     head: str
@@ -46,23 +46,23 @@ class ShardPtx:
     keys: Mapping[int, bytes]
 
     def without(self, idents: Collection[int]) -> str:
-        """The text without some of the variants."""
+        """Return the text without some of the variants."""
         return self.head + "".join(self.parts[i] for i in self.parts if i not in idents)
 
     def of(self, ident: int) -> ShardPtx:
-        """One variant alone."""
+        """Return one variant alone."""
         return ShardPtx(self.head, {ident: self.parts[ident]}, {ident: self.keys[ident]})
 
 
 def join_parts(modules: Sequence[ShardPtx]) -> ShardPtx:
-    """Several as one; all have the same head."""
+    """Join modules into one; all have the same head."""
     parts = {ident: text for one in modules for ident, text in one.parts.items()}
     keys = {ident: key for one in modules for ident, key in one.keys.items()}
     return ShardPtx(modules[0].head, parts, keys)
 
 
 def read_module(text: str) -> ShardPtx | None:
-    """A shard's PTX in parts; None where something in it cannot be told to belong to a variant."""
+    """Divide a shard's PTX into parts; None if something belongs to no variant for sure."""
     if any(word in text for word in _UNCERTAIN):
         return None
     parts: dict[int, list[str]] = {}
@@ -84,19 +84,21 @@ def read_module(text: str) -> ShardPtx | None:
 
 
 def named_by(ident: int) -> re.Pattern[str]:
-    """Finds names in a variant's namespace."""
+    """Return a pattern for names in a variant's namespace."""
     own = f"v{ident}"
     return re.compile(rf"N(?:\d+(?:_INTERNAL_|_GLOBAL__N_)\w*?)?{len(own)}{own}[\dA-Z]")
 
 
 def pieces(text: str) -> frozenset[str]:
-    """A module's functions and variables, without the numbers that functions have in it."""
+    """Return a module's functions and variables, without the numbers that functions have in it."""
     return frozenset(_unnumbered(text[begin.start() : end]) for begin, end in blocks(text))
 
 
 def blocks(text: str) -> Iterator[tuple[re.Match[str], int]]:
-    """The functions and variables of a module: how each begins, and where it ends. Functions have
-    the group ``function``."""
+    """Yield the functions and variables of a module: a match of the begin, and the end's position.
+
+    The match of a function has the group ``function``.
+    """
     at = 0
     while begin := _BEGIN.search(text, at):
         at = _end_of(text, begin)
@@ -104,7 +106,7 @@ def blocks(text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def _end_of(text: str, begin: re.Match[str]) -> int:
-    """Bodies end with a brace in the first column."""
+    """Return the end of a function or variable. Bodies end with a brace in the first column."""
     semicolon = text.find(";", begin.end())
     if begin["function"]:
         brace = text.find("{", begin.end())

@@ -1,8 +1,8 @@
-"""PTX without the namespace that a batch gives each variant: names as nvcc gives them to a source
-that is compiled on its own.
+"""Translate names in PTX between a variant in a batch and the source compiled on its own.
 
-Mangled names cannot be cut by rules, since what stands in them may refer to parts before it. So the
-source is compiled both ways; functions are then the same word for word, but for these names.
+In a batch each variant is in a namespace. Mangled names cannot be shortened by rules, since parts
+may refer to earlier parts. So the source is compiled both ways; the functions are then identical
+except for these names.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _DEBUG_SECTION = re.compile(r"^[ \t]*\.section[ \t]+\.debug_\w+\s*\{[^{}]*\}\s*?
 
 @dataclass(frozen=True, slots=True)
 class SymbolNames:
-    """Which name stands for which.
+    """A translation of names.
 
     Attributes:
-        alone: by the name in a batch, that of the source on its own.
+        alone: the name in the source on its own, by the name in a batch.
     """
 
     alone: Mapping[str, str]
 
     def outward(self, text: str) -> str:
-        """A text of a batch with names as of a source on its own."""
+        """Translate a text of a batch to the names of the source on its own."""
         return _renamed(text, self.alone)
 
     def inward(self, text: str) -> str:
-        """The other way."""
+        """Translate a text of the source on its own to the names in a batch."""
         return _renamed(text, {alone: own for own, alone in self.alone.items()})
 
 
@@ -46,14 +46,14 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 def without_lines(ptx: str) -> str:
-    """PTX without line information."""
+    """Return PTX without line information."""
     return _DEBUG_SECTION.sub("", _DEBUG_LINE.sub("", ptx))
 
 
 def pair(batch: str, alone: str) -> SymbolNames | None:
-    """Which names of one source's PTX in a batch stand for which of its PTX on its own.
+    """Match the names of a source's PTX in a batch with those of its PTX on its own.
 
-    None where the functions of the two differ in more than names, or one has other variables.
+    None if the functions of the two differ in more than names, or one has other variables.
     """
     (functions, variables), (others, outside) = map(_parts, (batch, alone))
     names: dict[str, str] = {}
@@ -62,7 +62,7 @@ def pair(batch: str, alone: str) -> SymbolNames | None:
     for own, other in zip(_WORD.findall(functions), _WORD.findall(others), strict=True):
         if names.setdefault(own, other) != other:
             return None
-    # Variables stand in another order; what no function uses is told by its name.
+    # The order of variables differs; variables that no function uses are matched by identifier.
     known = {_plain(word): word for word in _WORD.findall(outside)}
     for own in dict.fromkeys(_WORD.findall(variables)):
         if own not in names and owner(name_parts(own)) is not None:
@@ -75,7 +75,7 @@ def pair(batch: str, alone: str) -> SymbolNames | None:
 
 
 def _parts(ptx: str) -> tuple[str, str]:
-    """The functions of a module, and the rest, without comments and needless white space."""
+    """Return a module's functions, and the rest, without comments and superfluous white space."""
     text = _COMMENT.sub("", without_lines(ptx))
     functions: list[str] = []
     variables: list[str] = []
@@ -85,6 +85,6 @@ def _parts(ptx: str) -> tuple[str, str]:
 
 
 def _plain(name: str) -> tuple[str, ...]:
-    """A name without the namespaces of a variant and of a file."""
+    """Return a name's parts without the namespaces of a variant and of a file."""
     parts = name_parts(name) or (name,)
     return tuple(p for p in parts if owner((p,)) is None and not p.startswith(_LOCAL))

@@ -1,4 +1,4 @@
-"""Inline PTX of device code, as the C++ that does the same on the host."""
+"""Translate inline PTX of device code into C++ for the host."""
 
 from gi_cuda.backends.host.ptx.instruction import Unknown
 from gi_cuda.backends.host.ptx.statement import translated

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, conversions and moves of PTX."""
+"""Translate PTX instructions for arithmetic, comparison, conversion and moves."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from gi_cuda.backends.host.ptx.small_floats import format_of, is_small
 
 
 def _plain(template: str) -> Callable[[Instruction], str]:
-    """An instruction whose operands all have its type: it is ``T`` in the template, and they are
-    ``a``, ``b`` and ``c``."""
+    """Return a translator for an instruction whose operands all have its type.
+
+    In the template, ``T`` is the type, and the operands are ``a``, ``b`` and ``c``.
+    """
 
     def make(one: Instruction) -> str:
         def part(found: re.Match[str]) -> str:
@@ -27,7 +29,7 @@ _ROUNDING: Final = {"rn": "rn", "rz": "rz", "rm": "rd", "rp": "ru"}
 
 
 def _way(one: Instruction) -> str:
-    """How it rounds, as CUDA's intrinsics have it."""
+    """Return the rounding mode, named as in CUDA's intrinsics."""
     return next((_ROUNDING[word] for word in one.words if word in _ROUNDING), "rn")
 
 
@@ -36,7 +38,10 @@ def _floats(one: Instruction) -> bool:
 
 
 def _arithmetic(sign: str, name: str) -> Callable[[Instruction], str]:
-    """Sums, differences, quotients: of integers with a sign, of floats rounded as they say."""
+    """Return a translator for sums, differences, products or quotients.
+
+    Integers use the operator ``sign``, floats an intrinsic with the instruction's rounding mode.
+    """
 
     def make(one: Instruction) -> str:
         if "cc" in one.words:
@@ -57,7 +62,7 @@ def _saturated(one: Instruction, expression: str) -> str:
 
 
 def _carried(one: Instruction, sign: str, *, with_carry: bool) -> str:
-    """With the carry, which is in a place of its own between instructions."""
+    """Translate an addition or subtraction with the carry flag."""
     a, b = one.read(1), one.read(2)
     name = {"+": "gi_ptx_add", "-": "gi_ptx_subtract"}[sign]
     flags = f"{str(with_carry).lower()}, {str('cc' in one.words).lower()}"
@@ -76,7 +81,7 @@ def _product(one: Instruction) -> str:
 
 
 def _integers(one: Instruction, a: str, b: str) -> str:
-    """A product of integers: its lower or upper half, or all of it."""
+    """Return a product of integers: its lower half, its upper half, or all of it."""
     how = next((word for word in one.words if word in ("lo", "hi", "wide")), "lo")
     return f"gi_ptx_multiply_{how}<{one.kind}>({a}, {b})"
 
@@ -113,10 +118,10 @@ _COMPARED: Final = {
 
 
 def _comparison(one: Instruction) -> str:
-    """What ``setp`` and ``set`` ask."""
+    """Return the comparison of ``setp`` and ``set`` as an expression."""
     word = one.words[0]
     if is_small(one):
-        if one.words[-1] not in ("f16", "bf16"):  # that asks of each half
+        if one.words[-1] not in ("f16", "bf16"):  # x2 types compare each half
             raise Unknown(one.text)
         values = (one.read(number, "uint16_t") for number in (1, 2))
         a, b = (f"{format_of(one.words[-1])}::widened({value})" for value in values)
@@ -135,7 +140,7 @@ def _comparison(one: Instruction) -> str:
 
 
 def _asked(one: Instruction) -> str:
-    """A comparison, joined to a predicate that it may name."""
+    """Return a comparison, combined with a predicate if the instruction names one."""
     asked = _comparison(one)
     if len(one.words) > 2 and one.words[1] in ("and", "or", "xor"):
         sign = {"and": "&&", "or": "||", "xor": "!="}[one.words[1]]
@@ -144,7 +149,7 @@ def _asked(one: Instruction) -> str:
 
 
 def _all_bits(one: Instruction) -> str:
-    """``set``: all bits of an integer, or 1 as a float, where the answer is yes."""
+    """Translate ``set``: if true, all bits of an integer, or 1 as a float."""
     kind = one.type_of(one.words[-2]) if len(one.words) > 2 else ""
     if one.words[-2:-1] == ("f32",):
         return one.gives(f"({_asked(one)}) ? 1.0f : 0.0f")
@@ -240,7 +245,7 @@ def _converted(one: Instruction) -> str:
 
 
 def _fast(function: str) -> Callable[[Instruction], str]:
-    """A function that C has in double and, under a name with an f behind it, in float."""
+    """Return a translator to a function of C, with the suffix f for float."""
 
     def make(one: Instruction) -> str:
         name = function + ("f" if one.words[-1] == "f32" else "")
@@ -260,7 +265,7 @@ def _found(one: Instruction) -> str:
 
 
 def _parts(one: Instruction) -> str:
-    """``vabsdiff4`` and the like with a sum behind them."""
+    """Translate ``vabsdiff4`` and ``vabsdiff2`` with a sum."""
     if (
         one.words[-1] != "add"
         or one.words[0] != "u32"
@@ -324,4 +329,4 @@ ARITHMETIC: Final[Mapping[str, Callable[[Instruction], str]]] = {
     **dict.fromkeys(("vabsdiff4", "vabsdiff2"), _parts),
     "dp4a": _dot,
 }
-"""By their names, what makes C++ of them."""
+"""Translators by instruction name."""

@@ -1,7 +1,7 @@
-"""An instruction of PTX, and how its operands are read and written in C++.
+"""A PTX instruction, and C++ expressions that read and write its operands.
 
-Registers hold bits. ``gi_as<T>(x)`` takes them for a value of a type, ``gi_ptx_set(d, x)`` puts one
-into a register (both are in ``gi_ptx.hpp``).
+Registers hold bits. ``gi_as<T>(x)`` interprets them as a value of a type, ``gi_ptx_set(d, x)``
+writes a value into a register (both are in ``gi_ptx.hpp``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ADDRESS: Final = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\w+))?\s*\]")
 
 
 class Unknown(Exception):
-    """PTX that is not known here; the message is what it says."""
+    """PTX that cannot be translated; the message is its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class Instruction:
 
     Attributes:
         name: its first word.
-        words: those that follow, without their points.
-        operands: as they are written.
-        text: all of it.
+        words: the following words, without dots.
+        operands: its operands as they are written.
+        text: the whole instruction.
     """
 
     name: str
@@ -37,23 +37,23 @@ class Instruction:
 
     @property
     def kind(self) -> str:
-        """The type of what it works on, in C++: that of its last word."""
+        """C++ name of the type that it works on, which is its last word."""
         return self.type_of(self.words[-1] if self.words else "")
 
     def type_of(self, word: str) -> str:
-        """A type's C++ name."""
+        """Return a type's C++ name."""
         if word not in TYPES:
             raise Unknown(self.text)
         return TYPES[word]
 
     def read(self, number: int, kind: str | None = None) -> str:
-        """The expression of an operand, as a value of a type, by default the instruction's."""
+        """Return an operand as a value of a type, by default the instruction's type."""
         if number >= len(self.operands):
             raise Unknown(self.text)
         return self.taken(self.operands[number], kind)
 
     def taken(self, operand: str, kind: str | None = None) -> str:
-        """A register or a constant as a value of a type."""
+        """Return a register or a constant as a value of a type."""
         kind = kind or self.kind
         negated = operand.startswith("!")
         found = value(operand.removeprefix("!"))
@@ -62,11 +62,11 @@ class Instruction:
         return f"!{found}" if negated else f"gi_as<{kind}>({found})"
 
     def gives(self, expression: str) -> str:
-        """A statement that puts a value into the first operand."""
+        """Return a statement that writes a value into the first operand."""
         return f"gi_ptx_set({self.written(self.operands[0])}, {expression});"
 
     def written(self, operand: str) -> str:
-        """The variable of a register that is written."""
+        """Return the variable of a register that is written."""
         if operand == "_":
             return "gi_nobody()"
         if not re.fullmatch(r"%?[A-Za-z_$][\w$]*", operand):
@@ -74,7 +74,7 @@ class Instruction:
         return of_register(operand)
 
     def address(self, number: int, space: str) -> str:
-        """Where ``[a + 4]`` is."""
+        """Return the address of an operand such as ``[a + 4]``."""
         found = _ADDRESS.fullmatch(self.operands[number]) if number < len(self.operands) else None
         base = value(found[1]) if found else None
         if found is None or base is None:
@@ -83,11 +83,11 @@ class Instruction:
         return f"gi_ptx_shared({where})" if space == "shared" else f"({where})"
 
     def vector(self, number: int) -> list[str]:
-        """The registers of ``{a, b}``, or the only one."""
+        """Return the registers of ``{a, b}``, or the only register."""
         text = self.operands[number]
         return [one.strip() for one in text.strip("{} ").split(",")]
 
     @property
     def space(self) -> str:
-        """The memory it is about: ``shared``, or any other."""
+        """Memory space that it accesses: ``shared``, or "" for any other."""
         return "shared" if any(word.startswith("shared") for word in self.words) else ""

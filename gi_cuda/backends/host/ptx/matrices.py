@@ -1,4 +1,4 @@
-"""What PTX has for small matrices that the threads of a warp hold together."""
+"""Translate PTX instructions for small matrices that the threads of a warp hold together."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gi_cuda.backends.host.ptx.instruction import Instruction, Unknown
 _COUNT: Final = {"x1": 1, "x2": 2, "x4": 4}
 _SHAPE: Final = re.compile(r"m(\d+)n8k(\d+)")
 _IN_A_WORD: Final = {"f16": 2, "bf16": 2, "tf32": 1, "f64": 1, "s8": 4, "u8": 4}
-"""Elements, by their type."""
+"""Elements per register word, by type."""
 _SUMS: Final = {"f16": "float", "f32": "float", "f64": "double", "s32": "long long"}
-"""In what they are added up, by their type."""
+"""C++ type in which products are added up, by element type."""
 
 
 def _transferred(one: Instruction) -> tuple[str, list[str]]:
-    """The arguments of the template that moves matrices, and the registers."""
+    """Return the arguments of the template that moves matrices, and the registers."""
     count = next((_COUNT[word] for word in one.words if word in _COUNT), None)
     registers = one.vector(0 if one.name == "ldmatrix" else 1)
     if count != len(registers) or not {"m8n8", "b16"} <= {*one.words}:
@@ -38,7 +38,7 @@ def _stored(one: Instruction) -> str:
 
 
 def _multiplied(one: Instruction) -> str:
-    """``mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c``."""
+    """Translate e.g. ``mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c``."""
     shape = next(found for word in one.words if (found := _SHAPE.fullmatch(word)))
     rows, depth = int(shape[1]) // 8, int(shape[2])
     result, left, right, added = one.words[-4:]
@@ -92,4 +92,4 @@ MATRICES: Final[Mapping[str, Callable[[Instruction], str]]] = {
     "stmatrix": _stored,
     "mma": _multiplied,
 }
-"""By their names, what makes C++ of them."""
+"""Translators by instruction name."""

@@ -1,4 +1,4 @@
-"""What PTX has for memory, and for threads that wait for others."""
+"""Translate PTX instructions for memory, and for operations that threads execute together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _stored(one: Instruction) -> str:
 
 
 def _aligned(one: Instruction, number: int, parts: int) -> str:
-    """An address, which has to be a multiple of all that is moved at once."""
+    """Return an address, with a check that it is a multiple of all bytes that are moved at once."""
     return f"gi_ptx_aligned({one.address(number, one.space)}, {parts} * sizeof({one.kind}))"
 
 
@@ -115,7 +115,7 @@ def _address_of(one: Instruction) -> str:
 
 
 def _copied(one: Instruction) -> str:
-    """Asynchronous copies, which are done at once."""
+    """Translate asynchronous copies, which are done at once."""
     if "bulk" in one.words or "mbarrier" in one.words:
         raise Unknown(one.text)
     if "async" not in one.words:
@@ -145,4 +145,4 @@ MEMORY: Final[Mapping[str, Callable[[Instruction], str]]] = {
     "trap": lambda one: "__trap();",
     "brkpt": lambda one: "__brkpt();",
 }
-"""By their names, what makes C++ of them."""
+"""Translators by instruction name."""

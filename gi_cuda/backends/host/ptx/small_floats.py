@@ -1,4 +1,4 @@
-"""Arithmetic of PTX on floats of 16 bits, and on two of them in one register."""
+"""Translate PTX arithmetic on 16-bit floats, and on two of them in one register."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from gi_cuda.backends.host.ptx.instruction import Instruction, Unknown
 _FORMATS: Final = {"f16": "half", "bf16": "bfloat"}
 
 _KNOWN: Final = frozenset({"rn", "ftz", "approx", "sat", "relu"})
-"""What may be said of how it is done. What is rounded is rounded to the nearest; small numbers stay
-what they are."""
+"""Supported modifiers. Rounding is to nearest; subnormal numbers are never flushed to zero."""
 
 SMALL: Final[Mapping[str, str]] = {
     "add": "a + b",
@@ -25,21 +24,21 @@ SMALL: Final[Mapping[str, str]] = {
     "ex2": "S(exp2f(float(a)))",
     "tanh": "S(tanhf(float(a)))",
 }
-"""By name, what is done with values of the type ``S``."""
+"""Operations, by instruction name, on values of the type ``S``."""
 
 
 def is_small(one: Instruction) -> bool:
-    """Whether an instruction works on such values."""
+    """Tell whether an instruction works on 16-bit floats."""
     return bool(one.words) and one.words[-1].removesuffix("x2") in _FORMATS
 
 
 def format_of(word: str) -> str:
-    """The C++ type that says how values of a type of 16 bits are made."""
+    """Return the C++ type that describes the format of a 16-bit float."""
     return f"gi_{_FORMATS[word.removesuffix('x2')]}_format"
 
 
 def small(one: Instruction) -> str:
-    """``add.rn.f16x2 d, a, b``: the same for both halves of a register."""
+    """Translate e.g. ``add.rn.f16x2 d, a, b``: the same operation on both halves of a register."""
     *how, word = one.words
     if one.name not in SMALL or not _KNOWN.issuperset(how):
         raise Unknown(one.text)

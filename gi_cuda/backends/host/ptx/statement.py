@@ -1,4 +1,4 @@
-"""``asm`` statements: their parts, their operands, and the C++ block that takes their place."""
+"""Translate ``asm`` statements, with their operands, into blocks of C++."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _CONSTRAINT: Final = {"r": "b32", "l": "b64", "h": "b16", "f": "f32", "d": "f64"
 
 @dataclass(frozen=True, slots=True)
 class _Operand:
-    """One of C++'s, with its constraint.
+    """An operand of an ``asm`` statement.
 
     Attributes:
-        name: by which the template calls it, besides its number; or empty.
-        way: ``=`` or ``+`` for those that are written.
-        kind: which registers it may be in: a letter.
-        value: the expression.
+        name: its name in the template, in addition to its number; "" if it has none.
+        way: ``=`` or ``+`` for operands that are written; else "".
+        kind: letter for the class of registers that it may be in.
+        value: the C++ expression.
     """
 
     name: str
@@ -51,13 +51,13 @@ class _Operand:
 
 
 def translated(text: str) -> str:
-    """An ``asm`` statement as a C++ statement, without its semicolon.
+    """Return an ``asm`` statement as a C++ statement, without its semicolon.
 
     Args:
-        text: what is in its parentheses.
+        text: the text in its parentheses.
 
     Raises:
-        Unknown: an instruction or a form that is not known here; its message is that instruction.
+        Unknown: an instruction or a form cannot be translated; the message is that instruction.
     """
     template, operands = _parts(text)
     names = {str(number): number for number in range(len(operands))}
@@ -79,7 +79,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _parts(text: str) -> tuple[str, list[_Operand]]:
-    """The template and the operands, outputs first."""
+    """Return the template and the operands, outputs first."""
     template, *sections = _split(text, ":")
     if len(sections) > 3 or "R" in _STRING.sub("", template):
         raise Unknown(template)
@@ -96,7 +96,7 @@ def _parts(text: str) -> tuple[str, list[_Operand]]:
 
 
 def _split(text: str, mark: str) -> list[str]:
-    """At a mark that stands outside of brackets and literals."""
+    """Split a text at a mark outside of brackets and literals."""
     parts, depth, at = [], 0, 0
     for token in _TOKEN.finditer(text):
         word = token[0]
@@ -127,7 +127,7 @@ def _declared(number: int, operand: _Operand) -> str:
 
 
 def _body(code: str) -> Iterator[str]:
-    """The template's statements, in C++."""
+    """Yield the template's statements in C++."""
     at = 0
     code += ";"
     while code[at:].strip():
@@ -162,7 +162,7 @@ def _one(text: str) -> Iterator[str]:
 
 
 def _cpp(one: Instruction) -> str:
-    """An instruction as C++ statements."""
+    """Return an instruction as C++ statements."""
     small_floats = small if one.name in SMALL and is_small(one) else None
     make = (
         small_floats or ARITHMETIC.get(one.name) or MEMORY.get(one.name) or MATRICES.get(one.name)
@@ -171,11 +171,11 @@ def _cpp(one: Instruction) -> str:
         raise Unknown(one.text)
     try:
         return make(one)
-    except (IndexError, StopIteration, ValueError):  # words or operands that it must have
+    except (IndexError, StopIteration, ValueError):  # it lacks words or operands
         raise Unknown(one.text) from None
 
 
 def _all(name: str) -> Sequence[str]:
-    """The registers that ``name<4>`` declares."""
+    """Return the registers that ``name<4>`` declares."""
     many = _MANY.fullmatch(name)
     return [f"{many[1]}{number}" for number in range(int(many[2]))] if many else [name]

@@ -1,4 +1,4 @@
-"""What PTX calls types and registers, in C++."""
+"""C++ names of PTX types and registers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ TYPES: Final = {
     **{f"s{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
     **{"f32": "float", "f64": "double", "pred": "bool"},
 }
-"""Of values, by the last word of an instruction."""
+"""C++ types of values, by the last word of an instruction."""
 
 REGISTERS: Final = {
     **{f"{kind}{bits}": f"uint{bits}_t" for kind in "usb" for bits in (8, 16, 32, 64)},
     **{"f32": "float", "f64": "double", "pred": "bool", "f16": "uint16_t", "f16x2": "uint32_t"},
 }
-"""What holds values: bits, which an instruction takes for what it says."""
+"""C++ types of registers. They hold bits, which each instruction interprets as its own type."""
 
 SPECIAL: Final = {
     **{f"tid.{x}": f"threadIdx.{x}" for x in "xyz"},
@@ -41,7 +41,7 @@ SPECIAL: Final = {
     "lanemask_gt": "(~0u << gi_lane() << 1)",
     "lanemask_ge": "(~0u << gi_lane())",
 }
-"""Registers that the device sets. A launch runs on one multiprocessor."""
+"""Registers that the device sets. A launch is taken to run on one multiprocessor."""
 
 _OPERAND: Final = re.compile(r"gi_operand_\d+")
 _INTEGER: Final = re.compile(r"([-~]?)\s*(0[xX][0-9a-fA-F]+|\d+)U?")
@@ -51,14 +51,14 @@ _NAME: Final = re.compile(r"%?[A-Za-z_$][\w$]*")
 
 
 def of_register(name: str) -> str:
-    """The variable that holds a register."""
+    """Return the variable that holds a register."""
     if _OPERAND.fullmatch(name):
         return name
     return "gi_register_" + name.removeprefix("%").replace("$", "_S_")
 
 
 def value(operand: str) -> str | None:
-    """An operand that is read, as an expression; None where it is none that is known."""
+    """Return an expression for an operand that is read; None if the operand is not understood."""
     if special := SPECIAL.get(operand.removeprefix("%")) if operand.startswith("%") else None:
         return special
     if found := _INTEGER.fullmatch(operand):

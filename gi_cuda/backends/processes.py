@@ -78,6 +78,14 @@ class Child(Protocol):
         """
 
 
+def signal_name(number: int) -> str:
+    """Return the name of a signal; real-time signals have a number only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 class Family:
     """A process with all that it starts.
 
@@ -147,7 +155,7 @@ class Family:
         if status is None:
             return "does not answer any more"
         if status < 0:
-            return f"was killed ({signal.Signals(-status).name})"
+            return f"was killed ({signal_name(-status)})"
         return f"ended with status {status}"
 
     def give_way(self) -> None:
@@ -352,7 +360,7 @@ def wait_for_end(pids: Iterable[int], seconds: float) -> None:
     deadline, watched = time.monotonic() + seconds, select.poll()
     left: set[int] = set()
     for pid in pids:
-        with suppress(OSError):  # it is gone already
+        with suppress(OSError, AttributeError):  # it is gone, or the system has no such thing
             left.add(descriptor := os.pidfd_open(pid))
             watched.register(descriptor, select.POLLIN)
     while left and (rest := deadline - time.monotonic()) > 0:

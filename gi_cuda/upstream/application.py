@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from gi_cuda.backends.processes import Followed, Process
+from gi_cuda.backends.processes import Followed, Process, signal_name
 from gi_cuda.errors import UserError, machine_error
 from gi_cuda.results.application import ApplicationResult, timing
 from gi_cuda.spec import Application, Target
@@ -185,7 +185,7 @@ def how_it_ended(ended: Followed, limit: float) -> str:
         return f"does not end within {limit:g} s"
     number = -status if status < 0 else status - _SHELL
     if number in signal.valid_signals() and number > 0:
-        return f"was killed ({signal.Signals(number).name})"
+        return f"was killed ({signal_name(number)})"
     words = {126: "cannot be executed", 127: "is not found, or something that it needs"}
     return f"{words.get(status, 'fails')} (status {status})"
 

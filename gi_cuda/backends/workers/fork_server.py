@@ -25,7 +25,7 @@ from functools import cache
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NoReturn
 
-from gi_cuda.backends.processes import Family
+from gi_cuda.backends.processes import Family, signal_name
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.session import HUNG_STATUS, DeviceId, Session, understood
 from gi_cuda.backends.workers.preloaded import Become, fork_on_demand, forked
@@ -79,7 +79,7 @@ def exit_reason(pid: int, status: int, words: str) -> Exit:
     last_words, suspect = understood(words)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        name = signal.Signals(number).name
+        name = signal_name(number)
         if number in (signal.SIGPROF, signal.SIGXCPU, signal.SIGVTALRM):
             told = last_words or "over its time limit"
             return Exit(pid, Survival.HUNG, told, suspect, number)

@@ -18,7 +18,7 @@ from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.protocol.programs import CasePlan
 from gi_cuda.backends.protocol.requests import LeaveOut, SpoilOutputs, Spoilt, Unseen
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.recording import still_poison
+from gi_cuda.backends.workers.written import were_written
 from gi_cuda.spec import Buffer, BufferRole
 from gi_cuda.spec.oracles import Outputs, Reference
 
@@ -290,6 +290,7 @@ def _written_nans(buffer: Buffer, right: Array) -> int:
     """Return the number of NaN, without those in memory that was never written."""
     if right.dtype.kind != "f":
         return 0
+    nans = np.isnan(right).reshape(-1)
     # A buffer with the case's contents is never poisoned.
-    unwritten = 0 if buffer.role is BufferRole.INOUT else still_poison(right)
-    return max(0, int(np.isnan(right).sum()) - unwritten)
+    written = nans if buffer.role is BufferRole.INOUT else nans & were_written(right, None)
+    return int(np.count_nonzero(written))

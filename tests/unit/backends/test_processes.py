@@ -16,7 +16,7 @@ from gi_cuda.backends.background import Background
 from gi_cuda.backends.compile.process import Finished, run
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.leash import Leash, Stopped, leash
-from gi_cuda.backends.processes import Process
+from gi_cuda.backends.processes import Process, signal_name
 from gi_cuda.backends.protocol.variants import Built
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -197,3 +197,8 @@ def test_ctrl_c_while_a_process_starts_comes_once_it_is_known(
     (process,) = mine._processes
     process.end()
     assert not runs(started[0])
+
+
+def test_signals_without_a_name_have_their_number() -> None:
+    assert signal_name(signal.SIGKILL) == "SIGKILL"
+    assert signal_name(40) == "signal 40"

@@ -1,4 +1,4 @@
-"""Output of ``gi-cuda history``: tables of a run's history."""
+"""Output of ``gi-cuda explain --history``: tables of a run's history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output of ``gi-cuda interactions``: dependencies of changes as tables and as a DOT graph."""
+"""Output of ``gi-cuda explain --interactions``: dependencies of changes as tables and DOT graph."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ class _Search:
         return low
 
     def _stands(self, left: frozenset[int], duels: _Duels) -> bool:
-        """Tell whether a remainder is right everywhere, and affordable on train and confirm cases."""
+        """Tell whether a remainder is right on all cases and affordable on train and confirm."""
         rest = self.winner.having(left)
         if rest == duels.winner:
             return True

@@ -43,7 +43,7 @@ class Simulated:
 
     @property
     def rest(self) -> float | None:
-        """Bound of the speed-up of the rest of the space over the best; see :func:`rest_speedup`."""
+        """Bound of the speed of the rest of the space over the best; see :func:`rest_speedup`."""
         return rest_speedup(self.recorded.grid, dict(zip(self.points, self.costs, strict=True)))
 
     @property

@@ -1,1 +1,1 @@
-"""After the search: what is a winner worth, what of it, and why? A module or folder a question."""
+"""Analyze a run after the search: choose, minimize, validate, explain and compare winners."""

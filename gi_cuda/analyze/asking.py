@@ -1,4 +1,4 @@
-"""Asking another program for ideas: the question about a run, and the reading of its answers."""
+"""Ask another program for ideas: write a question about a run, and parse the answers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gi_cuda.search.adaptive.ideas import taking
 from gi_cuda.subject.idea_files import Answer
 
 PATIENCE = 600.0
-"""Seconds that a program may take for its answer."""
+"""Default time limit for an answer, seconds."""
 
 BEST = 5
-"""Variants that it is told about at most."""
+"""Largest number of variants in a question."""
 
 
 def question(run: Run) -> dict[str, Any]:
-    """Collect the facts about a run that a program is told, as JSON values.
+    """Collect the facts about a run for a question, as JSON values.
 
     The keys are described in ``docs/how-to/bring-ideas.md``.
     """
@@ -60,7 +60,7 @@ def question(run: Run) -> dict[str, Any]:
 
 
 def _outcomes(run: Run) -> Iterator[dict[str, Any]]:
-    """Tell the fate of each idea as a whole, as far as it was tried."""
+    """Yield the outcome of each idea as a whole, or "not tried"."""
     subject, evaluations = run.subject, run.store.evaluations()
     for number, idea in enumerate(subject.ideas, 1):
         key = subject.key(taking(subject, subject.original, number))
@@ -79,15 +79,18 @@ def _told(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def ask(command: str, told: dict[str, Any], limit: float = PATIENCE) -> list[Answer]:
-    """Run a program with a question on its standard input, and read the answers on its standard
-    output: a patch, or a JSON list of patches and sources. Where it takes too long, or the user
-    stops, it is ended with all that it started.
+    """Run a program with a question on its stdin, and read the answers from its stdout.
+
+    The output is a patch, or a JSON list of patches and sources. If the program takes too long or
+    the user interrupts, the program and its child processes are killed.
 
     Args:
-        limit: seconds that it may take.
+        command: shell command of the program.
+        told: the question.
+        limit: time limit, seconds.
 
     Raises:
-        UserError: it cannot be run, fails, takes too long, or its answer is none.
+        UserError: the program cannot be run, fails or takes too long, or the output is not valid.
     """
     program = Process(
         ["/bin/sh", "-c", command],
@@ -106,10 +109,14 @@ def ask(command: str, told: dict[str, Any], limit: float = PATIENCE) -> list[Ans
 
 
 def answers(text: str, command: str) -> list[Answer]:
-    """The answers in what a program wrote.
+    """Parse the answers in a program's output.
+
+    Args:
+        text: the output.
+        command: the program, for messages.
 
     Raises:
-        UserError: it begins like JSON, and is not a list of patches and sources.
+        UserError: the output begins like JSON, and is not a list of patches and sources.
     """
     if not text.strip():
         return []

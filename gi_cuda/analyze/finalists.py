@@ -1,4 +1,7 @@
-"""From the best individuals on the train cases to the one that holds on the held-out ones."""
+"""Choose finalists among the best individuals on the train cases, and validate them for a winner.
+
+A finalist *holds* if it is right and faster on the held-out cases and passes all checks.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +25,29 @@ ROUNDS = 3
 """Number of times that finalists are chosen and validated, until one holds."""
 
 SPREAD = 16
-"""Individuals of all speeds that are looked at together if all of the best are wrong. A search may
-breed on from a change that only the held-out cases show to be wrong."""
+"""Number of individuals of all speeds that are tried together if all of the best are wrong. A
+search may have bred from a change that is wrong only on the held-out cases."""
 
 AMONG = 1000
 """Number of the best individuals that finalists are chosen from."""
 
 EVERY = -1
-"""No limit on how many of the best are read (of SQL)."""
+"""SQL value for no limit on the number of rows."""
 
 TWINS = 0.5
-"""Share of the changes that either of two has which both have, from which on they are twins: what
-is wrong with one is wrong with the other."""
+"""Jaccard similarity of two individuals' changes from which on they are twins. A fault of one is
+then assumed to be a fault of the other."""
 
 
 def finalists(run: Run, racing: Racing | None = None) -> list[Finalist]:
-    """The best individuals on the train cases, best first; of twins only the better one, while
-    there are others. Where several configurations are among the best, siblings of the held-out
-    cases have a say in which of them are entered.
+    """Return the best individuals on the train cases, best first.
+
+    Of twins, only the better one is chosen as long as there are others. If the best have several
+    configurations, they are also timed on siblings of the held-out cases.
 
     Args:
-        racing: what is known so far of which let threads race; None: nothing.
+        run: the run.
+        racing: known results about races between threads; None: none.
     """
     racing = racing or Racing(run)
     best = different(racing.without(_best(run)), FINALISTS)
@@ -52,7 +57,7 @@ def finalists(run: Run, racing: Racing | None = None) -> list[Finalist]:
 
 
 def _best(run: Run) -> list[Finalist]:
-    """The best individuals of which every change is tested by some case, best first."""
+    """Return the best individuals without untested changes, best first."""
     best = run.store.best(AMONG)
     return _tested(run, [(one.ident, run.subject.read(one.genotype)) for one, _ in best])
 
@@ -62,14 +67,16 @@ def _tested(run: Run, found: Iterable[Finalist]) -> list[Finalist]:
 
 
 def _untested(run: Run, genotype: Genotype) -> dict[str, str]:
-    """What its search was not to change, and the genotype does."""
+    """Return the changes of a genotype that no case tests, with reasons."""
     effective = canonical(genotype, run.subject.order)
     return untested_changes(run.subject.untested, effective.edits)
 
 
 def different(found: Sequence[Finalist], count: int) -> list[Finalist]:
-    """So many of what was found, in its order: those that are no twins of earlier ones and, where
-    these are too few, the first of the others."""
+    """Choose individuals that are not twins of earlier ones, keeping the order.
+
+    If there are fewer than `count`, the first twins are added.
+    """
     chosen: list[int] = []
     changes = [frozenset(changes_of(genotype)) for _, genotype in found]
     for at, mine in enumerate(changes):
@@ -82,16 +89,17 @@ def different(found: Sequence[Finalist], count: int) -> list[Finalist]:
 
 
 def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
-    """Validate the best individuals beside a copy of the reference, and store the first of them
-    that is correct and faster than that copy may seem.
+    """Validate the best individuals, and store and return the first one that holds.
 
-    Of twins only the better one is validated, while there are others. Where none holds, the best
-    ones follow that have no change which is wrong by itself, among them what is right of those that
-    failed; or else others that share less with these. None where none of them holds either; what
-    was stored before is then forgotten, and what spoke against the first of them is kept.
+    The best individuals are validated beside a copy of the reference, without twins as long as
+    there are others. If none holds, further rounds follow: with the best individuals that have no
+    change which is wrong by itself, including repaired versions of failed ones; or else with
+    individuals that share fewer changes with the failed ones. If none holds at last, the result is
+    None, a formerly stored winner is removed, and the reason against the first one is stored.
 
     Args:
-        final: takes what becomes known, for who may have no time for all of it.
+        run: the run.
+        final: collects intermediate results, for a caller whose time limit may interrupt this.
     """
     final = final or Finals(run)
     if AHEAD and run.store.best(1):
@@ -99,11 +107,11 @@ def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
     winner = None
     try:
         best = different(_best(run), FINALISTS)
-        for some in (best[:1], best):  # should there be no time for more
+        for some in (best[:1], best):  # the best first, in case that the time limit comes
             final.glance(some)
         checks = run.tools.certification
         if checks.races.beside is not None and best:
-            # A processor watches for races, and meanwhile nothing is timed.
+            # The CPU watches for races now, so nothing is timed meanwhile.
             run.tools.pool.stock(THOROUGH.builds * THOROUGH.processes)
             both(
                 partial(final.racing.without, _best(run)),
@@ -118,7 +126,7 @@ def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
             entered = _next(run, final, final.tried[before:])
         if winner is None and not final.over:
             winner = final.winner(_of_all_speeds(run, final))
-    finally:  # its time may be up
+    finally:  # also if the time limit comes
         keep_refusal(run.store, "" if winner else final.refusal)
     keep_winner(run.store, winner)
     keep_shortfall(run, None if winner else final.short)
@@ -126,10 +134,12 @@ def select_winner(run: Run, final: Finals | None = None) -> Winner | None:
 
 
 def _next(run: Run, final: Finals, last: Sequence[Finalist]) -> list[Finalist]:
-    """Those that are validated after others failed.
+    """Return the individuals to validate next, after others failed.
 
     Args:
-        last: those that failed last.
+        run: the run.
+        final: results so far.
+        last: individuals that failed in the last round.
     """
     wrong = [one for one in last if one[0] in final.refusals]
     final.find_faulty(wrong)
@@ -141,7 +151,7 @@ def _next(run: Run, final: Finals, last: Sequence[Finalist]) -> list[Finalist]:
     for some in alike.values():
         final.find_shared_fault(some, rejected_by[some[0][0]])
     mended: Sequence[int] = ()
-    if wrong and run.others is None:  # machines of other kinds would have to say how fast it is
+    if wrong and run.others is None:  # else repaired ones must be timed on other kinds of machines
         mended = repaired(run, wrong, final.faulty, rejected_by)
     new = set(mended).difference(ident for ident, _ in final.tried)
     found = final.racing.without(_best(run))
@@ -153,10 +163,10 @@ def _next(run: Run, final: Finals, last: Sequence[Finalist]) -> list[Finalist]:
 
 
 def _of_all_speeds(run: Run, final: Finals) -> list[Finalist]:
-    """Return individuals that are right on the held-out cases at a glance, fastest first.
+    """Find individuals that are right on the held-out cases in a short measurement, fastest first.
 
-    The glance is at some of all speeds. The next one is at some of those that are faster than the
-    first that was right, until none of these is.
+    The first step measures individuals spread over all speeds. Each further step measures those
+    that are faster than the fastest right one, until none of them is right.
     """
     known = {ident for ident, _ in final.tried}
     ranked = [one for one, _ in run.store.best(EVERY) if one.ident not in known]
@@ -178,8 +188,13 @@ def _of_all_speeds(run: Run, final: Finals) -> list[Finalist]:
 def without(
     found: Sequence[Finalist], changes: Collection[Change], tried: Sequence[Finalist]
 ) -> list[Finalist]:
-    """Those of what was found that have none of some changes, and were not tried; none where there
-    are no such changes."""
+    """Return the individuals that have none of some changes and were not tried.
+
+    Args:
+        found: the individuals.
+        changes: the changes; if there are none, the result is empty.
+        tried: individuals that were tried.
+    """
     known = {ident for ident, _ in tried}
     return [
         (ident, genotype)

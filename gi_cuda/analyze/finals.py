@@ -1,4 +1,4 @@
-"""Individuals on the held-out cases: a short look, then checks, then a validation."""
+"""Validate individuals on the held-out cases: a short measurement, then checks, then validation."""
 
 from __future__ import annotations
 
@@ -29,43 +29,46 @@ from gi_cuda.results.verdict import is_faster
 from gi_cuda.runs.run import Run
 
 FINALISTS = 5
-"""Individuals that are validated at a time; the best one that holds is the winner."""
+"""Number of individuals that are validated in a round; the best one that holds is the winner."""
 
 ENOUGH = 3
-"""Individuals that are right on all cases and rejected all the same, after which others are tried
-that have nothing of what these share: each takes seconds."""
+"""Number of individuals that are right on all cases but rejected by a check, after which a round
+ends. The next round tries individuals without the changes that these share. Each check takes
+seconds."""
 
 SCREENED = max(1, min(FINALISTS, cores() // 3))
-"""So many are asked at a time all that takes seconds."""
+"""Number of individuals that go through the checks that take seconds at the same time."""
 
 TOGETHER = max(1, min(3, cores() // 4))
-"""So many are watched for races at a time: each keeps a few processors busy, for seconds."""
+"""Number of individuals that are watched for races at the same time. Each occupies a few cores for
+seconds."""
 
 AHEAD = cores() >= 8
-"""With so many processors, some are spared for what may turn out not to be needed: the reference
-and the best are watched for races before it is known whether anything is right."""
+"""Whether there are enough cores for speculative work: the reference and the best individuals are
+watched for races before it is known whether any individual is right."""
 
 NOT_FASTER = 3
-"""After so many that are right on the held-out cases, seemed faster and were not, there is none:
-what is left was not as good on the train cases, and a validation takes many processes."""
+"""Number of individuals that seemed faster on the held-out cases and failed validation, after which
+the search for a winner ends. The remaining ones were worse on the train cases, and a validation
+takes many processes."""
 
 
 @dataclass(slots=True)
 class Finals:
-    """Individuals on the held-out cases, one after the other.
+    """State of the validation of a run's individuals on the held-out cases.
 
     Attributes:
-        run: whose they are.
-        tried: those that were looked at.
-        refusals: why those do not hold that do not, by number.
-        rejected_by: what stands against those that are right on all cases, by number.
+        run: the run.
+        tried: individuals whose result is known.
+        refusals: reason why an individual does not hold, by its number.
+        rejected_by: objection of a check to an individual that is right on all cases, by number.
         faulty: changes that are wrong by themselves, or to which a check objects.
         cleared: changes that are right on all cases by themselves.
-        slow: how many were right, and not faster when they were validated.
-        short: the first that was right and not faster, and what it measured as.
-        glances: each that a short look was taken at, and what that said, by number.
-        watched: what was seen of those that were watched for races, by number.
-        racing: which let threads race, as far as a processor sees that.
+        slow: number of individuals that were right but not faster in their validation.
+        short: number and speed-up of the first individual that was right but not faster.
+        glances: genotype and result of individuals after a short measurement, by number.
+        watched: result of watching individuals for races on the device, by number.
+        racing: results of watching individuals for races on the CPU.
     """
 
     run: Run
@@ -86,18 +89,18 @@ class Finals:
 
     @property
     def over(self) -> bool:
-        """Tell whether so many were not faster that none will be."""
+        """Tell whether so many individuals were not faster that the search for a winner ends."""
         return self.slow >= NOT_FASTER
 
     @property
     def refusal(self) -> str:
-        """Reason why the first one does not hold; "" if nothing speaks against it."""
+        """Reason why the first refused individual does not hold; "" if none was refused."""
         every = (*self.refusals.items(), *self.racing.said)
         return next((f"individual {ident}: {why}" for ident, why in every), "")
 
     @property
     def provisional(self) -> Winner | None:
-        """The fastest by a short look, among those that nothing is known against."""
+        """The fastest individual in short measurements, among those that were not refused."""
         refused = {*self.refusals, *(ident for ident, _ in self.racing.said)}
         floor = self.run.baseline.floor
         found = {
@@ -113,7 +116,7 @@ class Finals:
         return Winner(ident, str(effective), replace(seen, provisional=True))
 
     def glance(self, some: Sequence[Finalist]) -> list[Validation]:
-        """Take a short look at each of some on the held-out cases, once."""
+        """Return short measurements of individuals on the held-out cases; each is made once."""
         new = [one for one in some if one[0] not in self.glances]
         fresh = [candidate(self.run.subject, genotype) for _, genotype in new]
         seen = self.run.glance(fresh) if new else []
@@ -122,9 +125,12 @@ class Finals:
         return [self.glances[ident][1] for ident, _ in some]
 
     def winner(self, entered: Sequence[Finalist]) -> Winner | None:
-        """The first that holds. Most are dismissed by a short look, and most of the others by one
-        that takes seconds; no more are watched closely once several were rejected so: what these
-        share can be found with few."""
+        """Return the first individual that holds; None if none does.
+
+        A short measurement dismisses most individuals, and checks that take seconds dismiss most of
+        the others. The method stops after `ENOUGH` rejections, because these suffice to find the
+        changes that the rejected individuals share.
+        """
         promising: list[Finalist] = []
         for finalist, seen in zip(entered, self.glance(entered), strict=True):
             ident, _ = finalist
@@ -136,7 +142,7 @@ class Finals:
                 self.tried.append(finalist)
                 self._fell_short(ident, seen.overall)
         before = len(self.rejected_by)
-        groups = [promising[:1]]  # each takes seconds, and most often the first one holds
+        groups = [promising[:1]]  # the first one alone: it mostly holds, and each takes seconds
         groups += [promising[at : at + SCREENED] for at in range(1, len(promising), SCREENED)]
         for group in filter(None, groups):
             if self.over or len(self.rejected_by) - before >= ENOUGH:
@@ -148,8 +154,10 @@ class Finals:
         return None
 
     def shortened(self, some: Sequence[Finalist]) -> list[Finalist]:
-        """Some without the changes that the compiler makes nothing of; what a glance said of them
-        holds for what is left."""
+        """Remove from individuals the changes that do not affect the machine code.
+
+        Their short measurements stay valid.
+        """
         new = [one for one in some if one[0] not in self._short]
         run, folder = self.run, self.run.tools.scratch("neutral")
         left = without_neutral(
@@ -164,9 +172,11 @@ class Finals:
     def _screened(
         self, promising: Sequence[tuple[Finalist, Candidate]]
     ) -> list[tuple[Finalist, Candidate]]:
-        """Those against which nothing stands that is seen in seconds; first those of which in
-        seconds it is seen as well whether their threads race. The best are watched for that
-        meanwhile: most often nothing stands against them."""
+        """Return the individuals that pass the checks that take seconds.
+
+        Individuals come first whose races are checked fast, too (on small cases). With enough
+        cores, the best are watched for races at the same time, because they mostly pass.
+        """
         some = [one for _, one in promising]
         checks = self.run.tools.certification
         objections, (soon, _) = both(
@@ -183,7 +193,7 @@ class Finals:
         return [promising[at] for at in sorted(left, key=lambda at: not soon[at])]
 
     def _watch(self, some: Sequence[tuple[Finalist, Candidate]]) -> list[Objection | None]:
-        """Watch some for races, each once; return what stands against each."""
+        """Watch individuals for races, each once, and return the objection to each or None."""
         new = [(finalist, one) for finalist, one in some if finalist[0] not in self.watched]
         found = self.run.tools.certification.races.here([one for _, one in new])
         self.watched.update(
@@ -192,7 +202,7 @@ class Finals:
         return [self.watched[finalist[0]] for finalist, _ in some]
 
     def _first(self, some: Sequence[tuple[Finalist, Candidate]]) -> Winner | None:
-        """The first that holds; several are watched for races at a time."""
+        """Return the first individual that holds; several are watched for races in parallel."""
         for begin in range(0, len(some), TOGETHER):
             group = some[begin : begin + TOGETHER]
             for (finalist, one), objection in zip(group, self._watch(group), strict=True):
@@ -216,15 +226,21 @@ class Finals:
         self.rejected_by[finalist[0]] = objection
 
     def find_faulty(self, wrong: Sequence[Finalist]) -> None:
-        """Find out which changes of some are wrong by themselves."""
+        """Determine which changes of wrong individuals are wrong by themselves."""
         alone = changes_alone(self.run, wrong, {*self.faulty, *self.cleared})
         self.faulty |= wrong_alone(self.run, alone)
         self.cleared |= alone.keys() - self.faulty
 
     def find_shared_fault(self, rejected: Sequence[Finalist], objection: Objection) -> None:
-        """Find out which changes of some that were rejected alike are what is objected to: of a
-        quick check all that are so by themselves; else which of those that they share, unless it
-        is known of one of each."""
+        """Determine which changes cause a check to object to several individuals.
+
+        A quick check tests each change by itself. If this does not explain every individual, the
+        changes that all of them share are searched for the smallest part that is rejected.
+
+        Args:
+            rejected: individuals that the same check rejected.
+            objection: the objection to the first of them.
+        """
         if objection.quick:
             alone = changes_alone(self.run, rejected, self.faulty)
             self.faulty |= rejected_alone(objection.look, alone)
@@ -233,12 +249,12 @@ class Finals:
         suspects = shared(rejected)
         part = rejected_part(self.run, suspects, objection.look)
         if not part and len(rejected) > 1:
-            # What gains is shared, too, above all values of parameters.
+            # Settings of parameters are mostly shared because they gain, so only edits are blamed.
             part = [one for one in suspects if isinstance(one, Edit)]
         self.faulty.update(part)
 
     def _validated(self, ident: int, one: Candidate) -> Validation | None:
-        """Return the validation of a candidate that holds; None for another one."""
+        """Validate a candidate; return None if it does not hold."""
         looked = look_at_held_out(self.run, [one])
         (measured,) = looked.found
         if measured.message:

@@ -1,11 +1,11 @@
-"""Which of the best individuals are entered for validation, and in which order.
+"""Choose and order the individuals of different configurations that are validated.
 
-The best of a search mostly have one configuration, and which one that is may be a matter of the
-train cases: where others have more threads or less data, another one may be a quarter faster. So
-the best of several configurations are timed once more, on siblings of the held-out cases besides:
-cases of their sizes with other data. The held-out ones themselves have no say in it. Those that are
-all but the best on the train cases are mostly variations of it, where one value is another one that
-does not matter; so the best are entered that there are with each value of each parameter.
+The best individuals of a search mostly share one configuration, which may suit only the train
+cases. With more threads or less data, another configuration may be a quarter faster. So the best
+individuals of several configurations are timed again, also on siblings of the held-out cases: cases
+of the same sizes with other data. The held-out cases themselves are not used. The runners-up are
+mostly variations of the best one with another value of an irrelevant parameter. So the best
+individual with each value of each parameter is included.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from gi_cuda.runs.run import Run
 from gi_cuda.spec import Value
 
 LEADERS: Final = 16
-"""Configurations of which the best is entered, at most."""
+"""Largest number of configurations whose best individual is included."""
 
 _LOOKED_AT: Final = 1000
-"""Configurations among which these are looked for."""
+"""Number of configurations to choose from."""
 
 BEHIND: Final = 1.2
-"""What takes so many times as long as the best one on the train cases is not entered."""
+"""Largest time on the train cases, as a multiple of the best individual's, of those included."""
 
 
 def leaders(run: Run) -> list[Finalist]:
-    """The best with each value of each parameter, best first: those that are not far behind the
-    best of all."""
+    """Return the best individual with each value of each parameter, best first.
+
+    Individuals that are far behind the best one (`BEHIND`) are left out.
+    """
     entered: list[Finalist] = []
     seen = set[tuple[str, Value]]()
     found = run.store.leaders(_LOOKED_AT)
@@ -51,11 +53,10 @@ def _is_close(one: Evaluation, best: Evaluation) -> bool:
 
 
 def ordered(run: Run, entered: Sequence[Finalist]) -> list[Finalist]:
-    """Finalists by their times on the train cases and on siblings of the held-out ones, the fastest
-    first; what is wrong there comes last.
+    """Sort finalists by their times on the train cases and on siblings of the held-out cases.
 
-    They stay as they are where all have one configuration, where there are no siblings, and where
-    machines of other kinds have a say, which know nothing of these.
+    Wrong ones come last. The order is unchanged if all have one configuration, if there are no
+    siblings, or if the run uses other kinds of machines, which do not have the siblings.
     """
     one = len({genotype.configuration for _, genotype in entered}) < 2
     if one or not run.baseline.siblings or run.others is not None:

@@ -1,4 +1,4 @@
-"""How a run came to its winner, from what it stored (Langdon et al., GECCO 2015, section 3)."""
+"""History of a run, from its records (Langdon et al., GECCO 2015, section 3)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Epoch:
     """One generation.
 
     Attributes:
-        number: from 0.
-        size: individuals in it.
-        evaluated: of them, those that were evaluated.
-        best: the speed-up on the train cases of the best individual, which is the one whose
-            interval has the highest lower end; None where no individual is faster.
-        sure_so_far: the speed-up that the best individual of this and all earlier generations
-            surely reaches, the lower end of its interval; it never falls.
-        mean_changes: changes of an individual on average, settings and edits.
-        bred_changes: the same of those that have parents; None where none have.
-        predicted_changes: what Price's theorem predicts of those (see :func:`price`).
-        same_genotype, same_phenotype, not_built: shares: of the children made, those that were
-            tabu; of the individuals evaluated, those that did not compile.
+        number: number of the generation, from 0.
+        size: number of individuals.
+        evaluated: number of evaluated individuals.
+        best: speed-up on the train cases of the best individual (the one whose interval has the
+            highest lower end); None if no individual is faster.
+        sure_so_far: highest lower end of a speed-up's interval in this and all earlier generations;
+            it never falls.
+        mean_changes: mean number of changes (settings and edits) of an individual.
+        bred_changes: mean number of changes of individuals with parents; None if there are none.
+        predicted_changes: prediction of `bred_changes` by Price's theorem (see :func:`price`).
+        same_genotype, same_phenotype: shares of the children whose genotype or phenotype was tabu.
+        not_built: share of the evaluated individuals that did not compile.
     """
 
     number: int
@@ -52,10 +52,10 @@ class Survivor:
     """One change of the winner.
 
     Attributes:
-        change: in notation.
-        found: the generation in which it was first made; None where the search never made it.
-        founder: the first individual that has it.
-        frequency: for each generation the share of individuals that have it.
+        change: the change in notation.
+        found: generation that first had the change; None if no individual had it.
+        founder: number of the first individual that had the change.
+        frequency: share of the individuals with the change, by generation.
     """
 
     change: str
@@ -66,13 +66,13 @@ class Survivor:
 
 @dataclass(frozen=True, slots=True)
 class Ancestor:
-    """The winner, or one of the ancestors that its changes came through.
+    """The winner, or an ancestor that passed on some of its changes.
 
     Attributes:
-        ident, generation, origin, parents: as stored.
-        speed_up: on the train cases; None where it was not timed.
-        changes: how many it has.
-        passed: how many of the winner's changes came through it.
+        ident, generation, origin, parents: see `Individual`.
+        speed_up: speed-up on the train cases; None if the individual was not timed.
+        changes: number of its changes.
+        passed: number of the winner's changes that it passed on.
     """
 
     ident: int
@@ -86,7 +86,13 @@ class Ancestor:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One timed individual: how many changes it has, its speed-up and whether that is certain."""
+    """A timed individual.
+
+    Attributes:
+        changes: number of its changes.
+        speed_up: speed-up on the train cases.
+        faster: whether the individual is certainly faster.
+    """
 
     changes: int
     speed_up: float
@@ -99,11 +105,12 @@ class History:
 
     Attributes:
         epochs: the generations.
-        points: all individuals that were timed.
-        survivors: the winner's changes, those found first in front; none without a winner.
-        family: the winner and the ancestors that its changes came through, the youngest first.
-            A change that both parents of an individual had came from one of them.
-        ancestors: how many the winner has in all.
+        points: all timed individuals.
+        survivors: the winner's changes, in the order in which they were found; empty without a
+            winner.
+        family: the winner and the ancestors that passed on its changes, the youngest first. If both
+            parents of an individual had a change, only one of them counts as its source.
+        ancestors: number of all ancestors of the winner.
     """
 
     epochs: tuple[Epoch, ...]
@@ -119,11 +126,11 @@ def tell(
     evaluations: Mapping[int, Evaluation],
     winner: tuple[int, Sequence[str]] | None,
 ) -> History:
-    """A run's history from its records.
+    """Compute a run's history from its records.
 
     Args:
-        generations, individuals, evaluations: as stored.
-        winner: the winner's number, and its changes in notation.
+        generations, individuals, evaluations: the stored records.
+        winner: the winner's number and its changes in notation; None if there is no winner.
     """
     members: dict[int, list[Individual]] = {one.number: [] for one in generations}
     for one in individuals:
@@ -138,7 +145,7 @@ def tell(
 
 
 def words(genotype: str) -> list[str]:
-    """The changes of a genotype in notation. They hold no white space but in quoted values."""
+    """Split a genotype in notation into its changes, at white space outside of quotes."""
     return _WORD.findall(genotype) if '"' in genotype else genotype.split()
 
 
@@ -147,7 +154,8 @@ def _epochs(
     members: Mapping[int, Sequence[Individual]],
     evaluations: Mapping[int, Evaluation],
 ) -> Iterable[Epoch]:
-    # By what is sure, as in the search itself; the speed-up shown is that individual's median.
+    # Individuals are ranked by the lower end of the speed-up's interval, as in the search. The
+    # speed-up that is shown is the median.
     so_far: float | None = None
     before: Sequence[Individual] = ()
     for generation in generations:
@@ -183,7 +191,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def size(one: Individual) -> int:
-    """How many changes an individual has."""
+    """Return the number of changes of an individual."""
     return len(words(one.genotype))
 
 
@@ -192,15 +200,18 @@ def _mean_size(some: Sequence[Individual]) -> float:
 
 
 def price(before: Sequence[Individual], bred: Sequence[Individual]) -> float | None:
-    """The mean size of the next generation by Price's covariance theorem, as in figure 6.
+    """Predict the mean size of the next generation by Price's covariance theorem (figure 6).
 
-    The mean size of this generation plus the covariance of its members' sizes with their numbers
-    of children, over the mean number of children: what selection alone would give. A child of two
-    counts half for each.
+    The prediction is the mean size of this generation, plus the covariance of its members' sizes
+    and numbers of children, divided by the mean number of children. This is the effect of selection
+    alone. A child of two parents counts as half a child of each.
 
     Args:
         before: a generation.
-        bred: those of the next one that have parents.
+        bred: individuals of the next generation that have parents.
+
+    Returns:
+        The mean number of changes; None if no member of `before` has children.
     """
     children = dict.fromkeys((one.ident for one in before), 0.0)
     for one in bred:
@@ -251,8 +262,10 @@ def _family(
     winner: int,
     changes: Sequence[str],
 ) -> Iterator[Ancestor]:
-    """The winner and the ancestors that its changes came through, the youngest first: a child's
-    number is always higher than those of its parents."""
+    """Yield the winner and the ancestors that passed on its changes, the youngest first.
+
+    This relies on a child's number being higher than those of its parents.
+    """
     passed: dict[int, set[str]] = {winner: set(changes)}
     people = {one.ident: one for one in individuals}
     for one in sorted(individuals, key=lambda one: -one.ident):
@@ -263,7 +276,7 @@ def _family(
         for change in sorted(passed[one.ident]):
             bearers = [ident for ident, its in has.items() if change in its]
             if bearers:
-                # One that is in the family already, if it can be.
+                # Prefer a parent that is in the family already.
                 bearer = next((ident for ident in bearers if ident in passed), bearers[0])
                 passed.setdefault(bearer, set()).add(change)
         record = evaluations.get(one.ident)

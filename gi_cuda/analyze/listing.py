@@ -1,4 +1,4 @@
-"""Which runs there are in a folder, and how each stands."""
+"""List the runs in a folder, with the state of each."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from gi_cuda.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a run stands.
+    """State of a run.
 
     Attributes:
-        target: its name.
-        backend, device: where it runs.
-        done, planned: generations.
-        winner: the winner's speed-up on the held-out cases, if there is one.
-        best: that of the best individual on the train cases, if one is faster.
-        busy: whether a process works on it.
-        validated: whether the best was validated, so that one without a winner has none that holds.
+        target: name of the target's folder.
+        backend, device: back end and device.
+        done, planned: finished and planned generations.
+        winner: the winner's speed-up on the held-out cases, if there is a winner.
+        best: speed-up of the best individual on the train cases, if one is faster.
+        busy: whether a process is working on the run.
+        validated: whether the best individuals were validated. Then a run without a winner has no
+            individual that holds.
     """
 
     target: str
@@ -41,7 +42,7 @@ class Standing:
 
     @property
     def state(self) -> str:
-        """Return in a few words what it does, and whether its best holds."""
+        """State in a few words: "done, not validated"."""
         if self.busy:
             return "at work"
         state = "done" if self.done >= self.planned else "stopped"
@@ -57,9 +58,9 @@ class Listed:
     """A run in a folder.
 
     Attributes:
-        folder: its own.
-        when: it was last worked on.
-        standing: how it stands; where that cannot be read, why.
+        folder: folder of the run.
+        when: time of the last change to the run.
+        standing: state of the run; an error message if it cannot be read.
     """
 
     folder: Path
@@ -68,7 +69,7 @@ class Listed:
 
 
 def list_runs(folder: Path) -> list[Listed]:
-    """The run in a folder, or those in its folders, in the order in which they were worked on."""
+    """List the run in a folder and the runs in its subfolders, by the time of their last change."""
     found = [folder, *folder.iterdir()] if folder.is_dir() else []
     databases = [one / DATABASE for one in found if not one.name.startswith(".")]
     runs = (_listed(path.parent, path) for path in databases if path.is_file())
@@ -76,7 +77,7 @@ def list_runs(folder: Path) -> list[Listed]:
 
 
 def _listed(folder: Path, database: Path) -> Listed:
-    # What is written lies in the log beside it until the run is closed.
+    # Until the run is closed, writes go to SQLite's write-ahead log beside the database.
     files = (database, database.with_name(f"{DATABASE}-wal"))
     when = max(path.stat().st_mtime for path in files if path.exists())
     try:

@@ -1,4 +1,4 @@
-"""What a stored search spent, and how far it was after each generation."""
+"""Effort and progress of a stored search after each generation."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from gi_cuda.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """How far a search was at the end of a generation: where generations overlap, when the next one
-    was begun.
+    """Progress of a search at the end of a generation.
+
+    If generations overlap, the end is the time at which the next generation began.
 
     Attributes:
-        evaluations: finished until then.
-        seconds: of wall time until then.
-        speed_up: what the best individual surely reached on the train cases, the lower end of its
-            95 % interval; None while none was faster.
+        evaluations: number of evaluations until then.
+        seconds: wall time until then.
+        speed_up: lower end of the 95 % interval of the best individual's speed-up on the train
+            cases; None while no individual was faster.
     """
 
     evaluations: int
@@ -28,12 +29,13 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a run spent, and what it found for that.
+    """Effort and progress of a run.
 
     Attributes:
-        kind: preset, edits, generations and population; runs of one kind differ in their seeds.
-        seed: its own.
-        milestones: one for each generation.
+        kind: preset, edits, generations and population in words. Runs of one kind differ only in
+            their seeds.
+        seed: seed of the run.
+        milestones: progress after each generation.
     """
 
     kind: str
@@ -42,7 +44,7 @@ class Search:
 
 
 def search_of(store: Store) -> Search:
-    """What a stored search spent."""
+    """Return the effort and progress of a stored search."""
     plan, level = stored_plan(store), store.get("level", "source")
     edits = store.get("edits", "paper") if level == "source" else level.upper()
     size = f"{plan.settings.generations} generations of {plan.settings.population}"
@@ -51,7 +53,7 @@ def search_of(store: Store) -> Search:
 
 
 def milestones(store: Store) -> Iterator[Milestone]:
-    """How far a stored search was at the end of each of its generations."""
+    """Yield the progress of a stored search at the end of each generation."""
     cohorts, seconds = 0, 0.0
     for generation in store.generations():
         cohorts += generation.cohorts

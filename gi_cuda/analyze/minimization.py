@@ -1,4 +1,4 @@
-"""What minimizing finds: which changes stay, which go, and what that costs."""
+"""Records of a minimization: changes that stay, changes that were dropped, and the loss."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gi_cuda.results.verdict import pays
 
 @dataclass(frozen=True, slots=True)
 class DroppedChange:
-    """A change that was left out.
+    """A change that was dropped.
 
     Attributes:
-        change: in notation.
-        gain: how many times as fast all the others were with it; None where it went because
-            its answers were wrong.
-        reason: why it went, in words.
+        change: the change in notation.
+        gain: speed-up by the change on top of the other changes; None if the change was dropped
+            because answers were wrong.
+        reason: reason for dropping it, in words.
     """
 
     change: str
@@ -29,13 +29,13 @@ class KeptChange:
     """A change that stays.
 
     Attributes:
-        change: in notation.
-        gain: how many times as fast the minimized genotype is with it as without it; None where it
-            fails without it.
-        without: why the minimized genotype fails without it, or "".
-        alone: the speed-up of this change alone; None where that fails.
-        failure: why it fails alone, or "".
-        needed_by: the other changes that work only with this one.
+        change: the change in notation.
+        gain: speed-up of the minimized genotype by this change; None if the genotype fails without
+            it.
+        without: reason why the minimized genotype fails without the change, or "".
+        alone: speed-up of this change alone; None if it fails alone.
+        failure: reason why the change fails alone, or "".
+        needed_by: other changes that work only together with this one.
     """
 
     change: str
@@ -47,17 +47,18 @@ class KeptChange:
 
     @property
     def stepping_stone(self) -> bool:
-        """Whether it is of no use alone, and others fail without it (Liou et al. 2022)."""
+        """Tell whether the change gains nothing alone but others need it (Liou et al. 2022)."""
         return bool(self.without) and not (self.alone and pays(self.alone))
 
 
 def kept_change(change: str, whole: Reading, rest: Reading, alone: Reading) -> KeptChange:
-    """What a change is worth.
+    """Compute the gain of a change from readings.
 
     Args:
-        change: in notation.
-        whole, rest: with all others, the change made and not made.
-        alone: without any other.
+        change: the change in notation.
+        whole: reading of all changes.
+        rest: reading of all changes except this one.
+        alone: reading of this change alone.
     """
     gain = contrast([(1, whole), (-1, rest)]) if whole.right and rest.right else None
     speed_up = alone.speed_up if alone.right else None
@@ -66,18 +67,18 @@ def kept_change(change: str, whole: Reading, rest: Reading, alone: Reading) -> K
 
 @dataclass(frozen=True, slots=True)
 class Minimization:
-    """What became of a winner's changes.
+    """Result of minimizing a winner.
 
     Attributes:
-        genotype: what is left, in notation; right on all cases.
-        speed_up: its own, on the cases that give fitness.
-        before: that of the winner as it was found.
-        kept: the changes that stay, in the genotype's order.
-        dropped: the others, in the order in which they went.
-        batches, variants: what it took.
-        loss: how many times as fast the winner is, without what is wrong anywhere, on the train
-            cases; None in runs of before that was stored.
-        confirmed: the same on the cases that confirm it.
+        genotype: the minimized genotype in notation; it is right on all cases.
+        speed_up: speed-up of the minimized genotype on the train cases.
+        before: speed-up of the winner as the search found it, on the train cases.
+        kept: changes that stay, in the genotype's order.
+        dropped: dropped changes, in the order of dropping.
+        batches, variants: numbers of batches and variants that were read.
+        loss: speed-up, on the train cases, of the winner without wrong changes over the minimized
+            genotype; None in runs of older versions.
+        confirmed: the same on the confirm cases.
     """
 
     genotype: str

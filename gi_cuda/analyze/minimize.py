@@ -1,11 +1,11 @@
-"""Which changes of a winner pay: GEVO's algorithm 1 with a statistical test.
+"""Minimize a winner: drop the changes that do not pay, by GEVO's algorithm 1 with a test.
 
-Liou et al., "GEVO: GPU Code Optimization Using Evolutionary Computation" (2020) and
-"Understanding the Power of Evolutionary Computation for GPU Code Optimization" (2022), algorithm 1,
-leave an edit out for good where the program without it loses less than a threshold. Here the
-threshold is for all that goes together, the proof is on who leaves something out, and it is given
-twice: on the train cases and on others. Several edits are left out at a time where that loses
-nothing, and changed configuration values count as edits.
+Algorithm 1 of Liou et al., "GEVO: GPU Code Optimization Using Evolutionary Computation" (2020) and
+"Understanding the Power of Evolutionary Computation for GPU Code Optimization" (2022), drops an
+edit if the program without it loses less than a threshold. Here the threshold is for all dropped
+changes together. A statistical test must show that the loss is within the threshold, on the train
+cases and on the confirm cases. Several changes are dropped at a time if that loses nothing, and
+changed configuration values count as changes.
 """
 
 from __future__ import annotations
@@ -20,53 +20,55 @@ from gi_cuda.results.speed_up import Reading, SpeedUp, contrast
 from gi_cuda.results.verdict import LEAST_FLOOR, LEAST_GAIN, is_affordable, may_be_affordable, pays
 
 EXTENSIONS = 4
-"""Further batches for variants of which it is not certain what they cost."""
+"""Largest number of further batches for variants whose loss is not yet certain."""
 
 CONFIRMED = 2
-"""Batches in which every remaining change must have shown that it is needed."""
+"""Number of successive batches in which every remaining change must prove to be needed."""
 
 FEWEST_BUILDS = 10
-"""Builds of which anything is certain."""
+"""Fewest builds from which a loss is certain."""
 
 SURE = 0.998
-"""Confidence with which nothing is lost; high, because many rests are tried, and reading stops when
-it is reached."""
+"""Confidence that a loss is within the allowance. It is high because many remainders are tried, and
+reading stops as soon as it is reached."""
 
 CULPRITS = 4
-"""Changes that come back, at most, one by one, where what is left does not hold on the cases that
-confirm it; then all come back that went with the last of them or later."""
+"""Largest number of changes that are brought back one by one if the remainder fails on the confirm
+cases. After that, all changes are brought back that were dropped with the last of them or later."""
 
 
 class WrongWinner(Exception):
-    """The winner is wrong itself, on the cases that give fitness."""
+    """An error: the winner itself is wrong on the train cases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What leaving out may cost in all, as fractions.
+    """Largest total slowdown that dropping changes may cause.
 
     Attributes:
-        threshold: by the median.
-        floor: the noise floor; for certain, where it is larger.
+        threshold: limit for the median of the slowdown, as a fraction.
+        floor: noise floor, as a fraction. The upper end of the slowdown's interval must be within
+            the larger of both.
     """
 
     threshold: float = LEAST_GAIN
     floor: float = LEAST_FLOOR
 
     def covers(self, loss: SpeedUp) -> bool:
-        """Whether a loss is certainly within it."""
+        """Tell whether a loss is certainly within the allowance."""
         return is_affordable(loss, self.threshold, self.floor)
 
 
 @dataclass(frozen=True, slots=True)
 class Measurers:
-    """Who reads genotypes on which cases.
+    """Measurers of genotypes on the different cases.
 
     Attributes:
-        train: times and judges on the train cases.
-        held_out, confirm: judge on the held-out cases, and on those by which nothing is chosen;
-            their times are not looked at.
-        train_beside, confirm_beside: make what times beside a given genotype, in turn with it.
+        train: times and judges genotypes on the train cases.
+        held_out, confirm: judge genotypes on the held-out cases and on the confirm cases, without
+            using their times.
+        train_beside, confirm_beside: make a measurer that times genotypes in turn with a given
+            genotype instead of the reference.
     """
 
     train: Measurer
@@ -79,19 +81,19 @@ class Measurers:
 def minimize(
     winner: Changed, measurers: Measurers, allowance: Allowance | None = None
 ) -> Minimization:
-    """Leave out what is wrong on cases that the search did not see, then what does not pay on the
-    train cases.
+    """Minimize a winner.
 
-    The variants of a step are one batch. Changes go in the order of their estimated contribution,
-    the smallest first, as long as the rest is right on all cases and certainly loses no more than
-    the allowance. Each rest is timed beside the winner itself, so that what went is paid for
-    together: gains that are too small to stay by themselves stay as soon as those that went before
-    have used it up. What is left must hold on the cases that confirm it as well; where it does
-    not, changes come back.
+    First, changes are dropped that are wrong on cases that the search did not see; then changes
+    that do not pay on the train cases. Changes are dropped in the order of their estimated gain,
+    the smallest first, as long as the remainder is right on all cases and certainly loses no more
+    than the allowance. Each remainder is timed beside the winner, so the allowance limits the total
+    loss. Small gains stay once it is used up. The remainder must hold on the confirm cases, too;
+    otherwise changes are brought back. The variants of a step are compiled as one batch.
 
     Args:
-        winner: its changes.
-        allowance: for what goes; None: the least one.
+        winner: the changes of the winner.
+        measurers: measurers on the different cases.
+        allowance: largest total loss; None: the default.
 
     Raises:
         WrongWinner: the winner fails on the train cases.
@@ -109,7 +111,15 @@ def minimize(
 
 @dataclass(slots=True)
 class _Search:
-    """The state of a minimization: which changes are left, and what was read so far."""
+    """State of a minimization.
+
+    Attributes:
+        winner: all changes.
+        measurers, allowance: see :func:`minimize`.
+        train, held_out, confirm: readings so far.
+        left: positions of the changes that are left.
+        dropped: dropped changes, by position.
+    """
 
     winner: Changed
     measurers: Measurers
@@ -146,7 +156,7 @@ class _Search:
     # -- cases that judge alone ----------------------------------------------------------------
 
     def _drop_wrong(self) -> None:
-        """Leave out changes until the rest is right on the cases that the search did not see."""
+        """Drop changes until the remainder is right on the cases that the search did not see."""
         rest = self.winner.having(self.left)
         self._read_all([rest])
         while self.left and not self._is_right(rest):
@@ -160,8 +170,11 @@ class _Search:
         return str(self.winner.changes[at])
 
     def _culprit(self) -> int:
-        """A change to blame: one without which the rest is right, else the last of the shortest
-        stretch of changes, from the first on, that is wrong."""
+        """Return the position of a change to blame for wrong answers.
+
+        It is a change without which the remainder is right; if there is none, the last change of
+        the shortest prefix of the changes that is wrong.
+        """
         having = self.winner.having
         order = sorted(self.left)
         without = {at: having(self.left - {at}) for at in order}
@@ -177,7 +190,7 @@ class _Search:
         return order[-1]
 
     def _read_all(self, genotypes: Iterable[Genotype]) -> None:
-        """Read genotypes on all cases, as far as they are right."""
+        """Read genotypes on all cases; a wrong genotype is not read on further cases."""
         wanted = list(genotypes)
         for cases in (self.held_out, self.train, self.confirm):
             cases.read_new(wanted)
@@ -187,7 +200,7 @@ class _Search:
         return not self._why_wrong(genotype)
 
     def _why_wrong(self, genotype: Genotype) -> str:
-        """What is wrong with a genotype, as far as it was read; "" where nothing is."""
+        """Return a known failure of a genotype; "" if none is known."""
         if genotype in self.train and not self.train[genotype].right:
             return self.train[genotype].failure
         if genotype in self.held_out and not self.held_out[genotype].right:
@@ -202,16 +215,16 @@ class _Search:
         return self.winner.having(self.left - {at})
 
     def _read_round(self, anchored: Genotype) -> None:
-        """Read what is left, and that without each change."""
+        """Read the remaining changes together, and without each of them."""
         variants = [self._without(at) for at in sorted(self.left)]
         self.train.read([anchored, self.winner.having(self.left), *variants])
 
     def _loss(self, genotype: Genotype, anchored: Genotype) -> SpeedUp:
-        """How many times as fast as a variant the winner seems to be, on the train cases."""
+        """Return the speed-up of the winner over a variant on the train cases."""
         return contrast([(1, self.train[anchored]), (-1, self.train[genotype])])
 
     def _free(self, anchored: Genotype) -> list[int]:
-        """The changes without which the rest may be good, the least contribution first."""
+        """Return the changes that seem not to pay, the smallest gain first."""
         variants = {at: self._without(at) for at in sorted(self.left)}
         losses = {
             at: self._loss(one, anchored) for at, one in variants.items() if self.train[one].right
@@ -220,13 +233,13 @@ class _Search:
         return sorted(free, key=lambda at: losses[at].value)
 
     def _drop_largest(self, free: list[int], duels: _Duels) -> bool:
-        """Leave out as many of the first free changes as can go together, if any can."""
+        """Drop as many of the first free changes as possible; tell whether any was dropped."""
         sizes = sorted({len(free) >> shift for shift in range(len(free).bit_length())})
         rests = {size: self.winner.having(self.left - set(free[:size])) for size in sizes}
         if right := self._good(rests, duels):
             self._drop(free[: right[-1]], duels)
             return True
-        # No stretch of them can go: it is one of the others, or none at all.
+        # No prefix of them can be dropped, so try single ones.
         singles = {at: self._without(at) for at in free}
         if right := self._good(singles, duels):
             self._drop(right[:1], duels)
@@ -234,8 +247,7 @@ class _Search:
         return False
 
     def _good(self, rests: dict[int, Genotype], duels: _Duels) -> list[int]:
-        """The keys of those that lose no more than they may, for certain, and are right on all
-        cases."""
+        """Return the keys of remainders that are right on all cases and certainly affordable."""
         affordable = duels.affordable(duels.train, rests.values())
         good = {key: one for key, one in rests.items() if one in affordable}
         self.held_out.read_new(good.values())
@@ -250,7 +262,7 @@ class _Search:
     # -- cases by which nothing was chosen -----------------------------------------------------
 
     def _bring_back(self, duels: _Duels) -> None:
-        """Bring changes back until what is left holds on the cases that confirm it."""
+        """Bring changes back until the remainder holds on the confirm cases."""
         gone = [at for at, one in self.dropped.items() if one.gain is not None]
         everything, going, last = self.left | set(gone), gone, 0
         for _ in range(CULPRITS):
@@ -265,7 +277,10 @@ class _Search:
             del self.dropped[at]
 
     def _longest(self, everything: frozenset[int], going: Sequence[int], duels: _Duels) -> int:
-        """How many of the changes, in their order, can go, where all of them cannot."""
+        """Return the length of the longest prefix of `going` that can be dropped, by bisection.
+
+        Dropping all of them is known to fail.
+        """
         low, high = 0, len(going)
         while high - low > 1:
             middle = (low + high) // 2
@@ -276,8 +291,7 @@ class _Search:
         return low
 
     def _stands(self, left: frozenset[int], duels: _Duels) -> bool:
-        """Whether what is left is right everywhere, and loses no more than it may, neither on the
-        train cases nor on those that confirm it."""
+        """Tell whether a remainder is right on all cases and affordable on train and confirm."""
         rest = self.winner.having(left)
         if rest == duels.winner:
             return True
@@ -289,7 +303,7 @@ class _Search:
     # -- the result --------------------------------------------------------------------------
 
     def _result(self, duels: _Duels) -> Minimization:
-        """What is left, what each change is worth, and which are stepping stones."""
+        """Make the record: remaining changes with their gains, and dropped changes."""
         having, order = self.winner.having, sorted(self.left)
         genotype = having(order)
         without = {at: self._without(at) for at in order}
@@ -329,12 +343,12 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class _Duels:
-    """What is left, timed beside the winner.
+    """Measurements of remainders beside the winner.
 
     Attributes:
-        winner: without what is wrong anywhere.
-        train, confirm: readings beside it on the train cases, and on those that confirm.
-        allowance: for what went.
+        winner: the winner without wrong changes.
+        train, confirm: readings beside the winner, on the train cases and on the confirm cases.
+        allowance: largest total loss.
     """
 
     winner: Genotype
@@ -343,8 +357,7 @@ class _Duels:
     allowance: Allowance
 
     def loss(self, cases: ReadingCache, rest: Genotype) -> SpeedUp | None:
-        """How many times as fast as a rest the winner is; None where that was not read, or the rest
-        is wrong."""
+        """Return the winner's speed-up over a remainder; None if that was not read or is wrong."""
         if rest == self.winner:
             return SpeedUp(1.0, 1.0, 1.0)
         if rest not in cases or not cases[rest].right:
@@ -352,9 +365,12 @@ class _Duels:
         return contrast([(-1, cases[rest])])
 
     def affordable(self, cases: ReadingCache, rests: Iterable[Genotype]) -> list[Genotype]:
-        """Those that are right, and lose no more than they may for certain; read until that is
-        clear of each, up to a limit. As reading stops then, it takes more than what is shown, and
-        two batches at least: of five builds an interval often misses the truth."""
+        """Return the remainders that are right and certainly within the allowance.
+
+        Remainders are read until each case is clear, up to a limit. Reading stops when the result
+        is clear, so the confidence is higher than that of shown intervals, and at least two batches
+        are required: an interval from five builds often misses the true value.
+        """
         several = [one for one in rests if one != self.winner]
         cases.read_new(several)
         for _ in range(EXTENSIONS):
@@ -365,13 +381,13 @@ class _Duels:
         return [one for one in several if self._goes(cases[one])]
 
     def _goes(self, reading: Reading) -> bool:
-        """Whether a rest is right, and certainly loses no more than it may."""
+        """Tell whether a remainder is right and certainly within the allowance."""
         if not reading.right or len(reading.builds) < FEWEST_BUILDS:
             return False
         return self.allowance.covers(contrast([(-1, reading)], SURE))
 
     def _may_go(self, reading: Reading) -> bool:
-        """Whether that may turn out."""
+        """Tell whether more readings may show that a remainder is within the allowance."""
         if not reading.right or self._goes(reading):
             return False
         return may_be_affordable(contrast([(-1, reading)], SURE), self.allowance.threshold)

@@ -1,9 +1,9 @@
-"""Individuals without those of their changes that the compiler makes nothing of.
+"""Remove neutral changes from individuals: those that do not affect the machine code.
 
-A search breeds such changes freely: they cost nothing. A maintainer has to read each of them, and a
-check of a winner may object to one. Without them the machine code and the launches are the same, so
-all that was measured holds. GEVO's algorithm 1, which :mod:`gi_cuda.analyze.minimize` follows,
-measures instead, and also leaves out what pays too little.
+A search accumulates neutral changes, because they cost nothing. But a maintainer has to read them,
+and a check of a winner may object to one. Without them the machine code and the launches are the
+same, so all measurements stay valid. In contrast, GEVO's algorithm 1
+(:mod:`gi_cuda.analyze.minimize`) measures, and also drops changes that gain too little.
 """
 
 from __future__ import annotations
@@ -18,24 +18,28 @@ from gi_cuda.genome import Changed, Genotype
 from gi_cuda.subject import Subject
 
 _Made: TypeAlias = tuple[bytes, str]
-"""Machine code, by its key, and the values that decide launches."""
+"""Key of the machine code, and the values that determine launches."""
 
 
 def without_neutral(
     subject: Subject, compiler: Compiler, genotypes: Sequence[Genotype], folder: Path
 ) -> list[Genotype]:
-    """Leave out the changes of each genotype without which its machine code and its launches are
-    the same: all that are so one by one; where they are not so together, as many of the first ones
-    as are.
+    """Remove the neutral changes of each genotype.
+
+    A change is neutral if machine code and launches are the same without it. All changes that are
+    neutral one by one are removed. If they are not neutral together, the longest neutral prefix of
+    them is removed.
 
     Args:
-        compiler: the back end's; where it tells no machine code apart, nothing is left out.
-        folder: where binaries may be written.
+        subject: the subject of the genotypes.
+        compiler: compiler of the back end; if it gives no keys of machine code, nothing is removed.
+        genotypes: the genotypes.
+        folder: folder for binaries.
     """
     every = [Changed.of(one, subject.original, subject.order) for one in genotypes]
 
     def made(parts: Iterable[tuple[Changed, Collection[int]]]) -> list[_Made | None]:
-        """Compile parts of the changes in one batch; return the code and launches of each."""
+        """Compile subsets of changes in one batch; return machine code and launches of each."""
         some = [one.having(left) for one, left in parts]
         fit = [one for one in some if subject.space.allows(one.configuration)]
         candidates = [candidate(subject, one) for one in fit]

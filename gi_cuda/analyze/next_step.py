@@ -1,4 +1,4 @@
-"""What a user would do next with a run, as a command."""
+"""Suggest the next command for a run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gi_cuda.store import Store
 
 
 class NextStep(NamedTuple):
-    """A command line, and what it is good for in a few words."""
+    """A command line, and its purpose in a few words."""
 
     command: str
     why: str
 
 
 def next_step(store: Store, folder: Path) -> NextStep:
-    """From a search to its winner, without what does not pay, validated, and on to a patch."""
+    """Return the next step for a run: search, minimize, validate, or write a patch."""
     run = shlex.quote(str(folder))
     winner = stored_winner(store)
     if winner is None and store.get("used_up", False):

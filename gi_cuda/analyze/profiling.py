@@ -1,4 +1,4 @@
-"""Hardware counters of a target's configurations, read by NVIDIA Nsight Compute (``ncu``)."""
+"""Read hardware counters of a target's configurations with NVIDIA Nsight Compute (``ncu``)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from gi_cuda.tune.counters import LOCAL, NEW, Counters, combined, common
 _TIME = "gpu__time_duration.sum"
 
 METRICS = (_TIME, *(name for one in NEW for name in (one.use, *one.work)))
-"""The counters that are read, as ``ncu`` calls them."""
+"""Names of the counters in ``ncu``."""
 
 LAUNCHES = 64
-"""Launches of a configuration that are profiled, at most: each is repeated some ten times."""
+"""Largest number of launches of a configuration that are profiled. Each is repeated about ten
+times."""
 
 
 def find_ncu() -> Path:
     """Return the path of ``ncu``: beside nvcc, or on PATH.
 
     Raises:
-        UserError: it is not there, or nvcc is not.
+        UserError: ``ncu`` or nvcc is not found.
     """
     found = find_toolkit().tool("ncu")
     if found is None:
@@ -45,10 +46,13 @@ def find_ncu() -> Path:
 
 
 def read_ncu(log: str) -> dict[str, float]:
-    """Return the counters of all launches in a log that ``ncu --csv`` wrote; empty: it has none."""
+    """Return the counters of all launches together, from a log of ``ncu --csv``.
+
+    The result is empty if the log has no counters.
+    """
     launches: dict[str, dict[str, float]] = {}
     for row in csv.DictReader(line for line in log.splitlines() if line.startswith('"')):
-        # What this GPU does not count is n/a.
+        # A counter that this GPU lacks has the value n/a.
         if re.fullmatch(r"[\d.,]+", value := row.get("Metric Value") or ""):
             launches.setdefault(row["ID"], {})[row["Metric Name"]] = float(value.replace(",", ""))
     return combined([(raw.get(_TIME, 1.0), common(raw)) for raw in launches.values()])
@@ -57,12 +61,15 @@ def read_ncu(log: str) -> dict[str, float]:
 def counters_of(
     tools: Tools, ncu: Path, configurations: Sequence[Configuration], tell: Callable[[str], None]
 ) -> Iterator[tuple[Configuration, Counters]]:
-    """Iterate over the configurations that compile and are right, with their counters on the first
-    train case that is timed.
+    """Yield the configurations that compile and are right, with their hardware counters.
+
+    Counters are read on the first timed train case.
 
     Args:
+        tools: the tools of the target.
         ncu: the path of ``ncu``.
-        tell: is told what is done next.
+        configurations: the configurations.
+        tell: callback that receives progress messages.
 
     Raises:
         UserError: the reference fails, or no configuration has counters.

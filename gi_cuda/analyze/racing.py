@@ -1,8 +1,8 @@
-"""Which of the best individuals let threads race, as far as a processor sees that.
+"""Find the best individuals that have races between threads, by running them on the CPU.
 
-On a GPU a search does not see it, breeds of it, and in the end most of its best may share one race.
-Their code for the processor is watched in a second of one each, so that many are, before any is
-measured on the held-out cases.
+A search on a GPU does not see races and breeds from individuals with races. In the end, most of its
+best individuals may share one race. Watching an individual's code on the CPU takes about a second,
+so many are watched before any is measured on the held-out cases.
 """
 
 from __future__ import annotations
@@ -28,33 +28,34 @@ from gi_cuda.genome import Change, changes_of
 from gi_cuda.runs.run import Run
 
 MOST: Final = 64
-"""So many are looked at, at most."""
+"""Largest number of individuals that are watched in a pass."""
 
 ENOUGH: Final = 6.0
-"""Seconds after which no more are."""
+"""Seconds after which a pass starts no further individuals."""
 
 TOGETHER: Final = max(1, cores() // 3)
-"""So many at a time: each takes several times as long beside as many as there are processors."""
+"""Number of individuals that are watched at the same time. With one per core, each would take
+several times as long."""
 
 CLEAN: Final = 5
-"""Once so many do not race, no more are looked at."""
+"""Number of individuals without races after which a pass ends."""
 
 PASSES: Final = 3
-"""So often others are looked at, until it is known of the first that is left that it does not
-race."""
+"""Largest number of passes until the first remaining individual is known to have no race."""
 
 MANY: Final = 0.5
-"""The share of them that race from which on it is found out what they have in common that does."""
+"""Share of watched individuals with races above which their common faulty changes are
+determined."""
 
 
 @dataclass(slots=True)
 class Racing:
-    """What is known of a run's individuals.
+    """Results about races in a run's individuals.
 
     Attributes:
-        run: whose they are.
-        faulty: changes that race together with no other one beside them, and that nothing has
-            which is known not to race.
+        run: the run.
+        faulty: sets of changes that cause a race by themselves. No individual that is known to have
+            no race contains one of them.
     """
 
     run: Run
@@ -63,8 +64,11 @@ class Racing:
     _clean: list[frozenset[Change]] = field(default_factory=list)
 
     def without(self, found: Sequence[Finalist]) -> list[Finalist]:
-        """Those of some that are not known to race, in their order. Of the first of them it is
-        found out; where none is left, of those that share least with what races."""
+        """Leave out the individuals that are known to have races, keeping the order.
+
+        The first remaining individuals are watched for races. If none remains, those that share the
+        fewest changes with racing individuals are watched.
+        """
         for _ in range(PASSES):
             left = self._left(found)
             if left and left[0][0] in self._seen:
@@ -81,12 +85,15 @@ class Racing:
 
     @property
     def said(self) -> Iterator[tuple[int, str]]:
-        """The numbers of those that race, each with what was seen."""
+        """Numbers of the individuals with races, and descriptions of the races."""
         return ((ident, one.said) for ident, one in self._seen.items() if one)
 
     def _said(self, some: Sequence[Candidate]) -> list[Objection | None]:
-        """Return the objection to each of several. There is none to a candidate in which the search
-        saw no race: a winner is watched on the held-out cases as well."""
+        """Watch candidates for races and return the objection to each or None.
+
+        Candidates in which the search saw no race are not watched again, because a winner is
+        watched on the held-out cases later.
+        """
         watcher, races = self.run.tools.watcher, self.run.tools.certification.races
         clean = [watcher is not None and watcher.known(one) == Looked() for one in some]
         left = [one for one, known in zip(some, clean, strict=True) if not known]
@@ -101,7 +108,7 @@ class Racing:
         return any(part <= changes for part in self.faulty)
 
     def _look(self, found: Sequence[Finalist]) -> None:
-        """Find out which of some race, of the first ones that nothing is known of."""
+        """Watch the first individuals that were not watched yet, and update `faulty`."""
         some = [one for one in found if one[0] not in self._seen][:MOST]
         begun = time.monotonic()
         looked: list[Finalist] = []
@@ -121,5 +128,5 @@ class Racing:
             part = rejected_part(self.run, shared(racing), first.look)
             part = narrowed(part, rejecting(self.run, first.look))
             faulty += [frozenset(part)] if part else []
-        # What races by itself may not beside other changes.
+        # Changes that race by themselves may not race together with other changes.
         self.faulty = [part for part in faulty if not any(map(part.issubset, self._clean))]

@@ -1,4 +1,4 @@
-"""A stored run as plain records: what ``--json``, the page and the Python interface give."""
+"""Plain records of a stored run, for ``--json``, the page and the Python interface."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ from gi_cuda.subject import Started, Subject
 
 @dataclass(frozen=True, slots=True)
 class IndividualRecord:
-    """One individual and what became of it.
+    """One individual and its evaluation.
 
     Attributes:
-        individual: its number in the run, from 1.
-        generation: from 0.
-        origin: how it was made, in a word.
-        parents: their numbers.
-        genotype: in notation; "" where it changes nothing.
-        outcome: None while it is not evaluated.
-        speed_up: on the train cases, reference time / its time; None where it was not timed.
-        low, high: 95 % interval of that; None where it has no such end.
-        message: of the compiler, the worker or the oracle.
-        resources: of its compiled kernels, where the back end knows them.
+        individual: number in the run, from 1.
+        generation: number of its generation, from 0.
+        origin: name of the operator that made it.
+        parents: numbers of its parents.
+        genotype: genotype in notation; "" if it changes nothing.
+        outcome: outcome of the evaluation; None if it is not evaluated yet.
+        speed_up: speed-up on the train cases, reference time / its time; None if it was not timed.
+        low, high: 95 % interval of the speed-up; None for an unknown or infinite end.
+        message: message of the compiler, the worker or the oracle.
+        resources: registers, spills etc. of its kernels, if the back end gives them.
     """
 
     individual: int
@@ -77,17 +77,17 @@ class GenerationRecord:
     """One generation.
 
     Attributes:
-        generation: from 0.
-        finished: whether all of it is evaluated.
-        created: children made, those included that were dropped as duplicates.
-        genotype_duplicates, phenotype_duplicates: these.
-        outcomes: how many individuals came to what.
-        best: the speed-up of its best individual: of the faster ones that whose interval has the
-            highest lower end; None where none is faster.
-        evaluations, seconds: of this and all earlier generations.
-        sure: what the best individual until here surely reaches, the lower end of its interval;
+        generation: number of the generation, from 0.
+        finished: whether all its individuals are evaluated.
+        created: number of children made, including duplicates.
+        genotype_duplicates, phenotype_duplicates: children that were dropped as duplicates.
+        outcomes: number of individuals by outcome.
+        best: speed-up of its best individual (the faster one whose interval has the highest lower
+            end); None if none is faster.
+        evaluations, seconds: evaluations and wall time of this and all earlier generations.
+        sure: highest lower end of a speed-up's interval in this and all earlier generations; it
             never falls. None while none is faster.
-        phases: where its time went, seconds.
+        phases: time by phase, seconds.
     """
 
     generation: int
@@ -118,14 +118,14 @@ class WinnerRecord:
     """The individual that ``patch`` writes.
 
     Attributes:
-        individual: its number.
-        minimized: whether it was.
-        genotype: in notation, minimized where it was.
-        validation: of just that, on the held-out cases.
-        found: of a minimized one, the individual as the search found it, validated beside it.
-        changes: each in notation, and what kind it is in words; none where the target is not there
-            any more as it was.
-        diff: all of them; None where the target is not there any more as it was.
+        individual: number of the individual.
+        minimized: whether it was minimized.
+        genotype: its genotype in notation, the minimized one if there is one.
+        validation: validation of this genotype on the held-out cases.
+        found: for a minimized winner, the individual as the search found it, validated beside it.
+        changes: kind of each change in words, by notation; empty if the target is gone or has
+            changed.
+        diff: all changes as a diff; None if the target is gone or has changed.
     """
 
     individual: int
@@ -145,30 +145,30 @@ class RunRecord:
     """A run.
 
     Attributes:
-        gi_cuda: the version that wrote this record.
-        run, target: their folders.
-        backend, device, versions: what it was measured with.
-        commit: of the repository that the source was in; "" where it was in none.
-        gpu: whether that is a GPU; times of a CPU say nothing of one.
-        level: what evolves, ``source`` or ``ptx``.
-        edits: the set of rule types.
+        gi_cuda: version of gi-cuda that wrote this record.
+        run, target: folders of the run and the target.
+        backend, device, versions: back end, device and tool versions of the measurements.
+        commit: git commit of the source, in words; "" if it was in no repository.
+        gpu: whether the device is a GPU; times on a CPU say nothing about a GPU.
+        level: ``source`` or ``ptx``: the code that evolves.
+        edits: name of the set of rule types.
         plan: preset, seed and all numbers of the search.
-        started: what it started from; None: from the reference.
-        target_hash, grammar_hash: of what it depends on.
+        started: start of the search; None: the reference.
+        target_hash, grammar_hash: hashes of the target and of its grammar.
         reference_seconds: median time of the reference on the train cases.
-        noise_floor: as a fraction.
-        near_limit: how near the memory's limit the reference is on the train cases, and the
-            individual that won, by name; none where that is not known.
-        untested: what no case tests; None in runs of before that was looked for.
-        generations: in order.
-        phases: where the time of all went, seconds.
-        individuals: the best, best first; the uncertain ones where none is faster.
-        winner: None where there is none.
-        acceptance: what ``validate`` said last; None where it was not asked.
-        rest: of a run of ``tune``: the speed of the best configuration that was not measured over
-            that of the best that was is at most this, with 95 % confidence; 0 where none is left;
-            None where too few are measured, and for other runs.
-        commands: those that reproduce the search and verify its winner, or search further.
+        noise_floor: noise floor, as a fraction.
+        near_limit: memory throughput of the reference and of the winner on the train cases, by
+            name; empty if unknown.
+        untested: code that no case tests; None in runs of older versions.
+        generations: the generations, in order.
+        phases: total time by phase, seconds.
+        individuals: the best individuals, best first; uncertain ones if none is faster.
+        winner: the winner; None if there is none.
+        acceptance: result of the last ``validate``; None if there was none.
+        rest: for a run of ``tune``: upper bound, with 95 % confidence, of the speed of the best
+            unmeasured configuration over that of the best measured one; 0 if all are measured;
+            None if too few are measured, and for other runs.
+        commands: commands that repeat the search and verify its winner, or that search further.
     """
 
     gi_cuda: str
@@ -199,12 +199,13 @@ class RunRecord:
 
 
 def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -> RunRecord:
-    """A stored run as a record.
+    """Make the record of a stored run.
 
     Args:
-        folder: the run's.
-        best: so many of the best individuals.
-        subject: the run's; None where it cannot be read any more.
+        store: database of the run.
+        folder: folder of the run.
+        best: number of best individuals in the record.
+        subject: subject of the run; None if it can no longer be read.
     """
     generations = store.generations()
     members = store.best(best) or store.best(best, Verdict.UNCERTAIN)
@@ -239,7 +240,7 @@ def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -
 
 
 def _near_limit(store: Store, baseline: Baseline) -> dict[str, NearLimit]:
-    """Return how near the memory's limit the reference and the winner are."""
+    """Return the memory throughput of the reference and the winner, by name."""
     bandwidth, seconds = store.get("bandwidth", None), {"reference": baseline.seconds}
     won = stored_winner(store)
     one = None if won is None else store.individual(won.ident)
@@ -252,7 +253,7 @@ def _near_limit(store: Store, baseline: Baseline) -> dict[str, NearLimit]:
 
 
 def readable_subject(store: Store, folder: Path) -> tuple[Subject | None, str]:
-    """What a run evolves; None, and why, where that is not there any more as it was."""
+    """Load the subject of a run; return None and the reason if it is gone or has changed."""
     try:
         return stored_subject(store, folder), ""
     except UserError as error:
@@ -261,7 +262,7 @@ def readable_subject(store: Store, folder: Path) -> tuple[Subject | None, str]:
 
 
 def individual_record(one: Individual, evaluation: Evaluation | None) -> IndividualRecord:
-    """An individual as a record."""
+    """Make the record of an individual."""
     ratio, low, high = (
         (evaluation.ratio, evaluation.low, evaluation.high) if evaluation else (None, None, None)
     )
@@ -285,21 +286,21 @@ def _inverse(ratio: float | None) -> float | None:
 
 
 def individual_records(store: Store, generation: int | None = None) -> Iterator[IndividualRecord]:
-    """The individuals of one generation, or of all, in order."""
+    """Yield the individuals of one generation, or of all if it is None, in order."""
     evaluations = store.evaluations(generation)
     for one in store.individuals(generation):
         yield individual_record(one, evaluations.get(one.ident))
 
 
 def measurement_records(store: Store) -> Iterator[MeasurementRecord]:
-    """All pairs of timed runs, in the order of their individuals."""
+    """Yield all pairs of timed runs, in the order of their individuals."""
     for ident, evaluation in sorted(store.evaluations().items()):
         for sample in evaluation.samples:
             yield MeasurementRecord(ident, sample.case, sample.variant, sample.reference)
 
 
 def generation_records(store: Store, generations: list[Generation]) -> Iterator[GenerationRecord]:
-    """A run's generations in order."""
+    """Yield a run's generations, in order."""
     for one, reached in zip(generations, milestones(store), strict=True):
         yield GenerationRecord(
             one.number,
@@ -330,17 +331,18 @@ def _winner(store: Store, subject: Subject | None) -> WinnerRecord | None:
 
 
 def winner_record(found: Winner, subject: Subject | None) -> WinnerRecord:
-    """A winner as the search found it.
+    """Make the record of a winner as the search found it.
 
     Args:
-        subject: the run's; None where it cannot be read any more.
+        found: the winner.
+        subject: subject of the run; None if it can no longer be read.
     """
     told = _told(subject, found.genotype)
     return WinnerRecord(found.ident, False, found.genotype, found.validation, None, *told)
 
 
 def _told(subject: Subject | None, genotype: str) -> tuple[Mapping[str, str], str | None]:
-    """What a genotype changes, in words and as a diff."""
+    """Return the changes of a genotype in words and as a diff."""
     if subject is None:
         return {}, None
     read = subject.read(genotype)
@@ -350,11 +352,15 @@ def _told(subject: Subject | None, genotype: str) -> tuple[Mapping[str, str], st
 def commands(
     store: Store, target: Path | str, folder: Path, place: Callable[[Path | str], str]
 ) -> tuple[str, ...]:
-    """The commands that do a stored search again, and verify what it found; where that is nothing,
-    the one that searches further.
+    """Return the commands that repeat a stored search and verify its winner.
+
+    Without a winner, the second command continues the search.
 
     Args:
-        place: how a file or folder is called where they are typed.
+        store: database of the run.
+        target: folder of the target.
+        folder: folder of the run.
+        place: converts a path to the text in the command, for example a relative path.
     """
     plan, called = stored_plan(store), place(folder)
     words = ["gi-cuda", "evolve", place(target), "--run", called, "--preset", plan.preset]

@@ -1,8 +1,7 @@
-"""What is left of individuals that are wrong on held-out cases, without the changes that make them
-so.
+"""Repair individuals that are wrong on the held-out cases: remove the changes that are at fault.
 
-Train cases that let something wrong pass let the best individuals of a search have it, all of them
-at the end; what is right of these may be the best there is.
+If the train cases do not detect a wrong change, all the best individuals of a search may have it in
+the end. Without it, they may be the best individuals that are right.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ from gi_cuda.search.recipes import Origin
 from gi_cuda.store import Tabued
 
 Finalist: TypeAlias = tuple[int, Genotype]
-"""An individual's number, and what it is."""
+"""Number and genotype of an individual that is considered for the winner."""
 
 T = TypeVar("T")
 
 AreWrong: TypeAlias = Callable[[Sequence[Sequence[T]]], Sequence[bool]]
-"""Which of some parts of something are wrong; they are looked at at once."""
+"""A function that tells which of several parts are wrong; it tests them all at once."""
 
 LOOKS = 12
-"""So often it is asked whether a part of an individual is right."""
+"""Largest number of tests whether a part of an individual is right."""
 
 FEWER = 8
-"""The same where each time takes seconds."""
+"""The same, if each test takes seconds."""
 
 ROUNDS = 3
-"""So often what is wrong is made smaller, where dozens can be looked at at once."""
+"""Largest number of rounds in which :func:`narrowed` makes a wrong part smaller."""
 
 
 def repaired(
@@ -46,21 +45,22 @@ def repaired(
     alone: Collection[Change],
     rejected: Mapping[int, Objection],
 ) -> list[int]:
-    """What is right of individuals that are not, as individuals of the run: without the changes
-    that are wrong by themselves; of the first one no more than is seen to be right together.
+    """Repair wrong individuals, and store the results as individuals of the run.
 
-    They are stored with what they measure as on the train cases, so that a search that goes on has
-    them.
-
-    What there is no objection to without the faulty ones stays whole; else only what pays is left.
+    From each individual, the changes are removed that are wrong by themselves. For the first
+    individual, the remaining changes are also tested together. If they fail, it is reduced to those
+    that pay, and then to a part that is right. The repaired individuals are evaluated on the train
+    cases and stored, so that a resumed search has them.
 
     Args:
-        wrong: what is to be repaired, the best first.
+        run: the run.
+        wrong: individuals to repair, the best first.
         alone: changes that are wrong by themselves.
-        rejected: what stands against those that are right on all cases, by number.
+        rejected: objections to individuals that are right on all cases, by number.
 
     Returns:
-        Their numbers; new ones that are not certainly faster on the train cases are left out.
+        Numbers of the repaired individuals that are certainly faster on the train cases, or that
+        the run had already.
     """
     subject = run.subject
     parts: dict[int, Genotype] = {}
@@ -77,11 +77,16 @@ def repaired(
 def _right_of(
     run: Run, changed: Changed, left: Sequence[int], rejected: Objection | None
 ) -> list[int]:
-    """What is seen to be right of what is left of an individual's changes: all; or else of those
-    that pay, as what has no part in the gain has as large a one in what may be wrong.
+    """Return a part of an individual's changes that is right together.
+
+    The result is all changes, if they are right. Otherwise it is a part of those that pay, because
+    changes that gain nothing may still be the wrong ones.
 
     Args:
-        rejected: what stands against all together, where they are right on all cases.
+        run: the run.
+        changed: all changes of the individual.
+        left: positions of the changes to choose from.
+        rejected: objection to the individual, if it is right on all cases.
     """
     look: Look = rejected.look if rejected else _quick(run)
     looks = FEWER if rejected and not rejected.quick else LOOKS
@@ -96,12 +101,14 @@ def _right_of(
 
 
 def paying(run: Run, changed: Changed, positions: Sequence[int]) -> list[int]:
-    """Those of some changes without which the others are slower on the train cases, or wrong there;
-    all, where all together are no faster."""
+    """Return the changes without which the others are slower or wrong on the train cases.
+
+    If all changes together are not faster, all are returned.
+    """
     parts = [list(positions), *([p for p in positions if p != out] for out in positions)]
     some = [changed.having(part) for part in parts]
     evaluator, allows = run.evaluator(), run.subject.space.allows
-    # 0 is the reference's number.
+    # Numbers begin at 1, because 0 is the reference's number.
     batch = {at: one for at, one in enumerate(some, 1) if allows(one.configuration)}
     found = dict(evaluator.evaluate(evaluator.prepare(batch)))
     whole = found.get(1)
@@ -119,10 +126,14 @@ def paying(run: Run, changed: Changed, positions: Sequence[int]) -> list[int]:
 def changes_alone(
     run: Run, finalists: Sequence[Finalist], known: Collection[Change] = ()
 ) -> dict[Change, Candidate]:
-    """The reference with each change of some by itself, but for those that a constraint forbids.
+    """Make a candidate for each single change of some individuals.
+
+    Changes that violate a constraint by themselves are left out.
 
     Args:
-        known: changes that are not asked about.
+        run: the run.
+        finalists: the individuals.
+        known: changes to leave out.
     """
     every = dict.fromkeys(one for _, genotype in finalists for one in changes_of(genotype))
     alone = {one: with_changes(run.subject.original, [one]) for one in every if one not in known}
@@ -134,25 +145,25 @@ def changes_alone(
 
 
 def wrong_alone(run: Run, alone: Mapping[Change, Candidate]) -> frozenset[Change]:
-    """Those of some changes that are wrong on the held-out cases with no other one beside them."""
+    """Return the changes that are wrong by themselves on the held-out cases."""
     seen = run.judge(list(alone.values()))
     return frozenset(one for one, found in zip(alone, seen, strict=True) if not found.correct)
 
 
 def _quick(run: Run) -> Look:
-    """The quick checks."""
+    """Return the function that applies the quick checks."""
     objection = run.tools.certification.quick_objection
     return lambda some: [objection(one) for one in some]
 
 
 def rejected_alone(look: Look, alone: Mapping[Change, Candidate]) -> frozenset[Change]:
-    """Those to which a check objects so."""
+    """Return the changes to which a check objects if they are made by themselves."""
     said = look(list(alone.values()))
     return frozenset(one for one, objection in zip(alone, said, strict=True) if objection)
 
 
 def shared(some: Sequence[Finalist]) -> list[Change]:
-    """The changes that individuals all have, in the order of the first."""
+    """Return the changes that all individuals have, in the order of the first individual."""
     every = [changes_of(genotype) for _, genotype in some]
     return [one for one in every[0] if all(one in mine for mine in every)] if every else []
 
@@ -160,10 +171,15 @@ def shared(some: Sequence[Finalist]) -> list[Change]:
 def less_suspect(
     found: Sequence[Finalist], failed: Sequence[Finalist], count: int
 ) -> list[Finalist]:
-    """So many of what was found, in its order: those that share least with what did not hold.
+    """Choose individuals that share few changes with failed ones, keeping the order.
 
-    Each shares less with it than all that are better: what holds may be a change away, or have
-    nothing to do with it.
+    Each chosen individual shares fewer changes with the failed ones than all better individuals do.
+    So some differ from them by one change, and some have nothing in common with them.
+
+    Args:
+        found: individuals to choose from, the best first.
+        failed: individuals that failed.
+        count: largest number to choose; those that share least are preferred.
     """
     suspects = frozenset[object]().union(*(changes_of(genotype) for _, genotype in failed))
     tried = {ident for ident, _ in failed}
@@ -178,17 +194,21 @@ def less_suspect(
 
 
 def rejected_part(run: Run, changes: Sequence[Change], look: Look) -> list[Change]:
-    """The smallest part of some changes found to which a check objects with no other change beside
-    it, though it is right on all cases; none where not even all are together.
+    """Search for the smallest part of some changes to which a check objects by itself.
 
     Args:
-        look: the check; each time takes seconds, whatever the number of those looked at.
+        run: the run.
+        changes: the changes.
+        look: the check; a call takes seconds, regardless of the number of candidates.
+
+    Returns:
+        The part; empty if the check accepts all changes together.
     """
     return wrong_part(changes, rejecting(run, look), max(2, cores() // 4))
 
 
 def rejecting(run: Run, look: Look) -> AreWrong[Change]:
-    """Of parts of individuals asks to which a check objects."""
+    """Turn a check of candidates into a test of parts of changes, for :func:`wrong_part`."""
 
     def rejected(parts: Sequence[Sequence[Change]]) -> list[bool]:
         original, subject = run.subject.original, run.subject
@@ -201,12 +221,15 @@ def rejecting(run: Run, look: Look) -> AreWrong[Change]:
 
 
 def wrong_part(some: Sequence[T], are_wrong: AreWrong[T], ways: int = 2) -> list[T]:
-    """The smallest part found, by splitting what is wrong, that is wrong by itself; none where not
-    even all are together.
+    """Search for a small part that is wrong by itself, by repeated splitting.
 
     Args:
-        are_wrong: is asked.
-        ways: into so many parts all are split; into halves, where none of these is wrong.
+        some: all items.
+        are_wrong: tells which of several parts are wrong.
+        ways: number of pieces to split a wrong part into; if no piece is wrong, halves are tried.
+
+    Returns:
+        The part; empty if all items together are right.
     """
     part = list(some) if some and all(are_wrong([some])) else []
     while len(part) > 1:
@@ -226,12 +249,16 @@ def narrowed(
     are_wrong: AreWrong[T],
     rounds: int = ROUNDS,
 ) -> list[T]:
-    """What is left of something wrong without what it is as wrong without: where two of many are
-    wrong together, halves may be right that have one of them each.
+    """Remove single items from a wrong part as long as it stays wrong.
+
+    This finds two items that are wrong only together, which :func:`wrong_part` cannot separate if
+    each half has one of them.
 
     Args:
-        are_wrong: is asked.
-        rounds: so often two looks are taken at most; with enough of them nothing can be left out.
+        part: a wrong part.
+        are_wrong: tells which of several parts are wrong.
+        rounds: largest number of rounds, with up to two calls of `are_wrong` each. With enough
+            rounds, no item of the result can be removed.
     """
     left = list(part)
     for _ in range(rounds):
@@ -245,7 +272,7 @@ def narrowed(
 
 
 def _split(some: Sequence[T], ways: int) -> list[list[T]]:
-    """As many parts of about the same size, none of them empty."""
+    """Split items into at most `ways` non-empty parts of about the same size."""
     ends = [len(some) * at // ways for at in range(ways + 1)]
     return [list(some[a:b]) for a, b in pairwise(ends) if a < b]
 
@@ -257,14 +284,15 @@ def _first(pieces: Sequence[list[T]], wrong: Sequence[bool]) -> list[T] | None:
 def right_part(
     positions: Sequence[int], is_right: Callable[[Sequence[int]], bool], looks: int = LOOKS
 ) -> list[int]:
-    """As many positions as are right together, found by halving what is not.
+    """Search for a large part that is right, by halving parts that are wrong.
 
-    Delta debugging (Zeller and Hildebrandt, TSE 2002) the other way round: it does not shrink what
-    is wrong, it lets grow what is right.
+    This is delta debugging (Zeller and Hildebrandt, TSE 2002) in reverse: it grows a right part
+    instead of shrinking a wrong one.
 
     Args:
-        is_right: whether some are right together.
-        looks: so often that is asked.
+        positions: all positions.
+        is_right: tells whether some positions are right together.
+        looks: largest number of calls of `is_right`.
     """
     kept: list[int] = []
     left = [list(positions)] if positions else []
@@ -281,7 +309,7 @@ def right_part(
 
 
 def _is_right(run: Run, changed: Changed, look: Look, positions: Sequence[int]) -> bool:
-    """Whether some changes are right on the held-out cases, and a check has no objection."""
+    """Tell whether some changes are right on the held-out cases and pass a check."""
     genotype = changed.having(positions)
     if not run.subject.space.allows(genotype.configuration):
         return False
@@ -294,10 +322,11 @@ def _entered(run: Run, parts: Mapping[int, Genotype]) -> list[int]:
     """Evaluate parts of individuals on the train cases, and store those that are certainly faster.
 
     Args:
-        parts: by the number of what each is a part of.
+        run: the run.
+        parts: genotypes of the parts, by the number of the individual that each is a part of.
 
     Returns:
-        The numbers of those, and of the individuals that there already were in the place of others.
+        Numbers of the stored individuals, and of existing individuals that equal a part.
     """
     fit = (p for p, one in parts.items() if run.subject.space.allows(one.configuration))
     allowed = dict(enumerate(fit, run.store.next_ident()))
@@ -309,7 +338,7 @@ def _entered(run: Run, parts: Mapping[int, Genotype]) -> list[int]:
         known = run.store.individual_like(run.subject.key(parts[parent]), trials[at].key)
         if known is not None:
             numbers.append(known)
-        else:  # of those that are the same in the end, the first
+        else:  # the first of those with the same phenotype
             new.setdefault(trials[at].key, at)
     for at, evaluation in evaluator.evaluate({at: trials[at] for at in new.values()}):
         if evaluation.selectable:
@@ -321,7 +350,7 @@ def _entered(run: Run, parts: Mapping[int, Genotype]) -> list[int]:
 def _stored(
     run: Run, parent: int, genotype: Genotype, phenotype: bytes | None, evaluation: Evaluation
 ) -> int:
-    """The number of a part of an individual, once it is one itself."""
+    """Store a part of an individual as a new individual and return its number."""
     store, key = run.store, run.subject.key(genotype)
     ident, newest = store.next_ident(), store.generations()[-1].number
     words = str(genotype), key, phenotype, Origin.REPAIR, (parent,)

@@ -1,4 +1,4 @@
-"""What compiled sources take of the device."""
+"""Read the resources that compiled kernels use: registers, instructions, occupancy."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from gi_cuda.spec import Configuration, LaunchError, Target, find_case, load_cas
 
 
 def resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str, int]]:
-    """For each source, compiled in one batch, what the compiler says of its kernels, and what a
-    closer look tells: instructions by class, occupancy. Nothing for those that do not compile.
+    """Compile candidates in one batch and return the resources of each.
 
-    Occupancy is that of each kernel's first launch on the first train case.
+    Resources are the compiler's numbers for the kernels, instructions by class, and the occupancy
+    of each kernel's first launch on the first train case. They are empty for a candidate that does
+    not compile.
     """
     folder = tools.scratch("resources")
     built = build_candidates(tools.compiler, candidates, folder)
@@ -37,12 +38,15 @@ def resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str
 def _blocks(
     target: Target, configuration: Configuration, scalars: Mapping[str, np.generic]
 ) -> dict[str, BlockSize]:
-    """What a block of each kernel has at its first launch; nothing where no launch is valid."""
+    """Return threads and shared memory of a block at each kernel's first launch, by kernel.
+
+    The result is empty if there is no valid launch.
+    """
     try:
         launches = plan(target, configuration, scalars)
     except LaunchError:
         return {}
-    # Backwards, so that the first launch is what stays.
+    # In reverse order, so that the first launch of each kernel overwrites the later ones.
     return {
         launch.kernel: BlockSize(math.prod(launch.block), launch.shared)
         for launch in reversed(launches)

@@ -1,4 +1,4 @@
-"""Several runs on one target: which way to search finds more."""
+"""Compare kinds of search by several runs on one target."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gi_cuda.results.ranks import a12, holm, mann_whitney
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What searches of one kind surely reached after so many evaluations, over their runs.
+    """Certain speed-ups of searches of one kind against evaluations, over their runs.
 
     Attributes:
-        evaluations: at which.
-        low, middle, high: quartiles.
+        evaluations: numbers of evaluations.
+        low, middle, high: quartiles of the certain speed-up at each number of evaluations.
     """
 
     evaluations: tuple[int, ...]
@@ -31,13 +31,13 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The runs of one way to search.
+    """The runs of one kind of search.
 
     Attributes:
         name: preset, edits, generations and population.
-        runs: their folders.
-        found: what each run's winner is worth on the held-out cases; 1 where it has none.
-        low, median, high: quartiles of that.
+        runs: folders of the runs.
+        found: speed-up of each run's winner on the held-out cases; 1 without a winner.
+        low, median, high: quartiles of `found`.
     """
 
     name: str
@@ -50,12 +50,13 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Two ways to search.
+    """Comparison of two kinds of search.
 
     Attributes:
-        a12: how often a run of the first finds more than one of the second, ties as half.
-        p: of the Mann-Whitney test that they find the same.
-        corrected: the same for so many tests (Holm).
+        first, second: names of the kinds.
+        a12: probability that a run of the first finds more than a run of the second, ties as half.
+        p: p-value of the Mann-Whitney test.
+        corrected: p-value, corrected for the number of tests (Holm).
     """
 
     first: str
@@ -67,17 +68,17 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """What several runs say of the ways they were searched in."""
+    """Comparison of several kinds of search."""
 
     kinds: tuple[Kind, ...]
     pairings: tuple[Pairing, ...]
 
 
 def compare_searches(found: Iterable[tuple[str, str, float]]) -> Searches:
-    """Which of several ways to search found more.
+    """Compare kinds of search.
 
     Args:
-        found: of each run its kind, its folder, and what its winner is worth.
+        found: kind, folder and winner's speed-up of each run.
     """
     by_kind: dict[str, list[tuple[str, float]]] = {}
     for kind, run, worth in found:
@@ -101,7 +102,7 @@ def _of_kind(name: str, runs: Sequence[tuple[str, float]]) -> Kind:
 
 
 def compare_runs(runs: Sequence[WholeRun]) -> Searches:
-    """Which of several ways to search found more, by what is stored.
+    """Compare the kinds of search of stored runs.
 
     Raises:
         UserError: the runs are not of one target on one device.
@@ -120,13 +121,13 @@ def compare_runs(runs: Sequence[WholeRun]) -> Searches:
 
 
 def worth(run: WholeRun) -> float:
-    """What a run's winner is worth on the held-out cases; 1, the reference, where it has none."""
+    """Return the speed-up of a run's winner on the held-out cases; 1 without a winner."""
     winner = run.record.winner
     return winner.validation.overall.value if winner and winner.validation.overall else 1.0
 
 
 def curves(runs: Sequence[WholeRun]) -> Mapping[str, Curve]:
-    """What runs of each kind surely reached."""
+    """Return the certain speed-up against evaluations for each kind of search."""
     by_kind: dict[str, list[Sequence[Milestone]]] = {}
     for run in runs:
         by_kind.setdefault(run.search.kind, []).append(run.search.milestones)
@@ -138,7 +139,7 @@ def _curve(searches: Sequence[Sequence[Milestone]]) -> Curve:
     reached = np.ones((len(searches), len(at)))
     for row, search in zip(reached, searches, strict=True):
         for one in search:
-            # From there on, so that what ended earlier stays where it was.
+            # To the end of the row, so that a search that ended early keeps its value.
             row[np.searchsorted(at, one.evaluations) :] = one.speed_up or 1.0
     quartiles = np.percentile(reached, (25, 50, 75), axis=0)
     return Curve(tuple(at), *(tuple(map(float, row)) for row in quartiles))

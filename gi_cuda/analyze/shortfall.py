@@ -1,4 +1,4 @@
-"""The best individual that gained on the train cases and not on the held-out ones, and why."""
+"""Record the best individual that is faster on the train cases only, with the probable cause."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 
 APART = 1.05
-"""Padding is the cause where the threads launched on both roles differ by this factor."""
+"""Ratio of the launched threads between held-out and train cases from which on padding is the
+probable cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """An individual that is right, was faster on the train cases, and is not on the held-out ones.
+    """An individual that is right and faster on the train cases, but not on the held-out cases.
 
     Attributes:
-        ident: its number.
-        train: its speed-up on the train cases.
-        held_out: on the held-out cases.
+        ident: number of the individual.
+        train: speed-up on the train cases.
+        held_out: speed-up on the held-out cases.
         cause: the probable cause, in words.
     """
 
@@ -44,12 +45,17 @@ class Shortfall:
 
 
 def stored_shortfall(store: Store) -> Shortfall | None:
-    """Return what fell short when a run was validated last; None where a winner was found."""
+    """Load the shortfall of a run's last validation; None if a winner was found."""
     return store.load("shortfall", Shortfall)
 
 
 def keep_shortfall(run: Run, found: tuple[int, SpeedUp] | None) -> None:
-    """Remember an individual that fell short, and its speed-up on the held-out cases."""
+    """Store an individual that fell short; None removes the stored one.
+
+    Args:
+        run: the run.
+        found: number of the individual, and its speed-up on the held-out cases.
+    """
     if found is None:
         run.store.put(shortfall=None)
         return
@@ -65,8 +71,10 @@ def keep_shortfall(run: Run, found: tuple[int, SpeedUp] | None) -> None:
 
 
 def threads_launched(subject: Subject, genotype: Genotype) -> tuple[float, float]:
-    """Return how many times as many threads as the reference a genotype launches, on the train
-    cases and on the held-out ones; the geometric mean over the cases of each role."""
+    """Return the ratio of launched threads, genotype / reference, on train and held-out cases.
+
+    Each ratio is the geometric mean over the cases of the role.
+    """
     configured = [subject.configured(one) for one in (genotype, subject.original)]
 
     def times(role: CaseRole) -> float:
@@ -85,10 +93,10 @@ def _threads(launches: Iterable[Launch]) -> int:
 
 
 def padding_words(train: float, held_out: float) -> str:
-    """Return why a gain is one of the train cases alone.
+    """Describe the probable cause of a gain on the train cases only.
 
     Args:
-        train, held_out: how many times as many threads as the reference are launched there.
+        train, held_out: ratio of launched threads, genotype / reference, on the cases of each role.
     """
     if train * APART < held_out:
         return (

@@ -1,4 +1,4 @@
-"""The configurations that a run measured, as other tuners' files have them."""
+"""Convert a run's measured configurations to records for the files of other tuners."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ _REASONS: Mapping[Outcome, str] = {
     Outcome.HUNG: "timeout",
     Outcome.WRONG: "correctness",
 }
-"""Why there is no time, where it is not that a launch failed."""
+"""Reason without a time, by outcome; for other outcomes it is a failed launch ("runtime")."""
 
 
 def measured(store: Store, subject: Subject) -> Iterator[Measured]:
-    """The configurations of a run, in the order of their individuals: those without changes of
-    code. The reference comes first; its time is the baseline's."""
+    """Yield the measured configurations of a run, in the order of their individuals.
+
+    Individuals with edits are left out. The reference comes first, with the time of the baseline.
+    """
     seconds = stored_baseline(store).seconds
     yield Measured(dict(subject.original.configuration), seconds * 1e3, times=[seconds * 1e3])
     found, stored_at = store.evaluations(), store.stored_at()
@@ -40,14 +42,15 @@ def measured(store: Store, subject: Subject) -> Iterator[Measured]:
 
 
 def stored_rest(store: Store, subject: Subject | None) -> float | None:
-    """Bound how much faster than the best configuration of a run of `tune` the rest may be.
+    """Bound the speed-up of unmeasured configurations over the best one of a run of `tune`.
 
     Args:
-        subject: the run's; None where it cannot be read any more.
+        store: database of the run.
+        subject: subject of the run; None if it can no longer be read.
 
     Returns:
-        See :func:`~gi_cuda.tune.rest.rest_speedup`; 0 also where every configuration was compiled;
-        None also for other runs.
+        See :func:`~gi_cuda.tune.rest.rest_speedup`. The result is also 0 if the search space is
+        used up, and also None if the run is not one of `tune`.
     """
     if subject is None or not tunes(stored_plan(store).preset):
         return None
@@ -58,7 +61,7 @@ def stored_rest(store: Store, subject: Subject | None) -> float | None:
 
 
 def goal_of(store: Store, subject: Subject) -> Callable[[], bool] | None:
-    """Return a test of whether a run has come as far as ``--until`` asks; None: it asks nothing."""
+    """Return a function that tells whether a run has reached its ``--until``; None without it."""
     share = store.get("until", None)
     if share is None:
         return None
@@ -74,7 +77,13 @@ def _costs(store: Store, subject: Subject, grid: Grid) -> dict[Point, float | No
 def _measured(
     configuration: Mapping[str, Value], evaluation: Evaluation, seconds: float
 ) -> Measured:
-    """Turn an evaluation into times, of which the reference's is so many seconds."""
+    """Convert an evaluation to a record with times in milliseconds.
+
+    Args:
+        configuration: the configuration.
+        evaluation: its evaluation, which holds ratios.
+        seconds: time of the reference.
+    """
     ratio = None if evaluation.verdict is None else evaluation.ratio
     return Measured(
         configuration,
@@ -87,7 +96,7 @@ def _measured(
 
 
 def _times(samples: tuple[Sample, ...]) -> list[float]:
-    """Seconds of each timed run of all cases together."""
+    """Return the total time over all cases of each timed run, seconds."""
     case = attrgetter("case")
     rows = [[one.variant for one in some] for _, some in groupby(sorted(samples, key=case), case)]
     return [sum(each) for each in zip(*rows, strict=False)]

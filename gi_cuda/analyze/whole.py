@@ -1,4 +1,4 @@
-"""A run with all that was found of it since, from what is stored: no device is needed."""
+"""Load a run with all stored results about it; no device is needed."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 
 BEST = 10
-"""Individuals that are named as the best."""
+"""Number of best individuals in the record."""
 
 DRAWN = 300
-"""Individuals whose diffs are given, the best and the winner's ancestors first."""
+"""Default number of individuals with diffs, the winner's ancestors and the best first."""
 
 LONGEST = 160
-"""Characters of a rule's text that are given."""
+"""Largest number of characters of a rule's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeTold:
-    """One change of the winner, with what is known of it without a device.
+    """One change of the winner, with the stored facts about it.
 
     Attributes:
-        number: from 1.
-        change: in notation.
+        number: number of the change, from 1.
+        change: the change in notation.
         sentence: its kind in words.
-        diff: what it changes with all the others made.
-        worth: what it gains; None where neither ``minimize`` nor ``explain`` was asked.
-        explained: what ``explain`` found; None where it was not asked.
+        diff: diff of the change, on top of all other changes.
+        worth: its gain; None if neither ``minimize`` nor ``explain`` was run.
+        explained: result of ``explain``; None if it was not run.
     """
 
     number: int
@@ -59,23 +59,24 @@ class ChangeTold:
 
 @dataclass(frozen=True, slots=True)
 class WholeRun:
-    """A run with all that was found of it.
+    """A run with all stored results about it.
 
     Attributes:
-        record: as ``show --json`` has it.
-        target: the target's name.
-        source: the main source file's name; "" where the target cannot be read.
-        search: what it spent.
-        individuals: all, in order.
-        diffs: of the most interesting ones, by number.
+        record: the record of ``show --json``.
+        target: name of the target.
+        source: name of the main source file; "" if the target cannot be read.
+        search: effort and progress of the search.
+        individuals: all individuals, in order.
+        diffs: diffs of the most interesting individuals, by number.
         rules: place and text of every rule, by name.
-        sentences: what each change of an individual does, by its notation.
-        changes: the winner's.
-        interactions: of these; None where ``interactions`` was not asked.
-        history: how the search came to the winner.
-        short: the best that was tried on the held-out cases, where none holds.
-        unreadable: why the target cannot be read, so that diffs, rules and changes are missing; ""
-            where it can.
+        sentences: description of each change of an individual, by notation.
+        changes: changes of the winner.
+        interactions: dependencies between these changes; None if ``interactions`` was not run.
+        history: history of the search.
+        short: the best individual that was right but not faster on the held-out cases, if there is
+            no winner.
+        unreadable: reason why the target cannot be read, so that diffs, rules and changes are
+            missing; "" if it can be read.
     """
 
     record: RunRecord
@@ -94,18 +95,19 @@ class WholeRun:
 
     @property
     def folder(self) -> str:
-        """The run's folder, as it was named."""
+        """Folder of the run, as the user named it."""
         return self.record.run
 
 
 def whole_run(folder: Path, drawn: int = DRAWN) -> WholeRun:
-    """Read a run and all that was found of it.
+    """Load a run and all stored results about it.
 
     Args:
-        drawn: give the diffs of so many individuals.
+        folder: folder of the run.
+        drawn: number of individuals with diffs.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no run in the folder.
     """
     with open_store(folder) as store:
         subject, why = readable_subject(store, folder)
@@ -151,8 +153,10 @@ def _diffs(
 
 
 def _sentences(subject: Subject, genotypes: Iterable[str]) -> Mapping[str, str]:
-    """Return what each change of genotypes does; without those that mean something only beside
-    others."""
+    """Describe each change of genotypes, by notation.
+
+    Changes that are valid only together with others are left out.
+    """
     found: dict[str, str] = {}
     for word in dict.fromkeys(word for one in genotypes for word in words(one)):
         with suppress(UserError):

@@ -1,4 +1,4 @@
-"""A run's winner, and which individual a command is about: minimized, or as the search found it."""
+"""Store and load a run's winner and its minimization, and choose the individual of a command."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ from gi_cuda.subject import Start, Subject
 
 
 def what_it_takes(plan: Plan) -> tuple[str, ...]:
-    """What is said besides to a command that measures for a run: one on several kinds of machines
-    takes a cluster, and which one is not stored."""
+    """Return further options of a command that measures for a run.
+
+    A run on several kinds of machines needs a cluster, whose address is not stored.
+    """
     return () if plan.objective is Objective.EACH else ("--cluster", "ADDRESS")
 
 
@@ -34,9 +36,9 @@ class Winner:
     """The best individual on the train cases that holds on the held-out ones.
 
     Attributes:
-        ident: the individual's number.
-        genotype: in notation, without changes that the compiler makes nothing of.
-        validation: on the held-out cases.
+        ident: number of the individual.
+        genotype: genotype in notation, without changes that do not affect the machine code.
+        validation: validation on the held-out cases.
     """
 
     ident: int
@@ -45,28 +47,28 @@ class Winner:
 
 
 def keep_winner(store: Store, winner: Winner | None) -> None:
-    """Remember a run's winner, or that it has none."""
+    """Store a run's winner, or that it has none."""
     store.put(champion=asdict(winner) if winner else None)
 
 
 def stored_winner(store: Store) -> Winner | None:
-    """The winner as it was stored last."""
+    """Load a run's winner; None if it has none."""
     return store.load("champion", Winner)
 
 
 def is_validated(store: Store) -> bool:
-    """Tell whether the best of a run were validated to the end, whether or not one holds."""
+    """Tell whether the validation of a run's best individuals was completed."""
     winner = stored_winner(store)
     return store.has("champion") and not (winner and winner.validation.provisional)
 
 
 def keep_refusal(store: Store, refusal: str) -> None:
-    """Remember what spoke against the best individual where none holds."""
+    """Store the reason why the best individual does not hold, if none holds."""
     store.put(refusal=refusal)
 
 
 def stored_refusal(store: Store) -> str:
-    """What spoke against the best individual where none holds; "" where it was not faster."""
+    """Load the reason why the best individual does not hold; "" if it was right but not faster."""
     return str(store.get("refusal", ""))
 
 
@@ -75,11 +77,11 @@ class Minimized:
     """A minimization with its validation on the held-out cases.
 
     Attributes:
-        minimization: what stayed and what went.
-        validation: of what stayed.
-        before: of all of it, in the same measurement; None in runs of before that was measured.
-        confirmed_on: the cases that confirmed the minimization, in words; "" in runs of before
-            there were such.
+        minimization: changes that stay and changes that were dropped.
+        validation: validation of the minimized genotype.
+        before: validation of the genotype before minimization, in the same measurement; None in
+            runs of older versions.
+        confirmed_on: description of the confirm cases; "" in runs of older versions.
     """
 
     minimization: Minimization
@@ -89,20 +91,21 @@ class Minimized:
 
     @property
     def loses(self) -> bool:
-        """Whether what went pays on the held-out cases, for certain."""
+        """Tell whether the dropped changes certainly pay on the held-out cases."""
         before = self.before.overall if self.before else None
         return is_certainly_slower(self.validation.overall, before)
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenIndividual:
-    """The individual that a command is about: the run's winner, or another one by its number.
+    """The individual that a command works on: the run's winner, or one given by its number.
 
     Attributes:
-        found: the individual as it is stored.
-        genotype: of it, without edits that others overrule, and of the winner without what the
-            compiler makes nothing of; the minimized one where there is one.
-        minimized: what minimizing it found; None where the genotype is the individual's own.
+        found: the stored individual.
+        genotype: the minimized genotype if there is one, else the individual's genotype without
+            edits that other edits override; the winner's also without changes that do not affect
+            the machine code.
+        minimized: result of minimizing it; None if it was not minimized, or is used as found.
     """
 
     found: Individual
@@ -111,35 +114,35 @@ class ChosenIndividual:
 
     @property
     def ident(self) -> int:
-        """The individual's number."""
+        """Number of the individual."""
         return self.found.ident
 
     def __str__(self) -> str:
         return f"individual {self.ident}" + (", minimized" if self.minimized else "")
 
     def changes(self, subject: Subject) -> Changed:
-        """What it changes; the numbers that commands show are positions in this, from 1."""
+        """Return its changes. Numbers of changes in commands are positions in it, from 1."""
         return Changed.of(self.genotype, subject.original, subject.order)
 
 
 def keep_minimized(store: Store, ident: int, minimized: Minimized) -> None:
-    """Remember what an individual was minimized to."""
+    """Store the minimization of an individual."""
     store.put(**{f"minimized/{ident}": asdict(minimized)})
 
 
 def stored_minimized(store: Store, ident: int) -> Minimized | None:
-    """What an individual was minimized to, if that is right on the held-out cases."""
+    """Load the minimization of an individual, if its result is right on the held-out cases."""
     minimized = store.load(f"minimized/{ident}", Minimized)
     return minimized if minimized and minimized.validation.correct else None
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What ``interactions`` found of a genotype.
+    """Stored result of ``interactions`` for a genotype.
 
     Attributes:
-        genotype: in notation.
-        found: how its changes depend on each other.
+        genotype: the genotype in notation.
+        found: dependencies between its changes.
     """
 
     genotype: str
@@ -147,13 +150,16 @@ class Dependencies:
 
 
 def keep_dependencies(store: Store, chosen: ChosenIndividual, found: Interactions) -> None:
-    """Remember how an individual's changes depend on each other."""
+    """Store the dependencies between an individual's changes."""
     kept = Dependencies(str(chosen.genotype), found)
     store.put(**{f"interactions/{chosen.ident}": asdict(kept)})
 
 
 def stored_dependencies(store: Store, chosen: ChosenIndividual) -> Interactions | None:
-    """How an individual's changes depend on each other, if that is known of its genotype here."""
+    """Load the dependencies between an individual's changes; None if they are not stored.
+
+    Dependencies that were stored for another genotype of the individual do not count.
+    """
     stored = store.load(f"interactions/{chosen.ident}", Dependencies)
     return stored.found if stored and stored.genotype == str(chosen.genotype) else None
 
@@ -161,12 +167,14 @@ def stored_dependencies(store: Store, chosen: ChosenIndividual) -> Interactions 
 def choose_individual(
     store: Store, subject: Subject, folder: Path, individual: int | None, *, as_found: bool
 ) -> ChosenIndividual:
-    """The run's validated winner, or a given individual.
+    """Return the run's validated winner, or a given individual.
 
     Args:
-        folder: the run's, for messages.
-        individual: its number; None: the winner.
-        as_found: as it was validated, even if it was minimized.
+        store: database of the run.
+        subject: subject of the run.
+        folder: folder of the run, for messages.
+        individual: number of the individual; None: the winner.
+        as_found: ignore a minimization.
 
     Raises:
         UserError: there is no such individual, or no winner.
@@ -181,10 +189,11 @@ def choose_individual(
 
 @contextmanager
 def refuse_wrong(chosen: ChosenIndividual, folder: Path) -> Iterator[None]:
-    """Say of an individual that it is wrong on the train cases, and what can be done.
+    """Turn the error that an individual is wrong on the train cases into a message for the user.
 
     Args:
-        folder: the run's, for the message.
+        chosen: the individual.
+        folder: folder of the run, for the message.
 
     Raises:
         UserError: in place of :class:`~gi_cuda.analyze.minimize.WrongWinner`.
@@ -200,8 +209,10 @@ def refuse_wrong(chosen: ChosenIndividual, folder: Path) -> Iterator[None]:
 
 
 def how_to_go_on(store: Store, folder: Path) -> str:
-    """The command that searches further in a stored run: one that is done needs generations, one
-    that is for several kinds of machines a cluster."""
+    """Return the command that continues a stored run.
+
+    A finished run needs more generations; a run on several kinds of machines needs a cluster.
+    """
     plan = stored_plan(store)
     planned = plan.settings.generations
     generations = store.generations()
@@ -228,10 +239,12 @@ def find_individual(store: Store, folder: Path, individual: int) -> Individual:
     """Return an individual by its number.
 
     Args:
-        folder: the run's, for messages.
+        store: database of the run.
+        folder: folder of the run, for messages.
+        individual: number of the individual.
 
     Raises:
-        UserError: there is none of that number.
+        UserError: the run has no individual of that number.
     """
     found = store.individual(individual)
     if found is None:
@@ -244,15 +257,15 @@ def find_individual(store: Store, folder: Path, individual: int) -> Individual:
 
 
 def predecessor(folder: Path, target: Path) -> Start:
-    """The winner of a run, minimized where it was, as the start of another run on its target.
+    """Return a run's winner, minimized if possible, as the start of another run on its target.
 
     Args:
-        folder: the run's.
+        folder: folder of the run.
         target: the target's folder or its ``target.toml``.
 
     Raises:
-        UserError: there is no such run, it has no winner, its target is another one or has
-            changed, or it evolves PTX.
+        UserError: there is no run in the folder, the run has no winner, its target is another one
+            or has changed, or it evolves PTX.
     """
     with open_store(folder) as store:
         if store.get("level", "source") != "source":

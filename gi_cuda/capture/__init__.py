@@ -1,4 +1,4 @@
-"""From an application that runs to a target: its launches, with what they got and made of it."""
+"""Make a target from a running application: record its launches, with their inputs and results."""
 
 from gi_cuda.capture.capturing import Capture, capture, known_kernels, list_kernels
 from gi_cuda.capture.reading import Wish, worth_most

@@ -1,4 +1,4 @@
-"""Launches of another run, added to a target that was captured."""
+"""Add launches of another run of the application to a captured target."""
 
 from __future__ import annotations
 
@@ -34,10 +34,21 @@ def add(
     scratch: Path,
     tell: Tell,
 ) -> list[str]:
-    """Add launches to a target's folder as held-out cases; what is to be said of that.
+    """Add launches to a captured target's folder as held-out cases.
+
+    Args:
+        application: the application, with the arguments of the new run.
+        uses: kernels that the application launches.
+        folder: folder of the target.
+        wish: options of the capture.
+        scratch: a folder for recordings.
+        tell: callback that receives progress messages.
+
+    Returns:
+        Lines that tell the user which cases were added.
 
     Raises:
-        UserError: the folder holds no such target, or its launches are others.
+        UserError: the folder holds no captured target, or the launches do not fit it.
     """
     target = load_target(folder)
     index = target.folder / DATA
@@ -51,7 +62,7 @@ def add(
     instances = [_NAME.sub(lambda m: str(usual.get(m[0], m[0])), one) for one in target.kernels]
     mine = [chosen(uses, name) for name in instances]
     tell(f"reading the source of {', '.join(use.name.shown for use in mine)}")
-    wish = replace(wish, source=target.source, repeat=1)  # its tolerances stand
+    wish = replace(wish, source=target.source, repeat=1)  # the target's tolerances stay as they are
     read, *others = read_kernels(application, mine, wish)
     if others:
         raise _other(target, "its kernels do not take turns")
@@ -103,7 +114,13 @@ def _with_roles(proposal: Proposal, target: Target) -> Proposal:
 
 
 def _numbers(target: Target, one: Observation) -> Iterator[tuple[str, int]]:
-    """What the target has of a launch besides what the kernel gets."""
+    """Yield the values of the target's scalars that the kernel does not get as arguments.
+
+    These are launch geometry and sizes: ``grid_x``, ``block_x``, ``shared``, ``buffer_size``.
+
+    Raises:
+        UserError: the launch gives no value for a scalar.
+    """
     seen: dict[str, int] = {}
     for number, taken in enumerate(one.taken.steps):
         grid, block, shared = (step_name(what, number) for what in ("grid", "block", "shared"))
@@ -123,7 +140,11 @@ def _numbers(target: Target, one: Observation) -> Iterator[tuple[str, int]]:
 
 
 def _check(target: Target, one: Captured) -> None:
-    """Refuse a launch that the target would make otherwise."""
+    """Check that the target computes the grid, block, shared memory and sizes of a launch.
+
+    Raises:
+        UserError: it computes others.
+    """
     given: Mapping[str, Any] = {**one.observation.scalars, **one.numbers}
     scalars = {
         scalar.name: typed_scalar(scalar, given[scalar.name], str(target.file))

@@ -1,4 +1,4 @@
-"""The architectures that a program holds machine code for."""
+"""Read from a program which GPU architectures it holds machine code for."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ _CONTAINER = struct.Struct("<IHHQ")  # magic, version, bytes of this header, byt
 _ENTRY = struct.Struct("<HHIQ")  # kind, version, bytes of this header, bytes that follow
 _MAGIC = struct.pack("<I", 0xBA55ED50)
 _ARCHITECTURE = 28
-"""Where an entry's header says what its code is for."""
+"""Offset of the architecture in an entry's header, bytes."""
 
 _MACHINE_CODE = 2
 
 
 def architectures(program: Path) -> frozenset[int]:
-    """Numbers such as 90, as ``nvcc -arch=sm_90`` has them; none where the file cannot be read."""
+    """Return the architectures of a program as numbers: 90 for ``nvcc -arch=sm_90``.
+
+    The result is empty if the file cannot be read.
+    """
     try:
         data = program.read_bytes()
         return frozenset(_found(data))

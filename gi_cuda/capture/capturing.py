@@ -1,4 +1,4 @@
-"""The steps from an application to a target's files."""
+"""Run an application, record its launches and write a target's files."""
 
 from __future__ import annotations
 
@@ -31,18 +31,20 @@ from gi_cuda.init.writing.write import Content
 Tell = Callable[[str], None]
 
 _LISTINGS = 32
-"""Listings that are kept."""
+"""Number of listings that the cache keeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A target that was captured.
+    """A captured target.
 
     Attributes:
-        folder: where it goes.
-        files: by name.
-        tolerances: of buffers that hold real numbers.
-        lines: what was decided, for people.
+        folder: folder that the target is written to.
+        files: contents of the files, by name.
+        proposal: description of the kernel and its launch.
+        cases: captured launches.
+        tolerances: tolerances of buffers that hold real numbers, by buffer.
+        lines: messages about decisions that were taken.
     """
 
     folder: Path
@@ -54,10 +56,10 @@ class Capture:
 
 
 def known_kernels(application: Application, scratch: Path) -> list[KernelUse]:
-    """The kernels that an application launches, the one that takes most time first: as the last
-    listing of the same command found them, or a new one.
+    """Return the kernels that an application launches, the one that takes most time first.
 
-    Args and errors: see :func:`list_kernels`.
+    The result is that of the last listing of the same command, if it is in the cache; otherwise of
+    a new listing. For arguments and errors see :func:`list_kernels`.
     """
     folder = _listing(application)
     if not folder.exists():
@@ -66,14 +68,19 @@ def known_kernels(application: Application, scratch: Path) -> list[KernelUse]:
 
 
 def list_kernels(application: Application, scratch: Path) -> tuple[list[KernelUse], list[str]]:
-    """The kernels that an application launches, the one that takes most time first, and what is to
-    be said of the run. The listing is kept in the user's cache folder, where that can be written.
+    """Run an application and list the kernels that it launches.
+
+    The listing is stored in the user's cache folder, if that is writable.
 
     Args:
-        scratch: a folder for what is written down.
+        application: the application.
+        scratch: a folder for the recording.
+
+    Returns:
+        The kernels, the one that takes most time first, and remarks on the run.
 
     Raises:
-        UserError: it cannot be run, or launches nothing.
+        UserError: the application cannot be run, or launches nothing.
     """
     run, kept = scratch / "listed", _listing(application)
     found, status = application.run(Plan(), run, quiet=False)
@@ -96,7 +103,11 @@ def list_kernels(application: Application, scratch: Path) -> tuple[list[KernelUs
 
 
 def _listing(application: Application) -> Path:
-    """Where the listing of a command is kept: of the same words, here, with the same files."""
+    """Return the folder of the cached listing of a command.
+
+    The cache key is the command line, the current directory, and size and modification time of the
+    files that the command names.
+    """
     digest = xxhash.xxh3_128(repr((application.command, str(Path.cwd()))).encode())
     for file in (application.program, *map(Path, application.command)):
         if file is not None and file.is_file():
@@ -108,16 +119,21 @@ def _listing(application: Application) -> Path:
 def capture(
     application: Application, uses: Sequence[KernelUse], wish: Wish, scratch: Path, tell: Tell
 ) -> list[Capture]:
-    """Targets for kernels of an application: one for those of one source that take turns and share
-    memory, for each other one of its own.
+    """Make targets for kernels of an application.
+
+    Kernels of one source that take turns and share memory go into one target. Every other kernel
+    gets its own target.
 
     Args:
-        scratch: a folder for what is written down; nothing of these kernels is there.
-        tell: is told what is done next.
+        application: the application.
+        uses: the kernels to capture.
+        wish: options of the capture.
+        scratch: an empty folder for recordings.
+        tell: callback that receives progress messages.
 
     Raises:
-        UserError: the source does not have a kernel, or another one; its launches cannot be
-            captured; several targets are to be in one folder.
+        UserError: a kernel is not in the source, or differs from that of the program; launches
+            cannot be captured; or several targets should go into one folder.
     """
     tell(f"reading the source of {', '.join(use.name.shown for use in uses)}")
     every = read_kernels(application, uses, wish)
@@ -137,7 +153,7 @@ def capture(
 def _captured(
     application: Application, read: Read, wish: Wish, scratch: Path, tell: Tell
 ) -> Capture:
-    """A target for what one target can hold."""
+    """Make one target for kernels that fit into one target."""
     folder = wish.folder or Path("targets") / read.proposal.name
     check_free(folder, "--into")
     fitted = observed_launches(application, read, wish, scratch, tell)
@@ -150,9 +166,12 @@ def _captured(
 def observed_launches(
     application: Application, read: Read, wish: Wish, scratch: Path, tell: Tell
 ) -> Fitted:
-    """The launches of kernels that become cases, and a proposal that agrees with them.
+    """Record the launches that become cases, and fit the proposal to them.
 
-    Others and errors: see :func:`capture`.
+    Args:
+        application: the application.
+        read: the kernels and the proposal that was read from their source.
+        wish, scratch, tell: see :func:`capture`, also for errors.
     """
     tell("running the application, and keeping what its launches get")
     taken = _taken(application, read, _plan(read, wish), scratch / "run-1")
@@ -168,7 +187,7 @@ def _target(
     fitted: Fitted,
     tolerances: Mapping[str, Allowed],
 ) -> Capture:
-    """The target's files, and what is to be said of them."""
+    """Make the files of a target, with messages about them."""
     roles = ["held-out" if index % 2 else "train" for index in range(len(fitted.launches))]
     cases = named(fitted, roles, f"`{application.shown}`")
     if len(cases) == 1:
@@ -195,7 +214,11 @@ def _plan(read: Read, wish: Wish) -> Plan:
 
 
 def _taken(application: Application, read: Read, plan: Plan, folder: Path) -> list[Taken]:
-    """What launches got, of the first process that made them."""
+    """Run the application and return the planned launches of the first process that made them.
+
+    Raises:
+        UserError: the application failed before a launch was recorded.
+    """
     found, status = application.run(plan, folder, quiet=True)
     first = next((taken for taken in map(Recording.taken, found) if taken), [])
     taken = [*taken_rounds(read.rounds, first)]
@@ -213,7 +236,11 @@ def _taken(application: Application, read: Read, plan: Plan, folder: Path) -> li
 
 
 def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
-    """The launches of which all is there."""
+    """Return the launches that were recorded completely.
+
+    Raises:
+        UserError: there is none; the message says why.
+    """
     whole = [one for one in taken if not one.trouble]
     if whole:
         return whole
@@ -247,7 +274,7 @@ def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
 
 
 def _inputs(fitted: Fitted, one: Observation) -> str:
-    """A hash of all that a launch got."""
+    """Return a hash of a launch's geometry, scalars and input buffers."""
     digest = xxhash.xxh3_128(repr((one.taken.grid, one.taken.block, one.taken.shared)).encode())
     for value in one.scalars.values():
         digest.update(np.asarray(value).tobytes())
@@ -258,7 +285,7 @@ def _inputs(fitted: Fitted, one: Observation) -> str:
 
 
 def _different(fitted: Fitted) -> Fitted:
-    """Without launches that got the same as an earlier one."""
+    """Leave out launches whose inputs equal those of an earlier launch."""
     seen: dict[str, int] = {}
     for index, one in enumerate(fitted.launches):
         seen.setdefault(_inputs(fitted, one), index)
@@ -266,8 +293,10 @@ def _different(fitted: Fitted) -> Fitted:
 
 
 def _changing(fitted: Fitted) -> Fitted:
-    """Without launches that changed nothing of what their kernel gets and writes, if others did:
-    there a kernel that does nothing is right."""
+    """Leave out launches that changed none of their inout buffers, if other launches did.
+
+    A kernel that does nothing would be right on these launches.
+    """
     if any(one.role == "output" for one in fitted.proposal.buffers):
         return fitted
     written = [one.name for one in fitted.proposal.buffers if one.role == "inout"]

@@ -1,4 +1,4 @@
-"""Numbers that were seen, found again as expressions of the scalars that a kernel gets."""
+"""Express observed numbers, such as sizes, by the scalar arguments of a kernel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _FACTORS = 3
-"""Scalars that are multiplied at most."""
+"""Largest number of scalars in a product."""
 
 _PER_THREAD = (1, 2, 4, 8, 16, 32)
 _MOST_SCALARS = 12
@@ -21,7 +21,13 @@ Names = Mapping[str, int]
 
 
 def agrees(text: str, values: Sequence[int], names: Sequence[Names]) -> bool:
-    """Whether an expression has the value that was seen, in each case."""
+    """Tell whether an expression has the observed value in each case.
+
+    Args:
+        text: the expression.
+        values: the observed value in each case.
+        names: values of the names that the expression may use, in each case.
+    """
     try:
         expression = parse(text)
         return all(
@@ -32,10 +38,17 @@ def agrees(text: str, values: Sequence[int], names: Sequence[Names]) -> bool:
 
 
 def size_of(values: Sequence[int], names: Sequence[Names]) -> str | None:
-    """How much there is: a product of scalars, perhaps a multiple of one or a little more; else
-    the number itself, where it always is the same.
+    """Find an expression for observed sizes.
 
-    None where it is none of these.
+    The expression is a product of scalars, a multiple of a product, a product plus a small number,
+    or the number itself if it is the same in all cases: ``n * m``, ``n * 4``, ``n + 1``, ``1024``.
+
+    Args:
+        values: the observed size in each case.
+        names: the scalars in each case.
+
+    Returns:
+        The expression; None if none fits.
     """
     for text in _sizes(values, names):
         if agrees(text, values, names):
@@ -46,13 +59,19 @@ def size_of(values: Sequence[int], names: Sequence[Names]) -> str | None:
 def blocks_of(
     values: Sequence[int], names: Sequence[Names], threads: str, known: Sequence[Names]
 ) -> str | None:
-    """How many blocks there are along an axis: enough for a product of scalars.
+    """Find an expression for observed numbers of blocks along an axis of the grid.
+
+    The expression divides a product of scalars by the threads of a block, is such a product, or is
+    the number itself if it is the same in all cases: ``(n + 256 - 1) / 256``.
 
     Args:
-        threads: of a block along it, an expression.
-        known: all that this may name, in each case.
+        values: the observed number in each case.
+        names: the scalars in each case.
+        threads: expression for the threads of a block along the axis.
+        known: scalars and parameters that `threads` may use, in each case.
 
-    None where it is no such number, and not always the same.
+    Returns:
+        The expression; None if none fits.
     """
     if set(values) == {1}:
         return "1"
@@ -85,8 +104,11 @@ def _sizes(values: Sequence[int], names: Sequence[Names]) -> Iterator[str]:
 
 
 def _products(names: Sequence[Names]) -> Iterator[tuple[str, int]]:
-    """Products of scalars, and their values in the first case; the shortest first, those of
-    different ones before squares."""
+    """Yield products of scalars and their values in the first case.
+
+    Shorter products come first; among equally long ones, products of different scalars come before
+    squares.
+    """
     first = {name: value for name, value in names[0].items() if value > 1}
     for count in range(1, _FACTORS + 1):
         every = combinations_with_replacement(list(first)[:_MOST_SCALARS], count)

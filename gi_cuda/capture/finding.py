@@ -1,4 +1,4 @@
-"""The source that a kernel of a program stands in."""
+"""Find the source file that defines a kernel of a program."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _COMPILED = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c"})
 
 
 def find_files(name: KernelName, folder: Path, program: Path | None) -> list[Path]:
-    """The files of a folder's repository that a kernel is defined in, the most likely one first:
-    one in the folder before others, one that is compiled by itself before a header, one that is
-    called like the program.
+    """Find the files of a folder's repository that define a kernel, the most likely file first.
+
+    Files in the folder come before others, then compiled files before headers, then files with the
+    program's name.
 
     Raises:
-        UserError: there is none.
+        UserError: no file defines the kernel.
     """
     found = list(_defining(name, repository_of(folder / "any").sources(folder)))
     if not found:
@@ -42,8 +43,10 @@ def find_files(name: KernelName, folder: Path, program: Path | None) -> list[Pat
 
 
 def launched_from(name: KernelName, header: Path) -> Path | None:
-    """The file that includes a header with a kernel and launches the kernel, if one alone does:
-    with it, launches can be changed as well.
+    """Return the file that includes a header and launches the kernel that the header defines.
+
+    With this file, launches can be changed as well. The result is None unless exactly one file
+    launches the kernel.
     """
     included = re.compile(
         rf'^[ \t]*#[ \t]*include[ \t]*["<][^">]*{re.escape(header.name)}[">]', re.M
@@ -62,13 +65,15 @@ def launched_from(name: KernelName, header: Path) -> Path | None:
 
 
 def defined_as(name: KernelName, source: Path, shown: Sequence[str]) -> str:
-    """A kernel as a source's reader names it.
+    """Return a kernel's name in the notation that the reader of CUDA sources uses.
 
     Args:
-        shown: names of the kernels that the source has.
+        name: the kernel.
+        source: the source file.
+        shown: names of the kernels that the source defines.
 
     Raises:
-        UserError: it is none of them.
+        UserError: the source does not define the kernel.
     """
     meant = [one for one in shown if one.partition("(")[0].partition("<")[0] == name.plain]
     if len(meant) > 1:
@@ -88,10 +93,10 @@ def defined_as(name: KernelName, source: Path, shown: Sequence[str]) -> str:
 
 
 def check_age(name: KernelName, source: Path, program: Path | None) -> None:
-    """Refuse a source that was changed after the program was built from it.
+    """Check that a source was not changed after the program was built from it.
 
     Raises:
-        UserError: it was.
+        UserError: it was changed.
     """
     if program is None or name.mangled.encode() not in program.read_bytes():
         return  # the kernel is in a library

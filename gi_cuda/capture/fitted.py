@@ -1,4 +1,4 @@
-"""A proposal that was read from a source, made to agree with launches that were captured."""
+"""Fit a proposal that was read from a source to captured launches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORMATS = {
     **{16: "float16", 32: "float32"},
 }
 _SHORT = ("uint8", "int8", "uint16", "int16")
-"""What may be read as real numbers."""
+"""Types that a texture may read as real numbers."""
 _MODES = ("wrap", "clamp", "mirror", "border")
 _AS_INTEGER, _NORMALIZED = 1, 2
 """Flags of a texture object."""
@@ -35,16 +35,18 @@ _AS_INTEGER, _NORMALIZED = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A proposal that agrees with launches.
+    """A proposal that agrees with captured launches.
 
     Attributes:
-        launches: those that one target can make, in order.
-        numbers: of each launch what it has besides what the kernel got.
-        left_out: launches that are not alike the others.
+        proposal: the fitted proposal.
         source: the proposal as it was read from the source.
-        alike: launches that were left out because they got the same as others.
-        idle: launches that were left out because they changed nothing.
-        not_kept: launches that could not be kept.
+        launches: launches that one target can make, in order.
+        numbers: values of each launch that became scalars of the target, besides the kernel's
+            arguments.
+        left_out: number of launches that were left out because their pointers have another pattern.
+        alike: number of launches that were left out because their inputs equal those of others.
+        idle: number of launches that were left out because they changed nothing.
+        not_kept: number of launches that could not be recorded.
     """
 
     proposal: Proposal
@@ -57,7 +59,7 @@ class Fitted:
     not_kept: int = 0
 
     def only(self, numbers: Sequence[int]) -> Fitted:
-        """With some of the launches."""
+        """Keep the launches with the given indices."""
         return replace(
             self,
             launches=tuple(self.launches[i] for i in numbers),
@@ -66,10 +68,11 @@ class Fitted:
 
 
 def fit(proposal: Proposal, observations: Sequence[Observation]) -> Fitted:
-    """Sizes, roles and the launch's geometry as they were seen.
+    """Set sizes, roles and launch geometry of a proposal to those of captured launches.
 
     Args:
-        observations: at least one.
+        proposal: the proposal that was read from the source.
+        observations: captured launches, at least one.
 
     Raises:
         UserError: the kernel wrote nothing.
@@ -83,12 +86,12 @@ def fit(proposal: Proposal, observations: Sequence[Observation]) -> Fitted:
 
 
 def step_name(what: str, number: int) -> str:
-    """What a step's numbers are called that become scalars: ``grid``, of the second ``grid2``."""
+    """Return the name of a step's number that becomes a scalar: ``grid``, in step two ``grid2``."""
     return f"{what}{number + 1}" if number else what
 
 
 class _Fitter:
-    """Finds expressions for what was seen; what has none becomes a number that each case gives."""
+    """Expressions for observed numbers. A number without one becomes a scalar of each case."""
 
     def __init__(self, proposal: Proposal, launches: Sequence[Observation]) -> None:
         self._proposal, self._launches = proposal, launches
@@ -101,12 +104,12 @@ class _Fitter:
 
     @property
     def numbers(self) -> tuple[dict[str, int], ...]:
-        """Of each launch the numbers that became scalars of the target."""
+        """Numbers of each launch that became scalars of the target."""
         count = range(len(self._launches))
         return tuple({name: values[i] for name, values in self._own.items()} for i in count)
 
     def fitted(self) -> Proposal:
-        """The proposal as the launches were."""
+        """Return the proposal, fitted to the launches."""
         proposal, first = self._proposal, self._launches[0]
         steps = [self._step(number, step) for number, step in enumerate(proposal.steps)]
         gone = first.same.keys() | first.nowhere
@@ -130,7 +133,11 @@ class _Fitter:
         )
 
     def _members(self, members: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-        """What a struct is put together of: no null pointers, and nothing twice."""
+        """Yield the members of a struct, without null pointers.
+
+        Raises:
+            UserError: two pointers in the struct are equal.
+        """
         first, seen = self._launches[0], set[str]()
         for name, at in members:
             own = first.same.get(name, name)
@@ -145,7 +152,7 @@ class _Fitter:
                 yield own, at
 
     def _seen(self, scalar: ProposedScalar) -> ProposedScalar:
-        """With the integer that all launches got, if there is one."""
+        """Set a scalar's value to the integer that the first launch got, and say if it varied."""
         first, *others = (one.integers.get(scalar.name) for one in self._launches)
         value = scalar.value if first is None else first
         varied = first is None or any(one != first for one in others)
@@ -173,7 +180,7 @@ class _Fitter:
 
         grid = self._extent(names[0], read.grid, grids, blocks, found)
         many = " * ".join(map(bracketed, (one for one in grid if one != "1")))
-        # Sizes do not change with parameters.
+        # Sizes do not depend on parameters, so parameters are replaced by their defaults.
         self._grids.append(_NAME.sub(lambda name: str(self._defaults.get(name[0], name[0])), many))
         shared = self._shown(names[2], read.shared, [one.shared for one in taken], size_of)
         as_read = (grid, block, shared) == (read.grid, read.block, read.shared)
@@ -188,7 +195,7 @@ class _Fitter:
         guess: Callable[[Sequence[int], Sequence[Names]], str | None],
         found: list[str] | None = None,
     ) -> tuple[str, ...]:
-        """Expressions along each axis that any launch had more than one of."""
+        """Return an expression for each axis, up to the last one along which a launch exceeds 1."""
         found = [] if found is None else found
         axes = max([1, *(axis + 1 for axis in range(3) if any(one[axis] != 1 for one in seen))])
         for axis in range(axes):
@@ -204,20 +211,30 @@ class _Fitter:
         values: Sequence[int],
         guess: Callable[[Sequence[int], Sequence[Names]], str | None],
     ) -> str:
-        """An expression for numbers: as the source has it, as it is guessed, else a scalar."""
+        """Return an expression for observed numbers: from the source, else guessed, else a scalar.
+
+        Args:
+            name: name of the scalar.
+            read: expression of the source; None if there is none.
+            values: observed number in each launch.
+            guess: finds an expression for numbers, or returns None.
+        """
         if read is not None and agrees(read, values, self._names):
             return read
         return guess(values, self._scalars) or self._scalar(name, values)
 
     def _threads(self, values: Sequence[int], names: Sequence[Names]) -> str | None:
-        """How many threads a block has: what the one parameter says that is that number and is
-        called like it, where host code does not say it plainly."""
+        """Guess an expression for the threads of a block along an axis.
+
+        If the name of exactly one parameter suggests a block size and its default is the observed
+        number, the expression is this parameter.
+        """
         divisions = [name for name in self._defaults if is_division(name)]
         meant = [name for name in divisions if set(values) == {self._defaults[name]}]
         return meant[0] if len(meant) == 1 else size_of(values, names)
 
     def _items(self, values: Sequence[int], names: Sequence[Names]) -> str | None:
-        """How many items a buffer has: one of each block, where the number says nothing more."""
+        """Guess an expression for the number of items of a buffer; at last, one item per block."""
         found = _sized(values, names)
         grids = (text for text in self._grids if agrees(text, values, self._names))
         return found or next(grids, None)
@@ -237,7 +254,7 @@ class _Fitter:
         return name
 
     def _buffer(self, buffer: ProposedBuffer) -> ProposedBuffer:
-        """With its size and role."""
+        """Return a buffer with its observed size and role."""
         if buffer.texture is not None:
             buffer = self._texture(buffer)
         pieces = [one.pieces[buffer.name] for one in self._launches]
@@ -270,7 +287,11 @@ class _Fitter:
         )
 
     def _texture(self, buffer: ProposedBuffer) -> ProposedBuffer:
-        """With what the object was made of that it is read through."""
+        """Return a buffer with the properties of the texture object that reads it.
+
+        Raises:
+            UserError: the texture objects of the launches differ.
+        """
         every = [one.pieces[buffer.name].memory.texture for one in self._launches]
         seen = [one for one in every if one is not None]
         first = seen[0]
@@ -293,7 +314,7 @@ class _Fitter:
             layers = self._shown(f"{buffer.texture}_layers", None, deep, _sized)
         modes = tuple(_MODES[mode] for mode in first.address[: max(1, count)])
         if first.linear:
-            modes = ("clamp",)  # as where nothing is said: it has none
+            modes = ("clamp",)  # the default; linear memory has no address mode
         image = Image(
             size=sizes,
             layers=layers,
@@ -308,11 +329,12 @@ class _Fitter:
 
 
 _UNCHANGED = "written, as far as the source says; no launch was seen to change it"
-"""Why a buffer is restored and judged that may only have got the values it held."""
+"""Note on a buffer that no launch changed although the source writes to it. Such a buffer is
+restored and judged, because the launches may have written the values that it held."""
 
 
 def _worded(text: str | None) -> str | None:
-    """An expression, if it is more than a number: that may be another one in another run."""
+    """Return an expression; None if it is a mere number, which another run may change."""
     return None if text is not None and text.isdecimal() and text != "1" else text
 
 
@@ -321,7 +343,7 @@ def _sized(values: Sequence[int], names: Sequence[Names]) -> str | None:
 
 
 def _role(access: Access, const: bool, changed: bool) -> tuple[str, str]:
-    """The role of a buffer, and why."""
+    """Return the role of a buffer and the reason for it."""
     if access == Access.WRITE:
         return "output", "only written, as the source says"
     if changed:

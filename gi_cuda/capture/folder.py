@@ -1,4 +1,4 @@
-"""The files of a target that was captured."""
+"""Write the files of a captured target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gi_cuda.init.writing.toml import Noted, table
 from gi_cuda.init.writing.write import Content
 
 DATA = "captured.json"
-"""What each launch got; arrays are named by what is in them."""
+"""File with the inputs and answers of each launch. Files of arrays are named by a content hash."""
 
 _DATA_PY = '''"""What launches of {kernel} got in `{command}`, as gi-cuda capture found it.
 
@@ -68,12 +68,14 @@ and what they made of it. The source stays where it is.
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A launch as a case.
+    """A captured launch as a case.
 
     Attributes:
-        name: of the case.
-        origin: what it was, for people.
-        numbers: the target's own numbers besides the kernel's scalars.
+        name: name of the case.
+        role: "train" or "held-out".
+        origin: description of the launch: "launch 3 of `./app`".
+        observation: the launch.
+        numbers: scalars of the target that are not arguments of the kernel.
     """
 
     name: str
@@ -86,10 +88,13 @@ class Captured:
 def named(
     fitted: Fitted, roles: Sequence[str], source: str, prefix: str = "launch"
 ) -> list[Captured]:
-    """The launches of a run as cases.
+    """Turn the launches of a run into cases.
 
     Args:
+        fitted: the launches.
+        roles: role of each case.
         source: the command that was run.
+        prefix: start of the cases' names; the number of the launch follows.
     """
     return [
         Captured(
@@ -111,12 +116,15 @@ def files(
     folder: Path,
     architectures: Collection[int] = (),
 ) -> dict[str, Content]:
-    """The files of a target's folder by name.
+    """Return the files of a target's folder, by name.
 
     Args:
-        tolerances: of buffers that hold real numbers.
-        command: as the application was run.
-        architectures: that it was built for.
+        fitted: proposal and launches.
+        cases: the cases.
+        tolerances: tolerances of buffers that hold real numbers, by buffer.
+        command: command line of the application.
+        folder: folder of the target.
+        architectures: GPU architectures that the application was built for.
     """
     proposal = fitted.proposal
     heading = (
@@ -141,7 +149,13 @@ def files(
 def told(
     buffers: Sequence[ProposedBuffer], one: Captured, arrays: dict[str, Content]
 ) -> dict[str, Any]:
-    """What a launch got, for ``captured.json``; its arrays are added to the files."""
+    """Return inputs and answers of a launch for ``captured.json``.
+
+    Args:
+        buffers: buffers of the target.
+        one: the launch.
+        arrays: files of arrays; those of this launch are added.
+    """
     kept: dict[str, dict[str, str]] = {"given": {}, "answers": {}}
     for buffer in buffers:
         piece = one.observation.pieces[buffer.name]
@@ -161,7 +175,7 @@ def told(
 
 
 def keep(values: NDArray[Any], arrays: dict[str, Content]) -> str:
-    """The name of the file that holds an array; added to the files if it is not there."""
+    """Add an array to the files, unless it is there already, and return the name of its file."""
     digest = xxhash.xxh3_128(f"{values.dtype} ".encode())
     digest.update(np.ascontiguousarray(values).view(np.uint8).data)
     name = f"{digest.hexdigest()}.npy"
@@ -173,10 +187,11 @@ _CASES = "Cases: train ones give fitness, held-out ones only ever validate."
 
 
 def case_tables(cases: Sequence[Captured], comment: str = _CASES) -> Iterator[str]:
-    """The cases as ``target.toml`` has them.
+    """Yield the cases as tables of ``target.toml``.
 
     Args:
-        comment: above the first.
+        cases: the cases.
+        comment: comment above the first case.
     """
     for one in cases:
         yield table(
@@ -190,7 +205,7 @@ def case_tables(cases: Sequence[Captured], comment: str = _CASES) -> Iterator[st
 
 
 def _oracles(buffers: Sequence[ProposedBuffer], tolerances: Mapping[str, Allowed]) -> Iterator[str]:
-    """Real numbers may be off by what was seen; all others are exact."""
+    """Yield the oracles as tables: tolerances for real numbers, "exact" for all other buffers."""
     judged = [one for one in buffers if one.role in ("output", "inout")]
     appended = {one.together: one.why for one in tolerances.values() if one.together}
     parts = {one.name: one.element.parts for one in judged}

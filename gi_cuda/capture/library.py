@@ -1,4 +1,4 @@
-"""The library that CUDA loads into an application: compiled once per machine and toolkit."""
+"""Compile the library that CUDA loads into an application, once per machine and toolkit."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ _INSTALL = "install CUDA's profiling interface: `pip install nvidia-cuda-cupti`,
 
 
 def build_library(cache: Path | None = None) -> Path:
-    """Path of the library, compiled if the cache does not have it.
+    """Return the path of the library; compile it if it is not in the cache.
 
     Args:
-        cache: folder for it, by default the user's cache folder.
+        cache: cache folder, by default the user's.
 
     Raises:
-        UserError: CUDA's headers or CUPTI are not there, or they do not compile it.
+        UserError: CUDA's headers or CUPTI are missing, or the library does not compile with them.
     """
     include, library = _cupti()
     headers = _cuda_headers(include)
     compiler = str(find_compiler())
 
     def compile_library(path: Path) -> None:
-        # CUDA loads it only if it says that it needs the driver, which the linker need not find.
+        # CUDA loads the library only if it depends on the driver. The linker need not find the
+        # driver, so an empty library with the driver's soname stands in for it.
         driver = path.with_name("libcuda.so.1")
         empty = path.with_name("empty.cpp")
         empty.write_text("")
@@ -53,8 +54,10 @@ def build_library(cache: Path | None = None) -> Path:
 
 
 def _own_library(compiler: str) -> list[str]:
-    """Options by which it has a C++ library of its own, as far as there is one to link with: that
-    of the application may be older, or another one."""
+    """Return compiler options that link the C++ library statically, if a static one exists.
+
+    The application's C++ library may be older or from another vendor.
+    """
     name = "libstdc++.a"
     found = output_of([compiler, f"-print-file-name={name}"], compiler).strip()
     if found in ("", name):
@@ -63,17 +66,17 @@ def _own_library(compiler: str) -> list[str]:
 
 
 def header_folders() -> tuple[Path, Path]:
-    """The folders of CUPTI's headers and of the driver's.
+    """Return the folder of CUPTI's headers and the folder of the CUDA driver's header.
 
     Raises:
-        UserError: they are not there.
+        UserError: headers are missing.
     """
     include, _ = _cupti()
     return include, _cuda_headers(include)
 
 
 def _cupti() -> tuple[Path, Path]:
-    """The folder of CUPTI's headers, and its library."""
+    """Return the folder of CUPTI's headers and the path of its library."""
     for root in _roots():
         for inner in ("", "extras/CUPTI", "targets/x86_64-linux", "targets/sbsa-linux"):
             header = root / inner / "include" / "cupti.h"
@@ -85,7 +88,7 @@ def _cupti() -> tuple[Path, Path]:
 
 
 def _cuda_headers(cupti: Path) -> Path:
-    """The folder of the driver's header."""
+    """Return the folder of the CUDA driver's header, ``cuda.h``."""
     for folder in (cupti, *(root / "include" for root in _roots())):
         if (folder / "cuda.h").is_file():
             return folder
@@ -93,7 +96,7 @@ def _cuda_headers(cupti: Path) -> Path:
 
 
 def _roots() -> Iterator[Path]:
-    """Folders that toolkits, or packages of pip, are installed in."""
+    """Yield folders in which CUDA toolkits, or CUDA packages of pip, are installed."""
     with suppress(UserError):
         yield find_toolkit().nvcc.resolve().parent.parent
     for variable in ("CUDA_HOME", "CUDA_PATH"):

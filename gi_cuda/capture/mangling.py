@@ -1,4 +1,4 @@
-"""Names of kernels as binaries have them, and as C++ does."""
+"""Mangled and demangled names of kernels."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class KernelName:
     """A kernel's name.
 
     Attributes:
-        mangled: as binaries have it.
-        whole: as C++ has it, with the types of its parameters: ``a::blur<float>(float*, int)``.
+        mangled: name in binaries.
+        whole: name in C++, with the types of parameters: ``a::blur<float>(float*, int)``.
     """
 
     mangled: str
@@ -25,8 +25,10 @@ class KernelName:
 
     @property
     def shown(self) -> str:
-        """Without its parameters, without the type that templates' names begin with, and without
-        what stands for a file that it is known in alone."""
+        """C++ name without parameters, return type and anonymous namespace: ``a::blur<float>``.
+
+        Demangled names of template instances begin with the return type.
+        """
         name = overload(_OWN_FILE.sub("", self.whole))[0]
         depth, begin = 0, 0
         for at, character in enumerate(name):
@@ -37,29 +39,29 @@ class KernelName:
 
     @property
     def plain(self) -> str:
-        """Without template arguments: ``a::blur``."""
+        """C++ name without template arguments: ``a::blur``."""
         return self.shown.partition("<")[0]
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The template arguments of the kernel itself."""
+        """Template arguments of the kernel."""
         _, begin, inner = self.shown.partition("<")
         return tuple(_parts(inner.rpartition(">")[0])) if begin else ()
 
     @property
     def nameless(self) -> bool:
-        """Whether it is an instance for a type without a name, as that of a lambda."""
+        """Tell whether a template argument is a type without a name, such as a lambda's."""
         return _NAMELESS.search(self.shown) is not None
 
     def is_meant_by(self, name: str) -> bool:
-        """Whether somebody who says `name` may mean this kernel."""
+        """Tell whether a user's `name` (mangled, C++, or without scope) fits this kernel."""
         given = name.replace(" ", "")
         known = [self.mangled, self.whole, self.shown, self.plain, self.plain.rpartition("::")[2]]
         return given in [one.replace(" ", "") for one in known]
 
 
 def name_of(mangled: str) -> KernelName:
-    """A kernel's name, of which the mangled form is known."""
+    """Return the name of a kernel from its mangled form."""
     return KernelName(mangled, demangled(mangled))
 
 

@@ -1,4 +1,4 @@
-"""How far results may be off: by what differs from run to run of the application."""
+"""Compute tolerances of results from their differences between runs of the application."""
 
 from __future__ import annotations
 
@@ -16,58 +16,62 @@ from gi_cuda.spec.numbers import NumberType, seen
 from gi_cuda.spec.oracles.unordered import sorted_rows
 
 ACCURACY = {**SMALL_ACCURACY, "float32": 1e-5, "float64": 1e-10}
-"""The least that rounding in another order may change, as a share of a value and of the largest:
-where large numbers cancel out in a sum, a small one is left with the error of these. With a tenth
-of that, no other order of 1024 sums of 8192 terms was right in all of them."""
+"""Smallest tolerance by type, as a share of each value and of the largest value. Summation in
+another order changes results by this much: where large numbers cancel, their rounding errors
+remain. With a tenth of this tolerance, every other order failed in some of 1024 sums of 8192
+terms."""
 
 _MARGIN = 4.0
-"""How many times what was seen is allowed."""
+"""Factor between the observed difference of runs and the tolerance."""
 
 _SCALES = 1e3
-"""Where the answers of one launch are so many times as large as those of another, what is allowed
-is allowed by the smaller ones: it would hide all that the other launch wrote."""
+"""Largest ratio between the scales of two launches' answers. Beyond it, the smaller scale sets the
+absolute tolerance; that of the larger one would hide all results of the other launch."""
 
 _SEEN = 0.5
-"""The share of what a launch changes that has to be told from what it got."""
+"""Share of the values changed by a launch that must differ from its inputs by more than the
+tolerance."""
 
 _STEP = 4.0
-"""By how much less is allowed at a time until that is told."""
+"""Factor by which the tolerance is reduced at a time until `_SEEN` is reached."""
 
 _MOST = 1 << 16
-"""Values of a part of an array that are looked at where more differ."""
+"""Largest number of differing values that are sampled from a part of an array."""
 
 Differing = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Values of two arrays, in their order."""
+"""Values of two arrays at the positions at which they differ."""
 
 _TWICE = 2.0
-"""Times the original's own error that a rewrite may differ from the original: a rewrite that is as
-accurate may be off by the same amount to the other side."""
+"""Factor between the original's own error and the allowed difference of a rewrite. A rewrite of
+equal accuracy may be off by the same amount in the opposite direction."""
 
 _MOSTLY = 95
 """Percentile of the errors that sets the tolerance of most values, if the largest error is more
-than twice as large. Then twice the share of the values beyond it may be further off."""
+than twice as large. Then twice the share of values beyond the percentile may be further off."""
 
 _WIDEST, _FURTHEST = 10.0, 100.0
 """Largest multiples of the usual tolerance, for most values and for the others. Larger errors do
 not come from rounding alone, and a tolerance for them would hide faults."""
 
 _SAMPLE, _DIFFERENT = 1 << 12, 64
-"""Values of an output that are looked for among a launch's inputs, and how many different ones
-there have to be: of a few, such as zeros and ones, all are among anything."""
+"""Number of sampled output values that are searched for among a launch's inputs, and the fewest
+different values for that. A few values, such as zeros and ones, occur in any input."""
 
 _LEAST = 2.0
-"""Less than so many times what a number's last bit is worth leaves no room for rounding."""
+"""Smallest tolerance, in units of the last bit. A smaller one leaves no room for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """How far values of a buffer may be off.
+    """Tolerance of the values of a buffer.
 
     Attributes:
-        why: what was seen, a line for people.
-        outside: share of the values that may be further off.
-        furthest: largest multiple of the tolerance that these may be off.
+        absolute: absolute tolerance.
+        relative: relative tolerance.
+        why: reason for the tolerance, as a line of text.
         together: buffers whose rows, taken together, may be in any order.
+        outside: share of the values that may exceed the tolerance.
+        furthest: largest multiple of the tolerance for these values.
     """
 
     absolute: float
@@ -79,11 +83,11 @@ class Allowed:
 
     @property
     def exact(self) -> bool:
-        """Whether not a bit may differ."""
+        """Tell whether every bit must be equal."""
         return not self.absolute and not self.relative
 
     def tells(self, answer: NDArray[Any], other: NDArray[Any]) -> bool:
-        """Whether most of what differs would be noticed."""
+        """Tell whether most of the differing values differ by more than the tolerance."""
         return self._notices(differing(answer, other))
 
     def _notices(self, differ: Differing) -> bool:
@@ -93,16 +97,16 @@ class Allowed:
         return bool(np.count_nonzero(~near) >= _SEEN * len(near))
 
     def tells_most(self, cases: Sequence[Sequence[Differing]]) -> bool:
-        """Tell whether that is so in at least half of the launches.
+        """Tell whether most differing values exceed the tolerance, in half of the launches or more.
 
         Args:
-            cases: of each launch how its answer differs from each of what it got.
+            cases: for each launch, the differences of its answer from each input.
         """
         return 2 * sum(all(map(self._notices, case)) for case in cases) >= len(cases)
 
 
 def differing(answer: NDArray[Any], other: NDArray[Any]) -> Differing:
-    """The values that are not the same in two arrays, of many some from all over them."""
+    """Return the values that differ between two arrays; an even sample if there are many."""
     found = []
     for wanted, given in in_parts(answer, other):
         where = np.flatnonzero((wanted != given) & ~(np.isnan(wanted) & np.isnan(given)))
@@ -113,7 +117,7 @@ def differing(answer: NDArray[Any], other: NDArray[Any]) -> Differing:
 
 
 def reals(element: Element, values: NDArray[Any]) -> NDArray[Any]:
-    """The real numbers in an array, of structs their members, as an oracle sees them."""
+    """Return the real numbers in an array, including those in structs, as an oracle reads them."""
     if not element.fields:
         return seen(values, NumberType(element.type))
     items, parts = values.reshape(-1, element.parts), []
@@ -126,11 +130,14 @@ def reals(element: Element, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def passed_on(before: NDArray[Any], after: NDArray[Any], inputs: Sequence[NDArray[Any]]) -> bool:
-    """Tell whether all that a launch wrote to a buffer are values that it got, bit for bit: a
-    sample of them. It moves or selects values, then, and rounds none.
+    """Tell whether all values that a launch wrote to a buffer occur in its inputs, bit for bit.
+
+    Then the kernel moves or selects values and rounds none. A sample of the values is tested; with
+    too few different values the result is False.
 
     Args:
-        inputs: buffers of the same type.
+        before, after: the buffer before and after the launch.
+        inputs: input buffers of the same type.
     """
     changed = [
         new[new != old][:_SAMPLE] for old, new in in_parts(*(_bits(one) for one in (before, after)))
@@ -155,7 +162,7 @@ def _bits(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _hashes(bits: NDArray[Any]) -> NDArray[Any]:
-    """16 bits of each that depend on all its bits, as an index."""
+    """Return a 16-bit hash of each value."""
     size = 8 * bits.itemsize
     mixed = bits * bits.dtype.type(0x9E3779B97F4A7C15 >> (64 - size) | 1)
     found: NDArray[Any] = mixed >> bits.dtype.type(max(0, size - 16))
@@ -165,16 +172,20 @@ def _hashes(bits: NDArray[Any]) -> NDArray[Any]:
 def in_another_order(
     first: Mapping[str, NDArray[Any]], others: Sequence[Mapping[str, NDArray[Any]]]
 ) -> list[tuple[str, ...]]:
-    """The buffers that hold the same rows in several runs and not in the same order, as threads
-    append to them: all of those together whose rows belong together.
+    """Find the buffers whose rows are the same in several runs, but in another order.
+
+    Threads append to these buffers. Buffers whose rows are permuted together form one group.
 
     Args:
-        first: of each buffer the bytes of its rows, shape (rows, bytes).
-        others: the same of other runs.
+        first: rows of each buffer as bytes, shape (rows, bytes).
+        others: the same for other runs.
+
+    Returns:
+        Groups of names of buffers.
     """
 
     def same_rows(names: Sequence[str]) -> bool:
-        # Sums are the same in any order, and take no time.
+        # Sums do not depend on the order and are fast to compute, so they are compared first.
         return all(
             np.array_equal(first[name].sum(0), one[name].sum(0)) for one in others for name in names
         ) and all(np.array_equal(_in_order(first, names), _in_order(one, names)) for one in others)
@@ -194,7 +205,7 @@ def _in_order(run: Mapping[str, NDArray[Any]], names: Sequence[str]) -> NDArray[
 
 
 def coarsest(element: Element) -> str:
-    """The least accurate of the real numbers in an item."""
+    """Return the least accurate type of the real numbers in an item."""
     kinds = [one.type for one in element.fields] or [element.type]
     return next(kind for kind in ACCURACY if kind in kinds)
 
@@ -206,17 +217,17 @@ def allowed(
     got: Sequence[Sequence[NDArray[Any]]] = (),
     exact: Sequence[tuple[NDArray[Any], NDArray[Any]]] = (),
 ) -> Allowed:
-    """How far floating-point results may be off.
+    """Compute the tolerance of floating-point results.
 
-    Where a launch changes little, as a step of a simulation does, what rounding may change in a
-    large number hides that it did nothing. Then less is allowed, at last nothing.
+    If a launch changes values only a little, as a step of a simulation does, the usual tolerance
+    would accept a kernel that does nothing. Then the tolerance is reduced, to zero if necessary.
 
     Args:
-        kind: a target's name of a value's type.
-        answers: results of each launch that was captured.
-        pairs: results of a launch and of the same launch made again.
-        got: of each launch what would stand there had the kernel passed on what it got.
-        exact: results of a launch and those in double precision.
+        kind: name of the values' type, such as "float32".
+        answers: results of each captured launch.
+        pairs: results of a launch, and of a repetition of the same launch.
+        got: for each launch, the results of kernels that only copy an input.
+        exact: results of a launch, and the same in double precision.
     """
     accuracy = ACCURACY[kind]
     each = [size for size in map(_largest, answers) if size]
@@ -244,6 +255,7 @@ def _widened(usual: Allowed, exact: Sequence[tuple[NDArray[Any], NDArray[Any]]])
     """Widen a tolerance by the original's errors, so that a rewrite of the same accuracy passes.
 
     Args:
+        usual: the tolerance.
         exact: answers of the original, and the same in double precision.
     """
     every = []
@@ -267,10 +279,12 @@ def _widened(usual: Allowed, exact: Sequence[tuple[NDArray[Any], NDArray[Any]]])
 
 
 def _narrow(wide: Allowed, bit: float, cases: Sequence[Sequence[Differing]]) -> Allowed:
-    """As much less that what kernels got is told from their answers, in half of the launches.
+    """Reduce a tolerance until it tells answers from unchanged inputs in half of the launches.
 
     Args:
-        bit: what the last bit of one is worth.
+        wide: the tolerance.
+        bit: machine epsilon of the type.
+        cases: for each launch, the differences of its answer from each input.
     """
     found = wide
     while not found.tells_most(cases):

@@ -1,4 +1,4 @@
-"""What a launch got, by the names that a proposal has for it."""
+"""Assign the arguments and memory of a recorded launch to the names of a proposal."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.spec.numbers import NumberType
 
 _ALIGNED = 256
-"""To which bytes allocators align: a pointer to such a place, behind others in the same memory, is
-one of an allocation of its own, made within."""
+"""Alignment of allocators, bytes. An aligned pointer into a memory is taken for the start of an
+allocation of its own, made within the memory."""
 
 Value = int | float | NDArray[Any]
-"""What a launch got for a scalar: an array for one of several values."""
+"""Value of a scalar argument; an array if the scalar has several elements."""
 
 
 _PART = 1 << 22
-"""Elements that are looked at together, of arrays that may be too large for a copy."""
+"""Elements that are processed at a time, because arrays may be too large for a copy."""
 
 
 def in_parts(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Arrays of the same length, a part of each at a time."""
+    """Yield arrays of the same length in parts of at most `_PART` elements."""
     for begin in range(0, len(arrays[0]), _PART):
         yield tuple(one[begin : begin + _PART] for one in arrays)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The part of a memory that a buffer is.
+    """The part of a memory that belongs to a buffer.
 
     Attributes:
-        begin, end: bytes from the memory's first one.
-        ahead: bytes from where the kernel's pointer points to the end.
+        memory: the memory.
+        begin, end: offsets in the memory, bytes.
+        ahead: bytes from the address in the kernel's pointer to `end`.
     """
 
     memory: Memory
@@ -51,11 +52,11 @@ class Piece:
     ahead: int
 
     def read(self, dtype: str, *, after: bool) -> NDArray[Any]:
-        """What it held before the launch or after it."""
+        """Read the contents before the launch, or after it."""
         return self._part(self.memory.after if after else self.memory.before, dtype)
 
     def again(self, dtype: str) -> list[NDArray[Any]]:
-        """Read it as it was each time after the launch was made again with what it got."""
+        """Read the contents after each repetition of the launch with the same inputs."""
         return [self._part(file, dtype) for file in self.memory.again]
 
     def _part(self, file: Path, dtype: str) -> NDArray[Any]:
@@ -63,7 +64,7 @@ class Piece:
 
     @property
     def changed(self) -> bool:
-        """Whether the launch changed it."""
+        """Tell whether the launch changed the contents."""
         if not self.memory.changed:
             return False
         before, after = self.read("uint8", after=False), self.read("uint8", after=True)
@@ -75,11 +76,11 @@ class Observation:
     """One launch of a proposal's kernel.
 
     Attributes:
-        scalars: what it got for each.
-        same: by the name of a buffer that of another one that begins at the same address.
-        nowhere: buffers for which it got a null pointer; in a struct, one that only the host
-            can follow.
-        pieces: the other buffers.
+        taken: the recorded launch.
+        scalars: value of each scalar.
+        same: buffers that begin at the address of another buffer: name to name of the other.
+        nowhere: buffers whose pointer is null or, in a struct, a host pointer.
+        pieces: memory of all other buffers.
     """
 
     taken: Taken
@@ -90,20 +91,20 @@ class Observation:
 
     @property
     def pattern(self) -> tuple[object, ...]:
-        """What is alike in launches that one target can make."""
+        """Pattern of equal and null pointers. Launches of one target share their pattern."""
         return tuple(sorted(self.same.items())), self.nowhere
 
     @cached_property
     def integers(self) -> dict[str, int]:
-        """The scalars that expressions may use."""
+        """Integer scalars, which expressions may use."""
         return {name: value for name, value in self.scalars.items() if isinstance(value, int)}
 
 
 def observe(proposal: Proposal, taken: Taken) -> Observation:
-    """A launch, by the names of a proposal.
+    """Assign arguments and memory of a launch to the names of a proposal.
 
     Raises:
-        UserError: the launch does not fit the source; it got addresses that cannot be followed.
+        UserError: the launch does not fit the source, or an address cannot be followed.
     """
     parts = list(_parts(proposal, taken))
     scalars: dict[str, Value] = {}
@@ -153,7 +154,11 @@ def observe(proposal: Proposal, taken: Taken) -> Observation:
 
 
 def _parts(proposal: Proposal, taken: Taken) -> Iterator[tuple[str, int, int]]:
-    """Scalars and buffers, each with the parameter that it is in, and its first byte."""
+    """Yield scalars and buffers: name, number of the parameter, and offset in it, bytes.
+
+    Raises:
+        UserError: the sizes of the parameters differ from those of the source.
+    """
     sizes = {s.name: NumberType(s.element.type).dtype.itemsize * s.count for s in proposal.scalars}
     structs = {one.name: one for one in proposal.structs}
     textures = texture_names(proposal)
@@ -177,10 +182,10 @@ def _parts(proposal: Proposal, taken: Taken) -> Iterator[tuple[str, int, int]]:
 
 
 def texture_names(proposal: Proposal) -> dict[str, str]:
-    """The parameters that are textures, and the buffers that these read.
+    """Map each parameter that is a texture to the name of the buffer that the texture reads.
 
     Raises:
-        UserError: one is a surface, or a part of a struct.
+        UserError: a parameter is a surface, or a texture is part of a struct.
     """
     found = {one.texture: one for one in proposal.buffers if one.texture}
     for name, one in found.items():
@@ -190,7 +195,7 @@ def texture_names(proposal: Proposal) -> dict[str, str]:
 
 
 def without_addresses(proposal: Proposal) -> Proposal:
-    """A proposal in which pointers in memory lead nowhere: they are taken for the host's."""
+    """Remove from a proposal the buffers behind pointers in memory, which are not followed."""
     inner = {name for one in proposal.buffers for name, _ in one.addresses}
     kept = [replace(one, addresses=()) for one in proposal.buffers if one.name not in inner]
     return replace(proposal, buffers=tuple(kept))
@@ -221,7 +226,11 @@ def _address(parameter: bytes, at: int) -> int:
 def _pieces(
     proposal: Proposal, taken: Taken, pointers: Mapping[str, Pointer]
 ) -> tuple[dict[str, Piece], dict[str, str]]:
-    """The part of a memory that each pointer is of, and which are the same address."""
+    """Split memories into buffers at the pointers of a launch.
+
+    Returns:
+        The part of a memory for each buffer, and the buffers that begin at the address of another.
+    """
     elements = {one.name: one.element for one in proposal.buffers}
     first: dict[tuple[int, int], str] = {}
     same: dict[str, str] = {}
@@ -260,7 +269,7 @@ def _variables(proposal: Proposal, taken: Taken) -> dict[str, Piece]:
 
 
 def mangled_variable(buffer: ProposedBuffer) -> tuple[str, ...]:
-    """How binaries may call a variable."""
+    """Return the mangled names that a device variable may have."""
     parts = (buffer.symbol or "").split("::")
     inner = "".join(f"{len(part)}{part}" for part in parts)
     if len(parts) > 1:

@@ -1,4 +1,4 @@
-"""What the source says of kernels that are launched, and which of them one target holds."""
+"""Read proposals for launched kernels from their source, and group kernels into targets."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from gi_cuda.init.source.sources import kernels_in, read_whole
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is wanted of an application's kernel.
+    """Options of a capture.
 
     Attributes:
-        database: a ``compile_commands.json`` to look in.
-        source: the file that it is in; None: it is looked for.
+        compilation: macros, include folders and other options of the compiler.
+        database: a ``compile_commands.json`` with further options.
+        source: the file that defines the kernel; None: search for it.
         launches: ``FIRST..LAST``, from 1, or ``best``.
-        cases: how many launches become cases.
-        limit: bytes of device memory that may be kept.
-        repeat: how often each launch is made and compared, where results are real numbers.
-        folder: where the target goes.
+        cases: number of launches that become cases.
+        limit: bytes of device memory that may be recorded.
+        repeat: number of times that each launch is made if results are real numbers, to compare
+            the results.
+        folder: folder of the target; None: ``targets/`` and the proposal's name.
     """
 
     compilation: Compilation
@@ -44,11 +46,12 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Kernels that one target holds.
+    """Kernels that go into one target.
 
     Attributes:
-        proposal: of what the source says of them.
-        said: how that was chosen, for people.
+        rounds: the kernels and their launches.
+        proposal: proposal that was read from their source.
+        said: messages about the choice of the source.
     """
 
     rounds: Rounds
@@ -57,11 +60,13 @@ class Read:
 
 
 def read_kernels(application: Application, uses: Sequence[KernelUse], wish: Wish) -> list[Read]:
-    """What the sources of kernels say: together of those in one file that take turns and share
-    memory, of each other one by itself.
+    """Read proposals for kernels from their sources.
+
+    Kernels of one file that take turns and share memory are read together, every other kernel by
+    itself.
 
     Raises:
-        UserError: a source is not found, was changed, or does not have the kernel.
+        UserError: a source is not found, is newer than the program, or does not define the kernel.
     """
     by_source: dict[Path, list[Read]] = {}
     for use in uses:
@@ -73,8 +78,10 @@ def read_kernels(application: Application, uses: Sequence[KernelUse], wish: Wish
 
 
 def worth_most(uses: Sequence[KernelUse], application: Application) -> str | None:
-    """The kernel that takes most time of those that a target can hold, if there are any: of one
-    whose source is here, before others."""
+    """Return the name of the kernel that is most worth a target; None if none can be captured.
+
+    Kernels whose source is found come first, then those that take most time.
+    """
     possible = [one for one in uses if obstacle(one) is None]
     for use in possible:
         with suppress(UserError):
@@ -84,7 +91,7 @@ def worth_most(uses: Sequence[KernelUse], application: Application) -> str | Non
 
 
 def _together(every: Sequence[Read]) -> Iterator[Read]:
-    """Kernels of one source."""
+    """Merge the kernels of one source, if they take turns and share a buffer."""
     rounds = rounds_of([use for one in every for use in one.rounds.uses])
     if len(every) == 1 or not rounds.every:
         yield from every
@@ -112,8 +119,11 @@ def _source(application: Application, use: KernelUse, wish: Wish) -> tuple[Path,
 def _with_launch(
     application: Application, use: KernelUse, source: Path, wish: Wish
 ) -> tuple[Path, Proposal]:
-    """A kernel's source, and what it says of the kernel: of one in a header, the file that launches
-    it, if the header can evolve with that."""
+    """Return a kernel's source and proposal.
+
+    If a header defines the kernel, the source is the file that launches it, provided that the
+    header evolves with this file.
+    """
     host = None if wish.source else launched_from(use.name, source)
     if host is not None:
         with suppress(UserError):

@@ -1,4 +1,4 @@
-"""What the injected library wrote down of an application: ``inject/inject.cpp`` says how."""
+"""Read the files that the injected library writes; ``inject/inject.cpp`` defines their format."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ RECORD = np.dtype(
         ("nanoseconds", "<u8"),
     ]
 )
-"""A launch in ``launches.bin``; one of zeros is none. There, the last number is that by which
-``times.bin`` knows it."""
+"""Record of a launch in ``launches.bin``; a record of zeros is empty. In the file, the last field
+is the number of the launch in ``times.bin``."""
 
 _TIME = np.dtype([("launch", "<u8"), ("nanoseconds", "<u8")])
 
 COOPERATIVE, GRAPH, CLUSTER = 1, 2, 4
-"""What a launch was besides."""
+"""Flags of a launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,15 @@ class SeenTexture:
     """A texture object that a launch got.
 
     Attributes:
-        parameter: number of the parameter that it is.
-        format: of a texel's components, as the driver counts them.
-        channels: components of a texel.
-        size: width, height and depth, or number of layers; 0 where it has none.
-        linear: whether it is linear memory.
-        address: modes along each axis, as the driver counts them.
-        filter: 1: between texels.
-        flags: 1: integers stay integers; 2: coordinates are normalized.
+        parameter: number of the kernel's parameter that holds the texture object.
+        format: format of a texel's components, CUarray_format.
+        channels: number of components of a texel.
+        size: width, height and depth or number of layers; 0 for a missing axis.
+        layered: whether the third size is a number of layers.
+        linear: whether the texture reads linear memory.
+        address: address mode along each axis, CUaddress_mode.
+        filter: 1 if values are interpolated between texels, else 0.
+        flags: sum of 1 if integers are read as integers, and 2 if coordinates are normalized.
     """
 
     parameter: int
@@ -61,15 +62,17 @@ class SeenTexture:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Memory of a device that a launch got.
+    """A block of device memory that a launch could access.
 
     Attributes:
-        base: its first address.
-        symbol: the variable that it is; "" where it is none.
-        addresses: how many words of it are addresses in memory of the device, up to 16.
-        before, after: files of what it held; the same where the kernel changed nothing.
-        again: files of what it held after the launch was made again with what it got.
-        texture: that it is read through, if it is.
+        base: first address.
+        size: bytes.
+        symbol: name of the device variable that occupies the memory; "" if it is none.
+        addresses: number of words in the memory that are device addresses, at most 16.
+        before, after: files with the contents before and after the launch; the same file if the
+            kernel changed nothing.
+        again: files with the contents after each repetition of the launch.
+        texture: texture object that reads the memory, if any.
     """
 
     base: int
@@ -83,11 +86,11 @@ class Memory:
 
     @property
     def changed(self) -> bool:
-        """Whether the kernel changed it."""
+        """Tell whether the kernel changed the memory."""
         return self.before != self.after
 
     def read(self, file: Path) -> NDArray[np.uint8]:
-        """Map a file of it: only what is looked at is read."""
+        """Map a file with contents of the memory; pages are read when they are accessed."""
         return np.memmap(file, np.uint8, "r") if self.size else np.empty(0, np.uint8)
 
 
@@ -97,9 +100,9 @@ class Pointer:
 
     Attributes:
         parameter: number of the parameter.
-        at: the byte of it where the address is.
-        memory: number of the memory that it points to.
-        offset: bytes from there.
+        at: offset of the address in the parameter, bytes.
+        memory: number of the memory that the address points into.
+        offset: offset of the address in the memory, bytes.
     """
 
     parameter: int
@@ -110,16 +113,20 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A launch with all it got.
+    """A recorded launch with its arguments and memory.
 
     Attributes:
-        sequence: its number among all launches of its process, from 0.
-        ordinal: its number among those of its kernel, from 0.
-        kernel: mangled.
-        trouble: why not all is there; "" where it is.
-        parameters: the bytes of each.
-        further: launches of other kernels behind it, where all are taken for one: parameters,
-            pointers and memories are those of all.
+        sequence: number among all launches of the process, from 0.
+        ordinal: number among the launches of the kernel, from 0.
+        kernel: mangled name.
+        grid, block: launch configuration.
+        shared: dynamic shared memory, bytes.
+        trouble: code of the reason why the recording is incomplete; "" if it is complete.
+        parameters: bytes of each parameter.
+        pointers: addresses in the parameters.
+        memories: device memory that the pointers lead to, and variables.
+        further: following launches of other kernels that form one launch with this one; then
+            parameters, pointers and memories are those of all launches.
     """
 
     sequence: int
@@ -136,28 +143,28 @@ class Taken:
 
     @property
     def steps(self) -> tuple[Taken, ...]:
-        """All launches, in order."""
+        """This launch and the further ones, in order."""
         return (self, *self.further)
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What one process launched.
+    """Launches of one process.
 
     Attributes:
-        folder: where it lies.
+        folder: folder with the files of the recording.
     """
 
     folder: Path
 
     @cached_property
     def kernels(self) -> list[str]:
-        """Mangled names."""
+        """Mangled names of the kernels."""
         return (self.folder / "kernels.txt").read_text(errors="replace").splitlines()
 
     @cached_property
     def launches(self) -> NDArray[Any]:
-        """All launches, in order, with their times: 0 where none is known."""
+        """All launches, in order, as an array of `RECORD`; a time of 0 is unknown."""
         whole = (self.folder / "launches.bin").stat().st_size // RECORD.itemsize
         found = np.fromfile(self.folder / "launches.bin", RECORD, whole)
         found["nanoseconds"] = self._times(found["nanoseconds"])
@@ -175,35 +182,35 @@ class Recording:
         return np.where(known["launch"][places] == numbers, times, 0)
 
     def of(self, kernel: str) -> NDArray[Any]:
-        """The launches of a kernel, in order."""
+        """Return the launches of a kernel, in order."""
         mine: NDArray[Any] = self.launches[self.launches["kernel"] == self.kernels.index(kernel)]
         return mine
 
     @property
     def graphs(self) -> int:
-        """Graphs that were launched, whose kernels nobody sees."""
+        """Number of graph launches, whose kernels are not recorded."""
         return int(((self.launches["flags"] & GRAPH) > 0).sum())
 
     @property
     def was_ended(self) -> bool:
-        """Tell whether its time was up before it had come to its end."""
+        """Tell whether the process was ended at its time limit."""
         return (self.folder / "ended").exists()
 
     @property
     def trouble(self) -> str:
-        """Why nothing could be written down; "" where it could."""
+        """Reason why nothing could be recorded; "" if there was no trouble."""
         file = self.folder / "trouble.txt"
         return file.read_text(errors="replace").strip() if file.exists() else ""
 
     def taken(self) -> list[Taken]:
-        """The launches of which all was asked for, in order."""
+        """Return the launches that were recorded with arguments and memory, in order."""
         files = self.folder.glob("launch-*.json")
         found = [_taken(self.folder, json.loads(file.read_text())) for file in files]
         return sorted(found, key=lambda one: one.sequence)
 
 
 def recordings(folder: Path) -> list[Recording]:
-    """What each process that used CUDA launched, the one with most launches first."""
+    """Return a recording for each process that used CUDA, the one with most launches first."""
     every = [Recording(one) for one in sorted(folder.glob("process-*"))]
     return sorted(every, key=lambda one: -len(one.launches))
 

@@ -1,4 +1,4 @@
-"""Kernels that an application launches in turn: each round of them is taken for one launch."""
+"""Group launches of kernels that take turns into rounds; each round counts as one launch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gi_cuda.capture.recording import Memory, Pointer, Taken
 from gi_cuda.capture.uses import KernelUse
 
 BETWEEN = "between"
-"""The trouble of a round in which something else changed what its kernels share."""
+"""Value of `trouble` if something else changed the memory that kernels of a round share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class Rounds:
     """Kernels that take turns, or one by itself.
 
     Attributes:
-        uses: in the order of their launches.
-        every: of each round the number of each kernel's launch, from 0.
+        uses: the kernels, in the order of their launches.
+        every: for each round, the number of each kernel's launch, from 0.
     """
 
     uses: tuple[KernelUse, ...]
@@ -27,8 +27,11 @@ class Rounds:
 
 
 def rounds_of(uses: Sequence[KernelUse]) -> Rounds:
-    """The rounds of kernels: each begins with the kernel that is launched first, and has one launch
-    of every other, in the order of the first round. Launches that are in none are left out."""
+    """Find the rounds of kernels.
+
+    A round begins with the kernel that is launched first and has one launch of every other kernel,
+    in the order of the first round. Launches outside of rounds are left out.
+    """
     launches = sorted(
         (place, which, number)
         for which, use in enumerate(uses)
@@ -47,7 +50,7 @@ def rounds_of(uses: Sequence[KernelUse]) -> Rounds:
 
 
 def taken_rounds(rounds: Rounds, taken: Sequence[Taken]) -> Iterator[Taken]:
-    """The rounds of which all launches were taken, each as one launch."""
+    """Yield the completely recorded rounds, each as one launch."""
     known = {(one.kernel, one.ordinal): one for one in taken}
     names = [use.name.mangled for use in rounds.uses]
     for numbers in rounds.every:
@@ -58,7 +61,10 @@ def taken_rounds(rounds: Rounds, taken: Sequence[Taken]) -> Iterator[Taken]:
 
 
 def _one(parts: Sequence[Taken]) -> Taken:
-    """Launches as one: what memory held before it was before the first of them that got it."""
+    """Merge the launches of a round into one launch.
+
+    The contents of a memory before the round are those before the first launch that got it.
+    """
     first = parts[0]
     trouble = next((one.trouble for one in parts if one.trouble), "")
     parameters: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Running an application such that what it launches is written down."""
+"""Run an application with the library that records its launches."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from gi_cuda.capture.recording import Recording, recordings
 from gi_cuda.errors import UserError
 
 TIME = 60.0
-"""Seconds after which an application is ended where nobody says."""
+"""Default time limit of an application, seconds."""
 
 _GRACE = 15.0
-"""Seconds more until it is killed with all that it started: the library ends only those processes
-that use CUDA."""
+"""Seconds after the time limit until all processes of the application are killed. Before that, the
+library ends the processes that use CUDA."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be written down besides that something was launched.
+    """Instructions for the library: the launches to record with arguments and memory.
 
     Attributes:
-        ordinals: by a kernel's mangled name the numbers of its launches, from 0.
+        ordinals: numbers of the launches to record, from 0, by mangled name of the kernel.
         textures: numbers of parameters that are texture objects.
-        symbols: by a variable's name how binaries may call it.
-        again: how often a launch that is kept is made again with what it got.
-        limit: bytes that may be kept.
-        seconds: after which a process is ended; 0: never.
+        symbols: possible mangled names of device variables, by name.
+        again: number of repetitions of each recorded launch, with the same inputs.
+        limit: bytes that may be recorded.
+        seconds: time limit of a process; 0: none.
     """
 
     ordinals: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Plan:
 
     @property
     def text(self) -> str:
-        """As the library reads it."""
+        """The plan in the format that the library reads."""
         lines = [f"take {n} {kernel}" for kernel, every in self.ordinals.items() for n in every]
         lines += [f"texture {number}" for number in self.textures]
         lines += [f"symbol {name} {' '.join(names)}" for name, names in self.symbols.items()]
@@ -57,10 +57,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A program that launches kernels, as it is called.
+    """A command that launches kernels.
 
     Attributes:
-        limit: seconds after which it is ended: what it launched until then is known.
+        command: program and arguments.
+        limit: time limit, seconds; launches until then are recorded.
     """
 
     command: tuple[str, ...]
@@ -68,28 +69,33 @@ class Application:
 
     @property
     def shown(self) -> str:
-        """As one types it."""
+        """The command as a shell command line."""
         return shlex.join(self.command)
 
     @property
     def program(self) -> Path | None:
-        """Its file, as far as that can be told."""
+        """Path of the program; None if it is not found."""
         found = shutil.which(self.command[0])
         return None if found is None else Path(found)
 
     def run(self, plan: Plan, folder: Path, *, quiet: bool) -> tuple[list[Recording], int]:
-        """Run it; the launches of its processes, and its exit status: 0 where it was ended.
+        """Run the application and record its launches.
 
         Args:
-            folder: where that is written; must not exist yet.
-            quiet: whether nobody sees what it prints.
+            plan: launches to record with arguments and memory.
+            folder: folder for the recording; must not exist yet.
+            quiet: write the application's output to a file instead of the terminal.
+
+        Returns:
+            The recordings of its processes, and its exit status; 0 if it was ended at its limit.
 
         Raises:
-            UserError: no GPU, no CUPTI; it cannot be started, or launches nothing.
+            UserError: there is no GPU or no CUPTI; the application cannot be started, or launches
+                nothing.
         """
         own = self.injection()
         folder.mkdir(parents=True)
-        # A launch that was listed at the end of its time may come a little later.
+        # A launch that was listed just before the time limit may come a little later this time.
         limit = self.limit * (2 if plan.ordinals else 1)
         (folder / "plan").write_text(replace(plan, seconds=max(1, round(limit))).text)
         own["GI_CUDA_CAPTURE"] = str(folder)
@@ -97,10 +103,10 @@ class Application:
         return self._recorded(folder, status), status or 0
 
     def injection(self) -> dict[str, str]:
-        """The environment in which CUDA loads the library into it.
+        """Return the environment variables that make CUDA load the library into the application.
 
         Raises:
-            UserError: no GPU, no CUPTI.
+            UserError: there is no GPU or no CUPTI.
         """
         driver = query()
         if not driver.gpus:

@@ -1,4 +1,4 @@
-"""Tolerances of captured outputs: from other runs, and from a run in double precision."""
+"""Compute tolerances of captured outputs from repetitions and from a run in double precision."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from gi_cuda.spec.oracles import Outputs
 from gi_cuda.subject import load_subject
 
 _LARGE = 1 << 30
-"""Bytes of data from which on a launch does not run in double precision."""
+"""Largest size of a launch's data, in bytes, for a run in double precision."""
 
 _SOON = 5.0
-"""Seconds that a launch in double precision may take."""
+"""Time limit of a launch in double precision, seconds."""
 
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 
 
 def tolerances_of(fitted: Fitted, command: str, scratch: Path) -> dict[str, Allowed]:
-    """Return how far the answers of captured launches may be off, for each output that holds real
-    numbers or that threads append to.
+    """Return the tolerance of each output that holds real numbers or that threads append to.
 
     Args:
-        command: as the application was run.
+        fitted: the captured launches.
+        command: command line of the application.
         scratch: a folder for a target that runs in double precision, and for its answers.
     """
     outputs = _outputs(fitted)
@@ -59,10 +59,10 @@ def _outputs(fitted: Fitted) -> list[ProposedBuffer]:
 
 
 def _in_double_precision(fitted: Fitted, command: str, scratch: Path) -> Outputs:
-    """Return the answers of the first launch in double precision, by the names of buffers.
+    """Return the answers of the first launch in double precision, by buffer.
 
-    Nothing is returned of a kernel without a loop, which adds few numbers, of a launch with much
-    data, and of a kernel that does not run in double precision, for whatever reason.
+    The result is empty for a kernel without a loop (which adds few numbers), for a launch with much
+    data, and if the run in double precision fails for any reason.
     """
     first, *_ = fitted.launches
     outputs = _outputs(fitted)
@@ -88,10 +88,12 @@ def _in_double_precision(fitted: Fitted, command: str, scratch: Path) -> Outputs
 
 
 def _allowed(buffer: ProposedBuffer, fitted: Fitted, exact: Outputs) -> Allowed:
-    """Return how far a buffer's real numbers may be off.
+    """Return the tolerance of a buffer's real numbers.
 
     Args:
-        exact: answers of the first launch in double precision, as far as they are known.
+        buffer: the buffer.
+        fitted: the captured launches.
+        exact: known answers of the first launch in double precision, by buffer.
     """
     element = buffer.element
     if _only_moved(buffer, fitted, fitted.launches[0]):
@@ -110,7 +112,7 @@ def _allowed(buffer: ProposedBuffer, fitted: Fitted, exact: Outputs) -> Allowed:
 
 
 def _only_moved(buffer: ProposedBuffer, fitted: Fitted, one: Observation) -> bool:
-    """Tell whether all real numbers that a launch writes to a buffer are values that it got."""
+    """Tell whether all real numbers that a launch writes to a buffer occur in its inputs."""
     kind = buffer.element.type
     if buffer.element.fields or buffer.name not in one.pieces:
         return False
@@ -125,7 +127,7 @@ def _only_moved(buffer: ProposedBuffer, fitted: Fitted, one: Observation) -> boo
 
 
 def _appended(buffers: Sequence[ProposedBuffer], fitted: Fitted) -> dict[str, Allowed]:
-    """Find the buffers that threads append to in an order that differs from run to run."""
+    """Find the buffers to which threads append in an order that differs from run to run."""
 
     elements = {one.name: one.element for one in buffers}
     found: dict[str, Allowed] = {}
@@ -147,8 +149,7 @@ def _appended(buffers: Sequence[ProposedBuffer], fitted: Fitted) -> dict[str, Al
 
 
 def _passed_on(buffer: ProposedBuffer, fitted: Fitted, one: Observation) -> list[NDArray[Any]]:
-    """Return the inputs of a launch that a kernel may pass on into a buffer, as they have its type
-    and size."""
+    """Return the inputs of a launch that a kernel could copy into a buffer: same type and size."""
     alike = [
         other
         for other in fitted.proposal.buffers

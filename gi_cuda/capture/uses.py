@@ -1,4 +1,4 @@
-"""The kernels that an application launches, and which of their launches are worth a case."""
+"""List the kernels that an application launches, and choose the launches that become cases."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gi_cuda.errors import UserError
 from gi_cuda.spec.kernel_names import listed
 
 CASES = 4
-"""Launches that become cases where nobody says how many."""
+"""Default number of launches that become cases."""
 
 _EARLY = 5.0
-"""Seconds of device time from the run's beginning within which launches become cases: the
-application is run again up to the last of them."""
+"""Seconds of device time, from the first possible launch, within which launches become cases. The
+limit is there because the application runs again up to the last of them."""
 
 _RANGE = re.compile(r"(\d+)(?:\.\.(\d+))?")
 
@@ -30,10 +30,11 @@ class KernelUse:
     """A kernel that an application launches.
 
     Attributes:
-        launches: in order.
-        places: their numbers among all launches of the run.
-        begun: seconds of device time before each, of all kernels.
-        share: of the time of all kernels; 0 where no time is known.
+        name: name of the kernel.
+        launches: its launches, in order.
+        places: numbers of its launches among all launches of the run.
+        begun: seconds of device time of all kernels before each of its launches.
+        share: share of the time of all kernels; 0 if no time is known.
     """
 
     name: KernelName
@@ -44,22 +45,22 @@ class KernelUse:
 
     @property
     def seconds(self) -> float:
-        """The time of all its launches."""
+        """Time of all launches, seconds."""
         return float(self.launches["nanoseconds"].sum()) * 1e-9
 
     @property
     def cooperative(self) -> bool:
-        """Whether its blocks may wait for each other."""
+        """Tell whether a launch is cooperative, so that blocks may wait for each other."""
         return bool(np.any(self.launches["flags"] & COOPERATIVE))
 
     @property
     def clustered(self) -> bool:
-        """Whether its blocks are in clusters, so that it cannot be captured."""
+        """Tell whether a launch uses clusters of blocks, so that it cannot be captured."""
         return bool(np.any(self.launches["flags"] & CLUSTER))
 
 
 def uses(recording: Recording) -> list[KernelUse]:
-    """The kernels of an application, the one that takes most time first."""
+    """Return the kernels of an application, the one that takes most time first."""
     ended = np.cumsum(recording.launches["nanoseconds"]) * 1e-9
     whole = float(recording.launches["nanoseconds"].sum()) or 1.0
     found = []
@@ -73,10 +74,14 @@ def uses(recording: Recording) -> list[KernelUse]:
 
 
 def chosen(every: Sequence[KernelUse], wanted: str) -> KernelUse:
-    """The kernel that somebody means, of templates the instance that takes most time.
+    """Return the kernel that a user names; for a template, the instance that takes most time.
+
+    Args:
+        every: the kernels, the one that takes most time first.
+        wanted: the user's name for the kernel.
 
     Raises:
-        UserError: none is, or several are; it cannot be captured.
+        UserError: no kernel or several kernels have the name, or the kernel cannot be captured.
     """
     meant = [one for one in every if one.name.is_meant_by(wanted)]
     if not meant:
@@ -97,7 +102,7 @@ def chosen(every: Sequence[KernelUse], wanted: str) -> KernelUse:
 
 
 def obstacle(use: KernelUse) -> UserError | None:
-    """Return why a kernel cannot be captured; None if it can, as far as its launches show."""
+    """Return the error that says why a kernel cannot be captured; None if no reason is known."""
     if use.clustered:
         return UserError(
             f"{use.name.shown} is launched in clusters of blocks, which are not captured",
@@ -115,14 +120,14 @@ def obstacle(use: KernelUse) -> UserError | None:
 
 
 def launches_from(text: str, count: int) -> range:
-    """The launches that somebody means, numbers from 0.
+    """Parse the option ``--launches`` into numbers of launches, from 0.
 
     Args:
         text: ``FIRST..LAST`` or ``NUMBER``, from 1; ``best``: all.
-        count: how many there are.
+        count: number of launches.
 
     Raises:
-        UserError: it is no such text, or there are no such launches.
+        UserError: the text has another form, or names launches beyond `count`.
     """
     if text == "best":
         return range(count)
@@ -145,8 +150,17 @@ def launches_from(text: str, count: int) -> range:
 
 
 def best(use: KernelUse, among: Sequence[int], most: int) -> list[int]:
-    """The launches that are worth a case: on the device of the first one, of each geometry, those
-    that take long before others, and spread over the run, or over the beginning of a long one."""
+    """Choose the launches that become cases.
+
+    Only launches on the device of the first one, within `_EARLY` seconds of it, are considered.
+    They are grouped by launch configuration, and the groups take turns, the one that takes most
+    time first. Within a group, launches are spread over the run.
+
+    Args:
+        use: the kernel.
+        among: numbers of its launches to choose from.
+        most: largest number of launches to choose.
+    """
     launches = use.launches
     here = [n for n in among if launches[n]["device"] == launches[among[0]]["device"]]
     here = [n for n in here if use.begun[n] - use.begun[here[0]] <= _EARLY]
@@ -161,8 +175,10 @@ def best(use: KernelUse, among: Sequence[int], most: int) -> list[int]:
 
 
 def _spread(group: Sequence[int], most: int) -> Iterator[int]:
-    """Some of a group's launches: those in the middle first, as a simulation may begin with nothing
-    but zeros."""
+    """Yield evenly spaced launches of a group, those in the middle first.
+
+    The first launch of a simulation may have nothing but zeros as input.
+    """
     count = min(most, len(group))
     places = [round(i * (len(group) - 1) / max(1, count - 1)) for i in range(count)]
     middle = (len(group) - 1) / 2

@@ -1,1 +1,1 @@
-"""What people read: tables, figures, progress. A module is called like the command it serves."""
+"""Output for users: tables, figures, progress. A module has the name of its command."""

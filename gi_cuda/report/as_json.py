@@ -1,4 +1,4 @@
-"""What verbs print with ``--json``: one object each, whose schema is that of its class."""
+"""Records that commands print with ``--json``. A class defines the schema of its JSON object."""
 
 from __future__ import annotations
 
@@ -30,7 +30,12 @@ from gi_cuda.results.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class ShownIndividual:
-    """``show --individual``. `diff` is None where the target is not there any more as it was."""
+    """``show --individual``.
+
+    Attributes:
+        individual: the individual.
+        diff: its changes as a diff; None if the target is gone or has changed.
+    """
 
     individual: IndividualRecord
     diff: str | None
@@ -45,7 +50,13 @@ class ShownGeneration:
 
 @dataclass(frozen=True, slots=True)
 class MinimizedWinner:
-    """``minimize``. `beside` is what changes were timed beside; "": the reference."""
+    """``minimize``.
+
+    Attributes:
+        individual: number of the minimized individual.
+        beside: the code that changes were timed beside; "": the reference.
+        minimized: the result.
+    """
 
     individual: int
     beside: str
@@ -57,9 +68,9 @@ class Validated:
     """``validate``.
 
     Attributes:
-        accepted: the name of what holds; None where nothing does.
-        acceptance: what became of each that was tried.
-        unwatched: why no sanitizer was at work, where none was.
+        accepted: name of the candidate that holds; None if none does.
+        acceptance: results of all candidates.
+        unwatched: reason why no sanitizer ran; "" if sanitizers ran.
     """
 
     accepted: str | None
@@ -69,7 +80,12 @@ class Validated:
 
 @dataclass(frozen=True, slots=True)
 class AddedChange:
-    """One more of the winner's changes: the speed-up with it and all before; None: it fails."""
+    """A change of the winner, in the order in which changes are added one by one.
+
+    Attributes:
+        change: the change in notation.
+        speed_up: speed-up with this change and all changes before it; None if that fails.
+    """
 
     change: str
     speed_up: SpeedUp | None
@@ -77,7 +93,15 @@ class AddedChange:
 
 @dataclass(frozen=True, slots=True)
 class ToldHistory:
-    """``history``. `individual` is the winner; `beside` what its changes were timed beside."""
+    """``history``.
+
+    Attributes:
+        individual: number of the winner; None if there is none.
+        beside: the code that changes were timed beside; "": the reference.
+        history: generations, ancestors and individuals.
+        added: speed-ups as the winner's changes are added one by one.
+        figures: files of figures that were written.
+    """
 
     individual: int | None
     beside: str
@@ -88,7 +112,15 @@ class ToldHistory:
 
 @dataclass(frozen=True, slots=True)
 class FoundInteractions:
-    """``interactions``. `genotype` is the winner's, minimized where it was."""
+    """``interactions``.
+
+    Attributes:
+        individual: number of the winner.
+        genotype: the winner's genotype, the minimized one if there is one.
+        beside: the code that changes were timed beside; "": the reference.
+        interactions: dependencies between the changes.
+        figures: files of figures that were written.
+    """
 
     individual: int
     genotype: str
@@ -99,7 +131,14 @@ class FoundInteractions:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """``explain``. `genotype` is the winner's, minimized where it was."""
+    """``explain``.
+
+    Attributes:
+        individual: number of the winner.
+        genotype: the winner's genotype, the minimized one if there is one.
+        beside: the code that changes were timed beside; "": the reference.
+        changes: explanation of each change.
+    """
 
     individual: int
     genotype: str
@@ -138,10 +177,11 @@ class ComparedContestants:
     """``compare``.
 
     Attributes:
-        noise: a copy of the reference.
-        floor: the noise floor, as a fraction.
-        searches: which way to search found more; null where the runs are all of one kind.
-        notes: other sizes that answers were held against, and those that were left out.
+        noise: speed-up of a copy of the reference.
+        floor: noise floor, as a fraction.
+        contestants: results of the contestants.
+        searches: comparison of the kinds of search; null if all runs are of one kind.
+        notes: other sizes on which answers were checked, and sizes that were left out.
     """
 
     noise: SpeedUp
@@ -153,7 +193,16 @@ class ComparedContestants:
 
 @dataclass(frozen=True, slots=True)
 class CheckedTarget:
-    """``check``. `all_values` is how many values there are; `values` are those that were tried."""
+    """``check``.
+
+    Attributes:
+        target, backend: the target and the back end.
+        baseline: results of the reference.
+        broken: result of a variant that was broken on purpose.
+        values: values of parameters that were tried.
+        all_values: number of all values of parameters.
+        warnings: problems of the target.
+    """
 
     target: str
     backend: str
@@ -166,7 +215,12 @@ class CheckedTarget:
 
 @dataclass(frozen=True, slots=True)
 class FoundTools:
-    """``doctor``: for each back end what was looked for, and the back ends that can be used."""
+    """``doctor``.
+
+    Attributes:
+        backends: tools that were looked for, by back end.
+        usable: back ends that can be used.
+    """
 
     backends: Mapping[str, Sequence[Examined]]
     usable: Sequence[str]
@@ -177,10 +231,10 @@ class WrittenTarget:
     """``init``.
 
     Attributes:
-        target: its folder.
-        kernels: that it launches.
-        passes: whether the original is right on its cases, as far as that was tried.
-        lines: what was found, and what is to be filled in or confirmed.
+        target: folder of the target.
+        kernels: kernels that the target launches.
+        passes: whether the original is right on the cases that were tried.
+        lines: messages about the target, and about values to fill in or confirm.
     """
 
     target: str
@@ -191,7 +245,7 @@ class WrittenTarget:
 
 @dataclass(frozen=True, slots=True)
 class TriedGenotype:
-    """One genotype of ``try``; fields are those of an individual."""
+    """Result of one genotype of ``try``; for the fields see `IndividualRecord`."""
 
     genotype: str
     outcome: Outcome
@@ -203,7 +257,13 @@ class TriedGenotype:
 
 @dataclass(frozen=True, slots=True)
 class TriedGenotypes:
-    """``try``: `seconds` is the reference's time, `floor` the noise floor as a fraction."""
+    """``try``.
+
+    Attributes:
+        seconds: the reference's time.
+        floor: noise floor, as a fraction.
+        genotypes: result of each genotype.
+    """
 
     seconds: float
     floor: float
@@ -226,11 +286,14 @@ PRINTED: dict[str, type[Any]] = {
     "init": WrittenTarget,
     "try": TriedGenotypes,
 }
-"""What each verb prints."""
+"""Class of the record that each command prints."""
 
 
 def as_json(value: object) -> str:
-    """A record as JSON. What is not finite is null; what no encoding can hold is ``?``."""
+    """Convert a record to JSON.
+
+    NaN and infinities become null; characters that UTF-8 cannot encode become ``?``.
+    """
     plain = TypeAdapter(type(value)).dump_python(value, mode="json")
     return json.dumps(_sendable(plain), indent=2, ensure_ascii=False)
 
@@ -249,7 +312,7 @@ def _sendable(value: Any) -> Any:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of what the verbs print, one definition for each."""
+    """Return the JSON schema of the output of all commands, with one definition for each record."""
     wanted = [(verb, "serialization", TypeAdapter(kind)) for verb, kind in PRINTED.items()]
     verbs, shared = TypeAdapter.json_schemas(wanted)  # type: ignore[arg-type]
     return {

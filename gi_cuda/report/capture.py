@@ -1,4 +1,4 @@
-"""What ``gi-cuda capture`` found: an application's kernels, and the target of one."""
+"""Output of ``gi-cuda capture``: an application's kernels, and the captured target."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gi_cuda.report.tables import right, table, whole
 
 
 def kernels_table(uses: Sequence[KernelUse]) -> Table:
-    """The kernels of an application, the one that takes most time first."""
+    """Return a table of an application's kernels, the one that takes most time first."""
     numbers = right("launches", "time ms", "each us", "share")
     rows = table("kernels", *whole("kernel"), *numbers, between=3)
     for one in uses:
@@ -28,7 +28,7 @@ def kernels_table(uses: Sequence[KernelUse]) -> Table:
 
 
 def captured_lines(found: Capture) -> Iterator[str]:
-    """What was written, and what was decided."""
+    """Yield lines about the files that were written and the decisions that were taken."""
     size = sum(len(one) if isinstance(one, str) else one.nbytes for one in found.files.values())
     yield f"wrote {found.folder}: target.toml, data.py, README.md, captured.json, arrays" + (
         f" ({size / 1e6:.1f} MB)"

@@ -1,4 +1,4 @@
-"""What ``gi-cuda check`` found: the baseline, each value by itself, and what is worth a warning."""
+"""Output of ``gi-cuda check``: the baseline, each parameter value by itself, and warnings."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ def baseline_table(
     compared: Mapping[str, Compared],
     bandwidth: float | None = None,
 ) -> Table:
-    """The baseline's findings.
+    """Return a table of the baseline.
 
     Args:
-        compared: by case, how the reference's answers compare with those that are known.
-        bandwidth: bytes a second that the device reads and writes while it copies memory.
+        baseline: measurements of the reference.
+        caught: result of a variant that was broken on purpose.
+        compared: comparison of the reference's answers with known answers, by case.
+        bandwidth: bytes per second that the device reads and writes while it copies memory.
     """
     rows = table("baseline", between=3)
     rows.show_header = False
@@ -50,10 +52,11 @@ def baseline_table(
 
 
 def values_table(tried: Sequence[TriedValue], all_values: int) -> Table:
-    """What became of each value by itself.
+    """Return a table of the results of each parameter value by itself.
 
     Args:
-        all_values: how many there are; some may not have been tried.
+        tried: results of the values that were tried.
+        all_values: number of all values; some may not have been tried.
     """
     title = "each value by itself"
     if len(tried) < all_values:
@@ -70,7 +73,7 @@ def values_table(tried: Sequence[TriedValue], all_values: int) -> Table:
 
 
 def where_words(backend: str) -> str:
-    """Return what kernels run on, and what times from there are worth."""
+    """Describe the hardware that kernels run on; the text warns if it is a CPU."""
     chosen = backend_named(backend)
     if not chosen.gpu:
         return f"CPU emulation ({backend} back end): these times say nothing about a GPU"
@@ -78,6 +81,6 @@ def where_words(backend: str) -> str:
 
 
 def print_warnings(console: Console, findings: Iterable[Finding]) -> None:
-    """One warning for each finding."""
+    """Print one warning for each finding."""
     for finding in findings:
         say(console, f"warning: {finding}")

@@ -1,4 +1,4 @@
-"""What a comparison found: tables, comma-separated values, and a figure."""
+"""Output of ``gi-cuda compare``: tables, JSON and comma-separated values."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from gi_cuda.report.searches import searches_tables
 from gi_cuda.report.tables import folded, print_table, right, say, table, whole
 
 LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-"""Speed-ups of which it is told when a search was sure of them."""
+"""Speed-ups for which the effort is reported until a search had reached them with certainty."""
 
 
 MOST_SHOWN = 4
-"""Of these, the highest that a table has, so that it fits on a terminal; a file has all."""
+"""Number of levels in a table, the highest ones, so that it fits on a terminal; a file has all."""
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Speed-ups of all contestants, what their searches spent, and why some failed."""
+    """Print speed-ups of all contestants, the effort of their searches, and reasons of failures."""
     print_table(console, results_table(comparison))
     print_table(console, resources_table(comparison))
     if searches := _searches(comparison):
@@ -47,7 +47,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def results_table(comparison: Comparison) -> Table:
-    """One row a contestant; below, what a copy of the reference measured as."""
+    """Return a table with one row per contestant, and the noise as its caption."""
     rows = table(
         "speed-up over the reference, with 95 % intervals",
         *folded("contestant"),
@@ -63,7 +63,7 @@ def results_table(comparison: Comparison) -> Table:
 
 
 def resources_table(comparison: Comparison) -> Table:
-    """How much each changes, and what its kernels take where the back end knows."""
+    """Return a table of each contestant's number of changes and the resources of its kernels."""
     shown = [
         name for name in _TAKEN if any(_taken(one.resources, name) for one in comparison.results)
     ]
@@ -83,7 +83,7 @@ _TAKEN = ("registers", "local", "shared", "code", "instructions")
 
 
 def _taken(resources: Mapping[str, int], name: str) -> int | str:
-    """How much of one resource; "" where that is not known."""
+    """Return the amount of one resource; "" if it is unknown."""
     if name != "instructions":
         return resources.get(name, "")
     counted = [number for kind, number in resources.items() if kind.startswith("instructions, ")]
@@ -91,7 +91,7 @@ def _taken(resources: Mapping[str, int], name: str) -> int | str:
 
 
 def searches_table(searches: Sequence[tuple[str, Search]], levels: Sequence[float]) -> Table:
-    """What each search spent, and what of it until it was sure of which speed-up."""
+    """Return a table of each search's effort, in total and until it had reached each level."""
     numbers = right("in all", *(f"{level:g}" for level in levels))
     title = "evaluations, and seconds, until a speed-up was sure on the train cases"
     rows = table(title, *whole("run"), "search", *numbers)
@@ -113,7 +113,7 @@ def _reached(search: Search, level: float) -> Milestone | None:
 
 
 def record(comparison: Comparison) -> ComparedContestants:
-    """All of it, for ``--json``."""
+    """Make the record of a comparison for ``--json``."""
     return ComparedContestants(
         comparison.noise,
         comparison.floor,
@@ -139,7 +139,7 @@ def record(comparison: Comparison) -> ComparedContestants:
 
 
 def comma_separated(comparison: Comparison) -> str:
-    """All figures, one row a contestant; RFC 4180, but with plain line ends."""
+    """Return all numbers as CSV, one row per contestant: RFC 4180, but with LF as line end."""
     levels = [f"{what}_to_{level:g}" for level in LEVELS for what in ("evaluations", "seconds")]
     headings = ["contestant", "kind", "what", "verdict", "failure"]
     headings += [f"{cases}{end}" for cases in ("train", "held_out") for end in ("", *_ENDS)]
@@ -156,7 +156,7 @@ _ENDS = ("_low", "_high")
 
 
 def _cells(one: Compared) -> Iterator[tuple[str, object]]:
-    """What is known of a contestant, each with its heading."""
+    """Yield the known values of a contestant, each with its column heading."""
     contestant, search = one.contestant, one.contestant.search
     yield from (("contestant", contestant.name), ("kind", contestant.kind))
     yield from (("what", contestant.what), ("verdict", one.outcome), ("failure", one.failure))

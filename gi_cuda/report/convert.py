@@ -1,4 +1,4 @@
-"""What a grammar makes of its source, line by line: tables for ``convert --explain``."""
+"""Tables of ``convert --explain``: the rules that a grammar makes of each line of source."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from gi_cuda.grammar.frontends.cuda.account import EXPECTED, AccountedPart, Part
 from gi_cuda.report.tables import table as empty_table
 
 _WIDEST, _NARROWEST = 60, 16
-"""Characters of a line of source: at most, and where the terminal has no room for more."""
+"""Largest and smallest width of the column of source lines, characters."""
 
 
 def lines_table(grammar: Rules, parts: Sequence[AccountedPart], width: int | None) -> Table:
-    """For each part of the evolved functions its line, its rules, or why it is fixed.
+    """Return a table of the parts of the evolved functions: line, rules, or why a part is fixed.
 
     Args:
-        width: columns of the terminal; source lines are cut for it, and nothing else. None: no
-            terminal limits it.
+        grammar: the grammar.
+        parts: parts of the evolved functions.
+        width: columns of the terminal; only source lines are cut to fit. None: no limit.
     """
     table = empty_table("lines")
     several = len(grammar.source.names) > 1
@@ -53,21 +54,24 @@ _BETWEEN, _BESIDE = 2, 3
 
 
 def _rules(grammar: Rules, part: AccountedPart) -> str:
-    """The rule that a part is, and how many of each type are within it."""
+    """Return the rule of a part as a whole, and the numbers of rules within it by type."""
     within = Counter(str(grammar.rule(name).type) for name in part.rules[part.whole :])
     whole = [f"<{part.rules[0]}>"] if part.whole else []
     return " ".join([*whole, *(f"{kind}:{n}" for kind, n in within.items())])
 
 
 def kept_lines(kept: Sequence[KeptInclude]) -> Iterator[str]:
-    """For each header that was to evolve and does not, one line that says why."""
+    """Yield one line for each header that cannot evolve although the target lists it, with why."""
     for one in kept:
         place = "" if one.place is None else f"{one.place}: "
         yield f"{place}{one.header} stays an include: {one.reason}"
 
 
 def share_table(parts: Sequence[AccountedPart]) -> Table:
-    """How many statements, conditions and headers can change, of those that are ever compiled."""
+    """Return a table of the share of statements, conditions and headers that can change.
+
+    Only parts that some configuration compiles count.
+    """
     parts = [part for part in parts if part.compiled]
     table = empty_table("variable parts")
     for name in ("kind", "number", "as a whole", "in part", "fixed", "variable"):
@@ -92,16 +96,17 @@ def _counts(parts: Sequence[AccountedPart]) -> Iterator[str]:
 
 
 def variable_share(parts: Sequence[AccountedPart]) -> float:
-    """The share of parts that can change, as a whole or in part; 1 where there are none."""
+    """Return the share of parts that can change, as a whole or in part; 1 if there are none."""
     return sum(part.variable for part in parts) / len(parts) if parts else 1.0
 
 
 def edits_table(grammar: Rules, some: Selection, default: Selection) -> Table:
-    """Rules by type, and how many single edits they allow.
+    """Return a table of rules by type, with the numbers of single edits that they allow.
 
     Args:
-        some: what configurations make of the grammar, all together.
-        default: what the default one makes of it.
+        grammar: the grammar.
+        some: rules and donors that exist in some configuration.
+        default: rules and donors that exist in the default configuration.
     """
     everywhere, here = single_edits(grammar, some), single_edits(grammar, default)
     numbers = Counter(grammar.rule(name).type for name in some.mutable)
@@ -117,7 +122,7 @@ def edits_table(grammar: Rules, some: Selection, default: Selection) -> Table:
 
 
 def single_edits_table(grammar: Rules) -> Table:
-    """Rules by type, and how many single edits they allow, whatever the configuration."""
+    """Return a table of rules by type, with the numbers of single edits in any configuration."""
     numbers, edits = Counter(rule.type for rule in grammar.rules), single_edits(grammar, grammar)
     table = empty_table("rules")
     table.add_column("type")
@@ -130,7 +135,7 @@ def single_edits_table(grammar: Rules) -> Table:
 
 
 def single_edits(grammar: Rules, offers: Selection) -> Counter[str]:
-    """By rule type, the number of single edits on offer."""
+    """Count the possible single edits by rule type."""
     found: Counter[str] = Counter()
     for name in offers.mutable:
         found[grammar.rule(name).type] += sum(kind.count(offers, name) for kind in EDIT_KINDS)

@@ -1,4 +1,4 @@
-"""What each change of a winner does, as text."""
+"""Output of ``gi-cuda explain``: the effects of each change of a winner, as text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from gi_cuda.report.tables import counted, print_diff, say, say_whole
 def print_explanations(
     console: Console, name: str, explanations: Sequence[Explanation], note: str = ""
 ) -> None:
-    """Every change under its number: what it is, what it is worth, where it acts, its diff.
+    """Print every change with its number, kind, gain, place and diff.
 
     Args:
-        note: what is to be known of all of them.
+        console: the console.
+        name: name of the winner.
+        explanations: the changes.
+        note: a remark about all changes.
     """
     say(console, f"{name}: {counted(len(explanations), 'change')}", "bold")
     if note:
@@ -38,7 +41,7 @@ def print_explanations(
 
 
 def quoted(one: Quote) -> Iterator[str]:
-    """An instruction, and the lines of source that it was made of."""
+    """Yield an instruction and the source lines that it was compiled from, line by line."""
     yield f"{one.role} {one.place}: {one.instruction}"
     yield f"  from {one.origin}" if one.origin.places else f"  {one.origin.reason}"
     shown = ""
@@ -52,7 +55,7 @@ def quoted(one: Quote) -> Iterator[str]:
 
 
 def facts(one: Explanation) -> Iterator[str]:
-    """What is known of a change, line by line."""
+    """Yield the known facts about a change, line by line."""
     yield one.kind
     yield from worth_lines(one.worth)
     if one.partners is not None:

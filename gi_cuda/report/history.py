@@ -1,4 +1,4 @@
-"""A run's history as tables."""
+"""Output of ``gi-cuda explain --history``: tables of a run's history."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from gi_cuda.results.speed_up import SpeedUp
 def print_history(
     console: Console, history: History, lines: Mapping[str, str] | None = None
 ) -> None:
-    """Generations, the winner's changes and its ancestors.
+    """Print tables of generations, the winner's changes and its ancestors.
 
     Args:
-        lines: of PTX, the source lines of each change.
+        console: the console.
+        history: the history.
+        lines: for PTX, the source lines of each change.
     """
     _print_epochs(console, history)
     if history.survivors:
@@ -72,7 +74,7 @@ def _print_survivors(console: Console, history: History, lines: Mapping[str, str
 
 
 MOST_ANCESTORS = 40
-"""Rows of the winner's family, beyond which only one of each generation is shown."""
+"""Largest number of rows of the winner's family; beyond it, one per generation is shown."""
 
 
 def _print_family(console: Console, history: History) -> None:
@@ -97,7 +99,7 @@ def _print_family(console: Console, history: History) -> None:
 
 
 def print_added(console: Console, steps: Sequence[tuple[str, SpeedUp | None]]) -> None:
-    """Speed-up as changes are added one by one."""
+    """Print a table of the speed-up as changes are added one by one."""
     title = "speed-up as changes are added in the order in which they were found"
     rows = table(title, *whole("change"), "speed-up with it and those above")
     for change, speed_up in steps:

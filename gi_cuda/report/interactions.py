@@ -1,4 +1,4 @@
-"""How a winner's changes depend on each other, as tables and as a graph in DOT."""
+"""Output of ``gi-cuda explain --interactions``: dependencies of changes as tables and DOT graph."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from gi_cuda.report.tables import counted, print_table, right, say, say_whole, t
 def print_interactions(
     console: Console, name: str, result: Interactions, told: Mapping[str, str]
 ) -> None:
-    """The verdict in one line, and tables of changes, needs, pairs and groups.
+    """Print a summary in one line, then tables of changes, needs, pairs and groups.
 
     Args:
-        told: each change in words.
+        console: the console.
+        name: name of the winner.
+        result: dependencies of the changes.
+        told: each change in words, by notation.
     """
     independent = sum(one.independent for one in result.singles)
     say(
@@ -89,11 +92,11 @@ def _lines(words: Iterable[str]) -> Text:
 
 
 def dot(result: Interactions) -> str:
-    """The dependency graph for Graphviz.
+    """Return the dependency graph in Graphviz's language DOT.
 
-    A box for each change. An arrow goes from a change to one that it fails without, dashed where it
-    needs one of several; a line without arrow joins those that gain more (``+``) or less (``-``)
-    together than apart; boxes of one group stand together.
+    Each change is a box, and boxes of one group form a cluster. An arrow goes from a change to a
+    change that it needs to work, dashed if it needs one of several. A line without arrow joins
+    changes that gain more (``+``) or less (``-``) together than apart.
     """
     numbers = {one.change: f"c{number}" for number, one in enumerate(result.singles, 1)}
     lines = ["digraph changes {", "  node [shape=box, fontname=monospace];"]

@@ -1,4 +1,4 @@
-"""A verdict of the referee as people read it."""
+"""Output of ``gi-cuda judge``: a verdict as one page of text."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _MEANINGS = {
     Status.UNVERIFIED: "right wherever it was looked at, but not all could be looked at",
 }
 _SHOWN = 3
-"""Reasons of one verdict, and places that were assumed, which the page shows."""
+"""Largest number of reasons, and of unconfirmed values, that the page shows."""
 
 
 def print_judged(console: Console, judged: Judged) -> None:
-    """Print one page: the verdict, its reasons, what was looked at."""
+    """Print one page: the verdict, its reasons, the checks."""
     heading = Text(judged.status.value.upper(), _STYLES[judged.status])
     heading.append(f"  {_MEANINGS[judged.status]}", "default")
     console.print(heading)
@@ -52,7 +52,7 @@ def print_judged(console: Console, judged: Judged) -> None:
 
 
 def _lines(judged: Judged) -> Iterator[tuple[str, str]]:
-    """Each line of the page: its heading, and what it says."""
+    """Yield the lines of the page: heading and text."""
     yield "rewrite", f"{judged.rewritten} ({judged.kind}) in the place of {judged.original}"
     for at, one in enumerate(judged.reasons[:_SHOWN]):
         yield "reason" * (at == 0), _reason(one)

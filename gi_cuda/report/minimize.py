@@ -1,4 +1,4 @@
-"""What minimizing a winner found, as tables."""
+"""Output of ``gi-cuda minimize``: the changes that stay and the changes that were dropped."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ def print_minimized(
     *,
     beside: str = "",
 ) -> None:
-    """The verdict in one line, and what became of each change.
+    """Print the result in one line, and the fate of each change.
 
     Args:
-        name: of the individual.
-        told: each change that stays, in words.
-        beside: what its changes were timed beside, if that is not the reference.
+        console: the console.
+        name: name of the individual.
+        minimized: the result.
+        told: each change that stays, in words, by notation.
+        beside: the code that changes were timed beside; "": the reference.
     """
     result = minimized.minimization
     say(console, verdict(name, minimized), "bold")
@@ -53,7 +55,7 @@ def print_minimized(
 
 
 def verdict(name: str, minimized: Minimized) -> str:
-    """What is left of an individual, and what it is worth on the held-out cases."""
+    """Return the number of changes that stay and the speed-up on the held-out cases, in words."""
     result, validation = minimized.minimization, minimized.validation
     total = len(result.kept) + len(result.dropped)
     before = minimized.before
@@ -78,7 +80,7 @@ def _print_kept(console: Console, result: Minimization, told: Mapping[str, str])
 
 
 def worth_lines(worth: KeptChange) -> Iterator[str]:
-    """What a change is worth, line by line."""
+    """Yield the gain of a change on top of the others and alone, line by line."""
     gain = f"gain {worth.gain} (95 % interval)" if worth.gain else "fails without it"
     if worth.without:
         gain = f"fails without it: {worth.without}"

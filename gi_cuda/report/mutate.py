@@ -1,4 +1,4 @@
-"""How many random variants compile, and what is wrong with the others."""
+"""Output of ``gi-cuda mutate``: the share of random variants that compile, and compile errors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gi_cuda.subject import Subject
 
 _MOST_ERRORS = 12
 _MOST_SHOWN = 10
-"""Variants that fail, shown one by one."""
+"""Largest number of failing variants that are shown one by one."""
 
 
 def print_trials(console: Console, subject: Subject, trials: Trials) -> None:
-    """How many compile, by type and in all, and the first that do not."""
+    """Print the share of variants that compile, by type and in total, and the first failures."""
     print_table(console, types_table(trials))
     if trials.failed:
         print_table(console, errors_table(trials))
@@ -24,7 +24,7 @@ def print_trials(console: Console, subject: Subject, trials: Trials) -> None:
 
 
 def print_failures(subject: Subject, trials: Trials) -> None:
-    """The first variants that do not compile, each with the compiler's message and as a diff."""
+    """Print the first variants that do not compile, with the compiler's message and a diff."""
     shown = list(trials.failed.items())[:_MOST_SHOWN]
     for at, message in shown:
         genotype = trials.tried[at]
@@ -36,7 +36,7 @@ def print_failures(subject: Subject, trials: Trials) -> None:
 
 
 def types_table(trials: Trials) -> Table:
-    """How many variants compile, by the type of the rules that they edit."""
+    """Return a table of the share of variants that compile, by type of the edited rules."""
     rows = table("by rule type", "type", *right("variants", "failed", "compile"), between=3)
     for kind, (tried, failed) in trials.by_type().items():
         rows.add_row(str(kind), str(tried), str(failed), f"{1 - failed / tried:.1%}")
@@ -44,7 +44,7 @@ def types_table(trials: Trials) -> Table:
 
 
 def errors_table(trials: Trials) -> Table:
-    """What the compiler said most often, names left out."""
+    """Return a table of the most frequent compiler messages, without names."""
     columns = (*folded("message"), *right("variants"), *whole("for example"))
     rows = table("by error", *columns, between=3)
     for message, genotypes in list(trials.by_error().items())[:_MOST_ERRORS]:
@@ -53,7 +53,7 @@ def errors_table(trials: Trials) -> Table:
 
 
 def summary(trials: Trials) -> str:
-    """The whole in one line."""
+    """Summarize the trials in one line."""
     compiled = len(trials.tried) - len(trials.failed)
     return (
         f"{compiled} of {len(trials.tried)} variants compile ({trials.rate:.2%});"

@@ -1,6 +1,7 @@
-"""What is said to those who wait: the progress of a search, and which step a command is at.
+"""Progress of a search and of the steps of a command.
 
-On a terminal that is a live display; elsewhere plain lines."""
+On a terminal it is a live display, elsewhere plain lines.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +28,12 @@ from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.search.loop import Progress
 
 _SHARE, _ENOUGH = 0.02, 50
-"""The share of a search, or the individuals, after which its pace says how long it will take."""
+"""Share of a search, and number of individuals, from which on the remaining time is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """How far a generation is: how many there are to be evaluated of it, and what became of
-    them."""
+    """Progress of a generation: individuals to evaluate, and numbers of outcomes so far."""
 
     size: int = 0
     counts: Counter[Outcome] = field(default_factory=Counter)
@@ -45,14 +45,19 @@ class _Standing:
 
 @dataclass(slots=True)
 class Score:
-    """What is known of a running search. Several of its generations may be under way: it is about
-    the one that just ended, or else about the first of them.
+    """Progress of a running search.
+
+    Several generations may be in progress at once. The shown generation is the one that just ended,
+    or else the first unfinished one.
 
     Attributes:
-        generations: how many there will be.
-        deadline: seconds the search may take in all, or None.
-        best: the best evaluation so far and its individual's number.
-        behind: share of the generations that were bred before this search began, 0 to 1.
+        generations: planned number of generations.
+        deadline: time limit of the search, seconds, or None.
+        best: number and evaluation of the best individual so far.
+        behind: share of the generations that were bred before this process began, 0 to 1.
+        generation: number of the shown generation.
+        evaluated: individuals that this process has evaluated.
+        began: start time of this process, `time.monotonic`.
     """
 
     generations: int
@@ -66,7 +71,7 @@ class Score:
     _standings: Mapping[int, _Standing] = field(default_factory=dict)
 
     def take(self, progress: Progress) -> None:
-        """Take one step of the search into account."""
+        """Update the score by one step of the search."""
         number, standings = progress.generation, self._standings
         counts = standings[number].counts if number in standings else Counter[Outcome]()
         if progress.evaluation is not None:
@@ -91,22 +96,22 @@ class Score:
 
     @property
     def size(self) -> int:
-        """How many there are to be evaluated of the generation."""
+        """Number of individuals of the shown generation."""
         return self._standing.size
 
     @property
     def done(self) -> int:
-        """How many of them are."""
+        """Number of evaluated individuals of the shown generation."""
         return self._standing.counts.total()
 
     @property
     def counts(self) -> Counter[Outcome]:
-        """What became of these."""
+        """Number of individuals of the shown generation by outcome."""
         return self._standing.counts
 
     @property
     def share(self) -> float:
-        """How much of the whole run is done, 0 to 1."""
+        """Share of the run that is done, by generations or by time, 0 to 1."""
         return max(self._bred, self._passed / self.deadline if self.deadline else 0.0)
 
     @property
@@ -121,7 +126,7 @@ class Score:
 
     @property
     def left(self) -> str:
-        """Time left, as far as can be told: by this search's own pace, or by its deadline."""
+        """Time left as "minutes:seconds", by this process's pace or the deadline; "?": unknown."""
         now = self._bred - self.behind
         ways = [self._passed * (1 - self._bred) / now] if self.has_pace else []
         if self.deadline:
@@ -133,27 +138,27 @@ class Score:
 
     @property
     def has_pace(self) -> bool:
-        """Whether so much was done that it can be told how long the rest will take."""
+        """Tell whether enough was done to estimate the remaining time."""
         return self._bred - self.behind >= _SHARE or self.evaluated >= _ENOUGH
 
     @property
     def rate(self) -> float:
-        """Individuals a second."""
+        """Individuals per second."""
         return self.evaluated / max(1e-9, self._passed)
 
     @property
     def best_line(self) -> str:
-        """The best so far in words."""
+        """The best individual so far in words."""
         if self.best is None:
             return "none is faster"
         ident, evaluation = self.best
-        # What is sure comes first: it is what the best is chosen by, so it never falls.
+        # The lower end of the speed-up comes first. The best is chosen by it, so it never falls.
         sure, measured = speed(evaluation.rank), speed(evaluation.ratio)
         return f"at least {sure} (measured {measured}, individual {ident})"
 
     @property
     def counts_line(self) -> str:
-        """The generation's outcomes in words."""
+        """Outcomes of the shown generation in words."""
         total = sum(self.counts.values())
         if not total:
             return ""
@@ -163,14 +168,14 @@ class Score:
 
 
 class Display(Protocol):
-    """Something that shows the score."""
+    """An interface to show the score."""
 
     def show(self, score: Score) -> None:
-        """Show how things stand."""
+        """Show the present score."""
 
 
 class _Lines:
-    """One line a generation, for logs."""
+    """A display for logs: one line per generation."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -189,7 +194,7 @@ class _Lines:
 
 
 class _Screen:
-    """A few lines that are kept up to date."""
+    """A display for terminals: a few lines that are updated in place."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -209,7 +214,7 @@ class _Screen:
 
 @contextmanager
 def display(console: Console) -> Iterator[Display]:
-    """The display that suits where the output goes."""
+    """Open a live display on a terminal, and a display of plain lines elsewhere."""
     if not console.is_terminal:
         yield _Lines(console)
         return
@@ -218,13 +223,15 @@ def display(console: Console) -> Iterator[Display]:
 
 
 REMINDED = 60.0
-"""Seconds between two lines that say that a step goes on, where there is no terminal."""
+"""Seconds between two lines about a step that is still running, without a terminal."""
 
 
 class Steps:
-    """Shows the steps that it is told of, one at a time, while its context lasts: on a terminal in
-    one moving line, elsewhere as lines on standard error, since what a command finds goes to
-    standard output."""
+    """A context manager that shows the current step of a command.
+
+    On a terminal, the step is shown in one line that is updated in place. Elsewhere, steps are
+    lines on stderr, because results go to stdout.
+    """
 
     def __init__(self, console: Console) -> None:
         self._status: Status | None = console.status("") if console.is_terminal else None
@@ -252,7 +259,7 @@ class Steps:
             self._reminder.join()
 
     def __call__(self, step: str) -> None:
-        """From now on it is at this step."""
+        """Show the start of a step."""
         if self._status is not None:
             self._status.update(step)
         else:
@@ -263,5 +270,5 @@ class Steps:
         while not self._done.wait(REMINDED):
             step, begun = self._at
             if not step:
-                continue  # nothing was begun
+                continue  # no step has begun yet
             print(f"{step}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Runs as a table."""
+"""Output of ``gi-cuda runs``: a table of runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gi_cuda.results.speed_up import SpeedUp
 
 
 def runs_table(runs: Sequence[Listed]) -> Table:
-    """One row a run."""
+    """Return a table with one row per run."""
     rows = table(
         "runs, the last one worked on below",
         *whole("run"),
@@ -34,8 +34,7 @@ def runs_table(runs: Sequence[Listed]) -> Table:
 
 
 def found_words(runs: Sequence[Listed]) -> str:
-    """Return what runs of one search found together: how many have a winner, and what the winners
-    gain on the held-out cases."""
+    """Summarize runs in words: number of winners, and their speed-ups on the held-out cases."""
     standings = [one.standing for one in runs if isinstance(one.standing, Standing)]
     gains = [one.winner.value if one.winner else 1.0 for one in standings]
     if not gains:
@@ -49,7 +48,7 @@ def found_words(runs: Sequence[Listed]) -> str:
 
 
 def _folded(one: SpeedUp | None) -> str:
-    """Return a speed-up with its interval below it, so that a terminal of 80 columns has room."""
+    """Return a speed-up with its interval on the next line, to fit into 80 columns."""
     return str(one).replace(" [", "\n[") if one else ""
 
 

@@ -1,4 +1,4 @@
-"""Which way to search finds more: as tables for a terminal, and for LaTeX."""
+"""Comparison of kinds of search, as tables for a terminal and for LaTeX."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gi_cuda.report.tables import right, table
 
 
 def searches_tables(found: Searches) -> Iterator[Table]:
-    """What each way to search found; beside each other, two by two."""
+    """Yield a table of each kind of search, and a table of pairwise comparisons."""
     title = "what each way to search found: its winners' speed-ups on the held-out cases"
     rows = table(title, "search", *right("runs", "median", "quartiles"))
     for kind in found.kinds:
@@ -33,7 +33,7 @@ def searches_tables(found: Searches) -> Iterator[Table]:
 
 
 def latex(found: Searches) -> str:
-    """The comparison as tables for LaTeX (with booktabs)."""
+    """Return the comparison as tables for LaTeX (with booktabs)."""
     kinds = [
         (_tex(one.name), len(one.found), f"{one.median:.3f}", f"{one.low:.3f}--{one.high:.3f}")
         for one in found.kinds

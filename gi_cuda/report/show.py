@@ -1,4 +1,4 @@
-"""A run so far, as tables: generations, times, individuals."""
+"""Output of ``gi-cuda show``: tables of a run's generations, times and individuals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Generation, Individual, Phases
 
 BY_WHAT_IS_SURE = "the best is the one whose interval has the highest lower end"
-"""How individuals are ranked, wherever they are."""
+"""Explanation, for captions, of the order of individuals."""
 
 _COLUMNS = {
     Outcome.REFUSED: "refused",
@@ -25,39 +25,39 @@ _COLUMNS = {
     Outcome.UNCERTAIN: "maybe",
     Outcome.FASTER: "fast",
 }
-"""Short words, so that a terminal of 80 columns has room for all. Those that are not built have a
-column of their own: the share of the others."""
+"""Column headings by outcome, short enough for 80 columns. "Not built" has no column here; another
+column has the share of individuals that compiled."""
 
 
 def speed(ratio: float | None) -> str:
-    """A ratio of times as a speed-up."""
+    """Format a ratio of times as a speed-up."""
     return "" if not ratio else f"{1 / ratio:.3f}"
 
 
 def interval(evaluation: Evaluation) -> str:
-    """The 95 % interval of a speed-up."""
+    """Format the 95 % interval of a speed-up; "" if it is unknown or infinite."""
     if not evaluation.low or not evaluation.high or math.isinf(evaluation.high):
         return ""
     return f"[{1 / evaluation.high:.3f}, {1 / evaluation.low:.3f}]"
 
 
 def built_share(generation: Generation) -> float | None:
-    """The share of evaluated individuals that compiled."""
+    """Return the share of evaluated individuals that compiled; None if none was evaluated."""
     total = sum(generation.outcomes.values())
     return 1 - generation.outcomes.get(Outcome.NOT_BUILT, 0) / total if total else None
 
 
 def percent(share: float) -> str:
-    """A share as at most five characters; only what is whole is called so."""
+    """Format a share in at most five characters; only 1 itself becomes "100%"."""
     return "100%" if share == 1 else f"{min(share, 0.999):.1%}"
 
 
 def generations_table(generations: Sequence[Generation], best: Sequence[float | None]) -> Table:
-    """Counts of every generation.
+    """Return a table of the counts of every generation.
 
     Args:
-        generations: in order.
-        best: for each the ratio of the best among its faster individuals.
+        generations: the generations, in order.
+        best: for each generation, the ratio of the best of its faster individuals.
     """
     shown = [o for o in _COLUMNS if any(g.outcomes.get(o) for g in generations)]
     title = (
@@ -83,7 +83,7 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
 
 
 def seconds(total: Phases) -> list[tuple[str, float]]:
-    """Where a run's time went, in words and seconds; all of it is the last."""
+    """Return a run's time by phase, as name and seconds; the last item is the total."""
     return [
         ("search", total.search),
         ("  while all else waits", total.idle),
@@ -96,7 +96,7 @@ def seconds(total: Phases) -> list[tuple[str, float]]:
 
 
 def phases_table(total: Phases, individuals: int) -> Table:
-    """Where a run's time went."""
+    """Return a table of a run's time by phase."""
     rows = table("time", "phase", *right("seconds", "share"))
     *parts, (wall, in_all) = seconds(total)
     for name, taken in parts:
@@ -112,10 +112,12 @@ def print_individuals(
     members: Sequence[tuple[Individual, Evaluation | None]],
     effective: Callable[[str], str],
 ) -> None:
-    """Individuals with what became of them, each with its genotype on a line of its own.
+    """Print individuals with their outcomes, and each genotype on a separate line.
 
     Args:
-        effective: makes of a genotype one without edits that others of it overrule.
+        console: the console.
+        members: individuals and their evaluations; None: not evaluated yet.
+        effective: removes from a genotype the edits that its other edits override.
     """
     for one, evaluation in members:
         words = [f"individual {one.ident}", f"generation {one.generation}", one.origin]

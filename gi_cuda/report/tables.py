@@ -1,4 +1,4 @@
-"""How tables, lines and diffs are printed."""
+"""Print tables, lines and diffs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from rich.text import Text
 def table(
     title: str, *columns: Column | str, caption: str | None = None, between: int = 2
 ) -> Table:
-    """An empty table in the style of all of them.
+    """Return an empty table in the common style.
 
     Args:
+        title: heading of the table.
+        columns: columns, or their headings.
+        caption: text below the table.
         between: blanks between two columns.
     """
     return Table(
@@ -34,32 +37,35 @@ def table(
 
 
 def right(*headings: str) -> list[Column]:
-    """Columns of numbers; where a heading has several lines, all headings end on the last one."""
+    """Return right-aligned columns, for numbers.
+
+    If a heading has several lines, all headings are aligned at the bottom.
+    """
     vertical: Literal["top", "bottom"] = "bottom" if "\n" in "".join(headings) else "top"
     return [Column(heading, justify="right", vertical=vertical) for heading in headings]
 
 
 def whole(*headings: str) -> list[Column]:
-    """Columns whose cells are never broken into lines, such as changes, which people copy."""
+    """Return columns whose cells are never broken into lines, such as changes to be copied."""
     return [Column(heading, no_wrap=True) for heading in headings]
 
 
 def folded(*headings: str) -> list[Column]:
-    """Columns whose cells may be broken into lines anywhere."""
+    """Return columns whose cells may be broken into lines anywhere."""
     return [Column(heading, overflow="fold") for heading in headings]
 
 
 WIDEST = 100_000
-"""Columns that a line or table takes at most where no terminal limits it."""
+"""Largest width of a line or table outside of terminals, characters."""
 
 
 def print_table(console: Console, rows: Table) -> None:
-    """Print a table with nothing left out of it.
+    """Print a table without cutting anything.
 
-    In a pipe or file each row is one line. On a terminal that is too narrow for what must not be
-    broken, words among it, lines go beyond its width, and the terminal breaks them.
+    In a pipe or file each row is one line. If a terminal is too narrow for words and unbreakable
+    cells, lines exceed its width, and the terminal wraps them.
     """
-    # Rich would break them where the table ends, though there is room.
+    # Rich would wrap title and caption at the table's width, so they are printed separately.
     title, caption = rows.title, rows.caption
     rows.title = rows.caption = None
     if title is not None:
@@ -83,20 +89,26 @@ def print_table(console: Console, rows: Table) -> None:
 
 
 def _sizes(console: Console, options: ConsoleOptions, column: Column) -> tuple[int, int]:
-    """The least width of a column, and the one in which no cell is broken into lines."""
+    """Return the smallest width of a column, and the width at which no cell is broken."""
     header = Measurement.get(console, options, column.header)
     cells = [Measurement.get(console, options, cell) for cell in column.cells]
     most = max(one.maximum for one in (header, *cells))
     if column.no_wrap:
         return most, most
     words = [header.minimum, *(one.minimum for one in cells)]
-    # Words of those that may be broken anywhere need not be whole.
+    # In a column that folds, words may be broken, so only the heading sets the smallest width.
     return (header.minimum if column.overflow == "fold" else max(words)), most
 
 
 def _shared(room: int, sizes: Sequence[tuple[int, int]]) -> list[int]:
-    """Widths that fill the room: what is left of it after the least goes to those columns first
-    that lack least."""
+    """Distribute a width among columns.
+
+    Every column gets its smallest width. The rest goes first to the columns that lack least.
+
+    Args:
+        room: total width.
+        sizes: smallest and full width of each column.
+    """
     widths = [least for least, _ in sizes]
     left = room - sum(widths)
     order = sorted(range(len(sizes)), key=lambda at: sizes[at][1] - sizes[at][0])
@@ -108,20 +120,20 @@ def _shared(room: int, sizes: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def say(console: Console, words: str, style: str | None = None) -> None:
-    """Print words, none of them markup; what a terminal has no room for goes on the next line."""
+    """Print text without markup; on a terminal, wrap it between words."""
     if console.is_terminal:
         words = "\n".join(_between_words(line, console.width) for line in words.split("\n"))
     say_whole(console, words, style)
 
 
 def say_whole(console: Console, line: str, style: str | None = None) -> None:
-    """Print a line that people copy just as it is: only the terminal breaks it."""
-    # Without emoji=False line 100 of a file, between two colons, is one.
+    """Print a line that users may copy, without wrapping it."""
+    # emoji=False, because Rich would replace ":100:", as in "file.cu:100: error", by an emoji.
     console.print(line, style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def _between_words(line: str, width: int) -> str:
-    """A line as several, none of which breaks a word."""
+    """Wrap a line between words."""
     if len(line) <= width:
         return line
     indent = line[: len(line) - len(line.lstrip())]
@@ -136,7 +148,7 @@ def _between_words(line: str, width: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of something, in words: the noun takes an s."""
+    """Return a number with a noun, in the plural with "s" unless the number is 1."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -144,7 +156,7 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def print_diff(console: Console, diff: str) -> None:
-    """A unified diff, coloured on a terminal, its lines never broken."""
+    """Print a unified diff, coloured on a terminal, without wrapping its lines."""
     for line in diff.splitlines():
         heading = line.startswith(("diff ", "--- ", "+++ "))
         style = "bold" if heading else _STYLES.get(line[:1])

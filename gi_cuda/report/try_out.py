@@ -1,4 +1,4 @@
-"""What became of genotypes that were tried, one by one."""
+"""Output of ``gi-cuda try``: the result of each genotype."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gi_cuda.results.evaluation import Evaluation
 
 
 def reference_line(baseline: Baseline) -> str:
-    """What they are timed beside."""
+    """Describe the reference that genotypes are timed beside."""
     return f"reference: {baseline.seconds * 1e3:.3f} ms, noise floor {baseline.floor:.2%}"
 
 
 def tried_genotype(genotype: Genotype, evaluation: Evaluation) -> TriedGenotype:
-    """The record of one, for ``--json``."""
+    """Make the record of a genotype for ``--json``."""
     speed_up, low, high = (
         1 / one if one else None for one in (evaluation.ratio, evaluation.high, evaluation.low)
     )
@@ -26,10 +26,12 @@ def tried_genotype(genotype: Genotype, evaluation: Evaluation) -> TriedGenotype:
 
 
 def result_lines(number: int, genotype: Genotype, evaluation: Evaluation) -> Iterator[str]:
-    """What became of one, and which it is.
+    """Yield the result of a genotype and the genotype itself, as two lines.
 
     Args:
-        number: its place among those that were asked for, from 1.
+        number: position of the genotype on the command line, from 1.
+        genotype: the genotype.
+        evaluation: its evaluation.
     """
     said = str(evaluation.outcome)
     if evaluation.ratio:

@@ -1,4 +1,4 @@
-"""What a search leaves alone, since no case tests it: in words."""
+"""Describe in words the code that a search does not change because no case tests it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _WORDS = {
 
 
 def untested_words(untested: Untested | None, *, allowed: bool) -> Iterator[str]:
-    """One sentence of it; none where there is nothing to tell.
+    """Yield sentences about untested code; none if there is none.
 
     Args:
-        untested: None where it was not looked for.
-        allowed: whether it was changed all the same.
+        untested: the untested rules; None if they were not determined.
+        allowed: whether the search may change untested code (option ``--untested``).
     """
     if untested is None:
         return
@@ -40,7 +40,7 @@ def untested_words(untested: Untested | None, *, allowed: bool) -> Iterator[str]
 
 
 def _where(noun: str, rules: list[UntestedRule]) -> str:
-    """Return the rules as "the conditions in kernel.cu on lines 20, 23"."""
+    """Name rules by their places: "the conditions in kernel.cu on lines 20, 23"."""
     rules.sort(key=lambda one: (one.file, one.line))
     plural = "s" if _it(noun, rules) == "them" else ""
     places = ", ".join(

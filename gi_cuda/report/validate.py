@@ -1,4 +1,4 @@
-"""What a validation found: the verdict in one line, and a table."""
+"""Output of ``gi-cuda validate``: the verdict in one line, and a table."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from gi_cuda.report.tables import folded, print_table, say, table
 
 
 def print_acceptance(console: Console, result: Acceptance, unwatched: str) -> None:
-    """The verdict and the table under it.
+    """Print the verdict and a table of the candidates.
 
     Args:
-        unwatched: why no sanitizer was at work, where none was.
+        console: the console.
+        result: results of the candidates.
+        unwatched: reason why no sanitizer ran; "" if sanitizers ran.
     """
     accepted = result.accepted
     say(console, verdict(result), "bold green" if accepted else "bold red")
@@ -40,7 +42,7 @@ def print_acceptance(console: Console, result: Acceptance, unwatched: str) -> No
 
 
 def verdict(result: Acceptance) -> str:
-    """Whether anything may go upstream, and why."""
+    """Return the verdict in one line: "HOLDS" or "FAILS", with reasons."""
     one = result.accepted
     if one is None:
         reasons = "; ".join(f"{tried.name} {_fault(result, tried)}" for tried in result.tried)
@@ -69,7 +71,7 @@ def _fault(result: Acceptance, one: TriedCandidate) -> str:
 
 
 def acceptance_table(result: Acceptance) -> Table:
-    """A row for each candidate, and for the copy of the reference."""
+    """Return a table with a row for each candidate and for the copy of the reference."""
     cases = next((list(one.validation.cases) for one in result.tried if one.validation.cases), [])
     cases = cases if len(cases) > 1 else []  # one is all of them
     columns = folded("candidate", "all cases", *cases, "sanitizers")
@@ -93,7 +95,7 @@ def _watched(one: TriedCandidate) -> str:
 
 
 def portability_table(everywhere: Sequence[Measured]) -> Table:
-    """A row for each machine."""
+    """Return a table with a row for each machine."""
     rows = table("the same genotype on several machines: speed-up, with 95 % intervals")
     cases = list(dict.fromkeys(case for one in everywhere for case in one.validation.cases or {}))
     for name in ("device", "back end", "all cases", *cases, "copy of the\nreference"):

@@ -1,4 +1,4 @@
-"""What is said of a run's winner, or of there being none."""
+"""Print a run's winner, or next steps if there is none."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from gi_cuda.results.evaluation import PROVISIONAL
 
 
 def print_winner(console: Console, winner: WinnerRecord | None, measured_on: str) -> None:
-    """The winner's speed-up on held-out cases, and the edits behind it, one a line.
+    """Print the winner's speed-up on the held-out cases, and its changes, one per line.
 
     Args:
-        measured_on: the device in words.
+        console: the console.
+        winner: the winner; None if there is none.
+        measured_on: description of the device.
     """
     if winner is None:
         say(console, "no individual is faster than the reference on the held-out cases")
@@ -44,7 +46,7 @@ def print_winner(console: Console, winner: WinnerRecord | None, measured_on: str
 
 
 def print_changes(console: Console, changes: Mapping[str, str]) -> None:
-    """Changes in notation, one a line, with what is said of each under it."""
+    """Print changes in notation, one per line, each followed by its description."""
     for change, sentence in changes.items():
         say_whole(console, f"  {change}")
         if sentence:
@@ -52,16 +54,16 @@ def print_changes(console: Console, changes: Mapping[str, str]) -> None:
 
 
 def device_words(backend: str, device: str) -> str:
-    """What a speed-up was measured on; one of a CPU says nothing of a GPU."""
+    """Describe the device of a measurement; the text says if it is a CPU."""
     return device if backend_named(backend).gpu else f"{device}, a CPU ({backend} back end)"
 
 
 def several_words(names: Sequence[str], seconds: Sequence[float]) -> str:
-    """How the reference's times differ between several devices.
+    """Describe the reference's times on several devices.
 
     Args:
-        names: of the devices.
-        seconds: that it takes on each.
+        names: names of the devices.
+        seconds: time of the reference on each device.
     """
     times = ", ".join(
         f"{one * 1e3:.3f} ms on {name}" for name, one in zip(names, seconds, strict=True)
@@ -76,13 +78,14 @@ def print_next_steps(
     steps: Sequence[str],
     short: Shortfall | None = None,
 ) -> None:
-    """What a search without a winner had on the train cases, and what may help.
+    """Print the results of a search without a winner, and suggestions.
 
     Args:
-        faster: individuals that were faster on the train cases.
-        refusal: what speaks against the best of them; "" where nothing but its time.
-        steps: what may be tried, each in words.
-        short: the best that is right and fell short on the held-out cases.
+        console: the console.
+        faster: number of individuals that were faster on the train cases.
+        refusal: reason why the best of them does not hold; "" if it is right but not faster.
+        steps: suggestions in words.
+        short: the best individual that is right but not faster on the held-out cases.
     """
     if faster and refusal:
         say(console, f"{faster} faster on the train cases, but none of the best is right:")

@@ -1,4 +1,4 @@
-"""What became of a whole application with a patch: whether it is right, and how fast it is."""
+"""Result of testing and timing a whole application with a patch applied."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gi_cuda.results.speed_up import SpeedUp, speed_up
 from gi_cuda.results.verdict import is_slower
 
 WIDE = 2.0
-"""Ratio of an interval's ends above which it is not shown: a few pairs of runs that differ much
-give one from 0 to hundreds."""
+"""Largest ratio of an interval's ends (high / low) at which the interval is shown. A few pairs of
+runs that differ much give an interval from 0 to hundreds, which says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long something took in pairs of runs, before and after a patch.
+    """Times from pairs of runs, before and after a patch.
 
     Attributes:
-        speed_up: each pair of runs counts as what one process of each shows.
-        before, after: medians, in the unit in which they were measured.
+        speed_up: speed-up over all pairs; each pair counts as one build and process.
+        before, after: median times, in the unit in which they were measured.
     """
 
     speed_up: SpeedUp
@@ -31,7 +31,10 @@ class Timing:
 
 
 def timing(pairs: Sequence[tuple[float, float]]) -> Timing:
-    """Sum up pairs of times, before and after a patch; one pair alone gives no interval."""
+    """Summarize pairs of times (before the patch, after the patch).
+
+    A single pair gives the interval from 0 to infinity.
+    """
     before, after = ([pair[at] for pair in pairs] for at in (0, 1))
     builds = [[Sample("application", variant, reference)] for reference, variant in pairs]
     worth = speed_up(builds)
@@ -41,7 +44,7 @@ def timing(pairs: Sequence[tuple[float, float]]) -> Timing:
 
 
 def _in_words(worth: SpeedUp) -> str:
-    """A speed-up with its interval, unless that says nothing."""
+    """Return a speed-up in words, with its interval unless the interval is too wide (`WIDE`)."""
     if worth.high <= WIDE * worth.low:
         return f"speed-up {worth}"
     return f"speed-up {worth.value:.2f}, which so few runs do not tell for certain"
@@ -49,16 +52,16 @@ def _in_words(worth: SpeedUp) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationResult:
-    """What became of an application with a patch.
+    """Result of building, testing and timing an application with a patch.
 
     Attributes:
         run: the command that was timed.
-        wrong: what is wrong with it; "" where nothing is.
-        judged: by what it was found right, in words.
-        pairs: so many runs of it as it is and with the patch, in turn, were timed.
+        wrong: error message if the patched application is wrong; "" otherwise.
+        judged: description of the check that the patched application passed.
+        pairs: number of timed pairs of runs, original and patched in turn.
         program: the whole program's time, seconds.
-        kernel: the kernel's time as the program prints it, in its unit; None where nobody said how
-            to find it.
+        kernel: the kernel's time as the program prints it, in the program's unit; None if the
+            target does not say how to find it in the output.
     """
 
     run: str
@@ -70,7 +73,7 @@ class ApplicationResult:
 
     @property
     def fault(self) -> str:
-        """Why no patch of this is to go upstream; "" where nothing speaks against it."""
+        """Reason not to submit the patch upstream; "" if there is none."""
         if self.wrong:
             return self.wrong
         for what, taken in (("the whole program", self.program), ("the kernel in it", self.kernel)):
@@ -79,7 +82,7 @@ class ApplicationResult:
         return ""
 
     def lines(self) -> Iterator[str]:
-        """What it is worth, line by line."""
+        """Yield the result as lines of text: correctness, program time, kernel time."""
         command, judged = (" ".join(text.split()) for text in (self.run, self.judged))
         yield f"application: built, run and right with the patch: {judged}"
         if self.program is not None:

@@ -1,5 +1,4 @@
-"""What evaluating one individual gave: its build, its worker's survival, its answers, its speed;
-and what measuring it on the held-out cases gave."""
+"""Records of evaluating an individual on the train cases and of validating it on held-out cases."""
 
 from __future__ import annotations
 
@@ -24,11 +23,11 @@ from gi_cuda.results.verdict import (
 )
 
 Judge: TypeAlias = Callable[[np.ndarray, float], Verdict]
-"""Gives the verdict on ratios, for a noise floor."""
+"""A function from ratios and a noise floor to a verdict."""
 
 
 class Outcome(StrEnum):
-    """One word for tables. The facts behind it stay apart in :class:`Evaluation`."""
+    """One word that sums up an :class:`Evaluation`, for tables."""
 
     NOT_BUILT = "not built"
     CRASHED = "crashed"
@@ -46,17 +45,18 @@ class Evaluation:
     """The record of one individual's evaluation.
 
     Attributes:
-        built: whether it compiled.
-        survival: what became of its worker; None where it was not built.
-        penalty: the oracle's penalty; None where it never came to that.
-        verdict: its speed beside the reference; None where its answers were not acceptable.
+        built: whether the individual compiled.
+        survival: how the run in the worker ended; None if the individual was not built.
+        penalty: the oracle's penalty, 0 if all answers were right; None if the oracle never ran.
+        verdict: speed relative to the reference; None if the answers were not acceptable.
         ratio: median of variant / reference time; below 1 is faster.
         low, high: 95 % interval of the ratio.
-        message: the compiler's, the worker's or the oracle's reason.
+        message: reason given by the compiler, the worker or the oracle.
         samples: every pair of timed runs, seconds.
-        run_seconds, verify_seconds: wall time spent in the worker.
-        code_key: key of its machine code with its launch, where the back end knows it.
-        resources: registers, spills, shared memory, where the back end knows them.
+        run_seconds, verify_seconds: wall time that the worker spent running and verifying.
+        code_key: key of the machine code and launch configuration; None if the back end does not
+            give one.
+        resources: registers, spills, shared memory; empty if the back end does not give them.
     """
 
     built: bool
@@ -75,7 +75,7 @@ class Evaluation:
 
     @property
     def outcome(self) -> Outcome:
-        """The word for tables."""
+        """The outcome that sums up the record."""
         if not self.built:
             return Outcome.NOT_BUILT
         if self.survival is not Survival.NORMAL:
@@ -86,8 +86,8 @@ class Evaluation:
 
     @property
     def rank(self) -> float | None:
-        """What individuals are ordered by, the smallest first: what the ratio surely is at most;
-        None without one."""
+        """Sort key of individuals, the best first: the upper end of the ratio's interval, or the
+        ratio itself without an interval; None without a ratio."""
         return rank(self.ratio, self.high)
 
     @property
@@ -104,7 +104,7 @@ class Evaluation:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the ratio as it was measured; 0 where it is not known."""
+        """Standard deviation of the measured ratio, estimated from its interval; 0 if unknown."""
         return spread_of_interval(self.low, self.high)
 
     def _times(self) -> list[float]:
@@ -112,37 +112,37 @@ class Evaluation:
 
     @property
     def right(self) -> bool:
-        """Whether it ran to its end and all its answers were acceptable."""
+        """Tell whether the individual ran to its end and all its answers were acceptable."""
         return self.survival is Survival.NORMAL and self.penalty == 0
 
     @property
     def harmful(self) -> bool:
-        """Whether it crashed or hung."""
+        """Tell whether the individual crashed or hung."""
         return self.survival in (Survival.CRASHED, Survival.HUNG)
 
     @property
     def selectable(self) -> bool:
-        """Whether it may become a parent or the winner."""
+        """Tell whether the individual may become a parent or the winner."""
         return is_selectable(self.verdict)
 
 
 def not_built(message: str) -> Evaluation:
-    """An individual that did not compile."""
+    """Return the evaluation of an individual that did not compile."""
     return Evaluation(built=False, message=message)
 
 
 def lost(survival: Survival, message: str) -> Evaluation:
-    """An individual that took its worker down."""
+    """Return the evaluation of an individual whose worker ended abnormally."""
     return Evaluation(built=True, survival=survival, message=message)
 
 
 def measured(measurement: Measurement, floor: float, judge: Judge = verdict_on_pairs) -> Evaluation:
-    """An individual whose worker lived to tell.
+    """Return the evaluation of an individual whose worker returned a measurement.
 
     Args:
-        measurement: what the worker answered.
-        floor: noise floor as a fraction; a verdict needs an interval beyond it.
-        judge: says what its ratios and the noise floor amount to.
+        measurement: the worker's answer.
+        floor: noise floor as a fraction.
+        judge: gives the verdict, from the ratios and the noise floor.
     """
     values = ratios(measurement.samples) if measurement.correct else np.empty(0)
     timed = len(values) > 0
@@ -166,21 +166,21 @@ PROVISIONAL = (
     "time was up after a short look at it: it is not yet measured in new processes, watched for"
     " races and tried with other inputs"
 )
-"""The words for a validation that is provisional."""
+"""Message of a provisional validation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What became of one candidate on the held-out cases.
+    """Result of running one candidate on the held-out cases.
 
     Attributes:
-        correct: whether it built, ran and was right everywhere and every time.
-        message: why not.
-        overall: geometric mean over the cases; None where it was not correct.
-        cases: each case's own.
-        watched: the cases on which a detector of races saw it, and found none.
-        provisional: whether it is known by a short look alone: the time was up before it was
-            measured in processes that ran nothing before and seen by the checks of winners.
+        correct: whether the candidate built, ran and was right on every case, every time.
+        message: reason why the candidate is not correct.
+        overall: speed-up, geometric mean over the cases; None if the candidate is not correct.
+        cases: speed-up by case.
+        watched: cases on which a race detector ran the candidate and found no race.
+        provisional: whether the time limit came before the candidate was measured in fresh
+            processes and went through the checks of winners. Only a short measurement exists.
     """
 
     correct: bool
@@ -192,15 +192,16 @@ class Validation:
 
     @property
     def faster(self) -> bool:
-        """Whether it is correct and certainly faster than the reference."""
+        """Tell whether the candidate is correct and certainly faster than the reference."""
         return is_faster(self.overall)
 
 
 def validation(reading: Reading, confidence: float = REPEATED) -> Validation:
-    """Return what a reading on the held-out cases says.
+    """Return the validation that a reading on the held-out cases amounts to.
 
     Args:
-        confidence: of the interval over all cases, which decides.
+        reading: pairs of times of the candidate, by build.
+        confidence: confidence of the interval over all cases, which decides.
     """
     if not reading.right:
         return Validation(False, reading.failure)

@@ -1,4 +1,4 @@
-"""A generation of a run: its individuals, what breeding them took, and where time went."""
+"""Records of a generation of a run: its individuals, its counts and its times."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gi_cuda.results.evaluation import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Where time went, in seconds.
+    """Time by phase, in seconds.
 
     Attributes:
-        search: processor time of this process; much of it passes while others work.
+        search: processor time of the search's own process; it overlaps the other phases.
         preprocess: wall time of the preprocessors.
-        compile: wall time in which something was being compiled.
-        run, verify: wall time besides in which something was measured, split as the workers' time
-            between running and verifying.
-        wall: all of it.
+        compile: wall time during which at least one compiler ran.
+        run, verify: remaining wall time during which something was measured, split in proportion
+            to the workers' time for running and verifying.
+        wall: total wall time.
     """
 
     search: float = 0.0
@@ -38,16 +38,18 @@ class Phases:
 
     @property
     def idle(self) -> float:
-        """Wall time in which neither compilers nor workers had anything to do: the search's own
-        work that nothing else goes on beside."""
+        """Wall time in which neither compilers nor workers were busy, seconds."""
         return max(0.0, self.wall - self.preprocess - self.compile - self.run - self.verify)
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What breeding one generation took.
+    """Counts from breeding one generation.
 
-    ``created`` counts every child made; those that were tabu are counted as duplicates.
+    Attributes:
+        created: all children made, duplicates included.
+        genotype_duplicates, phenotype_duplicates: children whose genotype or phenotype was tried
+            before (tabu).
     """
 
     created: int = 0
@@ -60,12 +62,13 @@ class Individual:
     """One member of a generation, as stored.
 
     Attributes:
-        ident: its number in the run, from 1; 0 is the reference.
-        generation: number of its generation, from 0.
-        genotype: in the genotype notation.
-        genotype_key, phenotype_key: its two tabu keys; no phenotype where it did not preprocess.
-        origin: how it was made, in a word.
-        parents: numbers of its parents.
+        ident: number in the run, from 1; 0 is the reference.
+        generation: number of the generation, from 0.
+        genotype: text in the genotype notation.
+        genotype_key, phenotype_key: keys under which the individual is tabu; no phenotype key if
+            preprocessing failed.
+        origin: name of the operator that made the individual.
+        parents: numbers of the parents.
     """
 
     ident: int
@@ -79,7 +82,7 @@ class Individual:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One generation's counts and times; ``cohorts``: how many it was bred in so far."""
+    """Counts and times of one generation; ``cohorts``: cohorts that it was bred in so far."""
 
     number: int
     finished: bool

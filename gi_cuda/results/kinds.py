@@ -1,8 +1,8 @@
-"""What several kinds of devices say of one variant, as one answer.
+"""Combine evaluations of one variant on several kinds of devices into one evaluation.
 
-Times of two kinds are never compared. Each kind times a variant beside the reference on a device of
-its own, and only the ratios, of which a logarithm is as good on one kind as on another, are put
-together. A kind counts as much as any other, however long its launches take.
+Times of two kinds are never compared. Each kind times the variant and the reference on its own
+device. Only the logarithms of the ratios variant / reference are combined. Every kind has the same
+weight, however long its launches take.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gi_cuda.results.verdict import Verdict
 
 
 class Objective(StrEnum):
-    """What a search is for where there are several kinds of devices."""
+    """Objective of a search on several kinds of devices."""
 
     EACH = "each"
     GEOMEAN = "geomean"
@@ -27,30 +27,31 @@ class Objective(StrEnum):
 
 
 _DECIDING = (Verdict.SLOWER, Verdict.UNCERTAIN, Verdict.SAME, Verdict.FASTER)
-"""Of the verdicts of several kinds the first of these is that of the worst."""
+"""Verdicts, the worst first. The worst verdict of all kinds is the verdict of the variant."""
 
 
 def on_all_kinds(
     objective: Objective, found: Mapping[str, Evaluation], floors: Mapping[str, float]
 ) -> Evaluation:
-    """What evaluating an individual on several kinds gave, as one evaluation.
+    """Combine the evaluations of an individual on several kinds into one evaluation.
 
-    Where it is not right on one of them, it is what it is there.
+    If the individual is not right on a kind, the evaluation on that kind is the result.
 
-    ``geomean``: each repetition's ratio is the geometric mean over the kinds and their cases, as
-    over the cases of one kind alone; verdict and interval are those of these ratios. Repetitions of
-    different kinds have nothing to do with each other, so which of them are put together does not
-    matter; as many count as the kind with the fewest has. The noise floor is the geometric mean of
-    the kinds', since no mean can be further off than that.
+    ``geomean``: each repetition's ratio is the geometric mean over all cases of all kinds. Verdict
+    and interval are computed from these ratios. Repetitions on different kinds are independent, so
+    it does not matter which are combined; the kind with the fewest repetitions sets their number.
+    The noise floor is the geometric mean of the kinds' noise floors, because the error of the mean
+    cannot exceed it.
 
-    ``worst``: the kind with the largest ratio counts. It is faster where every kind's own verdict
-    is, each by its own noise floor, so that the chance of a mistake is no larger than on one kind
-    (Berger's intersection-union test, Technometrics 24, 1982); slower where one is. The upper end
-    of its interval holds as surely as that of one kind, the lower end with a chance of a mistake of
-    at most that of all kinds together.
+    ``worst``: the kind with the largest ratio counts. The verdict is "faster" only if it is so on
+    every kind, each with its own noise floor. The chance of a false "faster" is then no larger than
+    on one kind (Berger's intersection-union test, Technometrics 24, 1982). The verdict is "slower"
+    if it is so on any kind. The upper end of the interval is as reliable as on one kind; the error
+    rate of the lower end is at most the sum of the kinds' error rates.
 
     Args:
-        found: by kind.
+        objective: ``geomean`` or ``worst``.
+        found: evaluations by kind.
         floors: noise floors as fractions, by kind.
     """
     for kind, one in found.items():
@@ -84,15 +85,16 @@ def _worst(joint: Evaluation, found: Iterable[Evaluation]) -> Evaluation:
 def validated_on_all_kinds(
     objective: Objective, found: Mapping[str, Reading], confidence: float = REPEATED
 ) -> Validation:
-    """What readings of one candidate on several kinds say, on the held-out cases.
+    """Combine the readings of a candidate on the held-out cases of several kinds.
 
-    Its cases are those of each kind. ``geomean``: each build's ratios are put together as those of
-    :func:`on_all_kinds`, and the builds are what its interval is made of. ``worst``: the smallest
-    speed-up, and the smallest ends of the kinds' intervals.
+    The result's cases are the cases of all kinds. ``geomean``: the ratios of each build are
+    combined as in :func:`on_all_kinds`, and the interval is computed over builds. ``worst``: the
+    smallest speed-up, and the smallest lower and upper ends of the kinds' intervals.
 
     Args:
-        found: by kind.
-        confidence: of the interval over all cases.
+        objective: ``geomean`` or ``worst``.
+        found: readings by kind.
+        confidence: confidence of the interval over all cases.
     """
     for kind, one in found.items():
         if not one.right:
@@ -115,7 +117,7 @@ def _ends(one: SpeedUp) -> tuple[float, float, float]:
 
 
 def _labelled(found: Mapping[str, Sequence[Sample]]) -> tuple[Sample, ...]:
-    """The samples of all kinds, the case of each with its kind."""
+    """Return the samples of all kinds, with the kind appended to the name of each case."""
     return tuple(
         replace(one, case=f"{one.case} on {kind}") for kind, some in found.items() for one in some
     )

@@ -1,4 +1,4 @@
-"""What measuring one variant gave: what became of its worker, its answers, its times."""
+"""Result of measuring one variant in a worker: survival, correctness and times."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Survival(StrEnum):
-    """What became of the worker. Whether the answers were right is another question."""
+    """The way in which a run in a worker ended, regardless of right or wrong answers."""
 
     NORMAL = "normal"
     CRASHED = "crashed"
@@ -16,12 +16,12 @@ class Survival(StrEnum):
 
 
 LOADS = 3
-"""How often the reference is loaded to be timed: the pairs of a measurement take turns in which of
-these loads they are timed beside.
+"""Number of copies of the reference that are loaded. Successive pairs of a measurement use the
+copies in turn.
 
-Where code comes to lie in memory decides which of its jumps a processor takes for each other. Of a
-hundred loads of one file, one to four are slower than the others by a sixth to three times, for as
-long as they stay where they are."""
+The address of code decides which of its jumps share an entry in the processor's branch predictor.
+Of a hundred loads of one file, one to four are slower than the others by a factor of 7/6 to 3, for
+as long as they stay loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +35,18 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What measuring one variant gave.
+    """Result of measuring one variant.
 
     Attributes:
         ident: the variant's number.
-        survival: what became of the worker.
-        penalty: the oracle's penalty summed over the cases; 0 where all answers were acceptable,
-            None where it never came to that.
-        message: why it was wrong, crashed, hung or was refused.
+        survival: how the run in the worker ended.
+        penalty: the oracle's penalty summed over the cases; 0 if all answers were acceptable, None
+            if the oracle never ran.
+        message: reason why the variant was wrong, crashed, hung or was refused.
         samples: every pair of timed runs.
-        run_seconds, verify_seconds: what the worker spent on each: on the device's clock where it
-            verified it, wall time else.
-        elsewhere: whether it was run on the siblings too, if there are any.
+        run_seconds, verify_seconds: time that the worker spent running and verifying, in seconds:
+            by the device's clock if the device verified, else wall time.
+        elsewhere: whether the variant also ran on the sibling cases, if there are any.
     """
 
     ident: int
@@ -60,5 +60,5 @@ class Measurement:
 
     @property
     def correct(self) -> bool:
-        """Whether it ran to its end and all its answers were acceptable."""
+        """Tell whether the variant ran to its end and all its answers were acceptable."""
         return self.survival is Survival.NORMAL and self.penalty == 0

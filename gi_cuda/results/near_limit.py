@@ -1,4 +1,4 @@
-"""How near a kernel is to the limit that memory sets: a share of the device's copy bandwidth."""
+"""Memory throughput of a kernel, as a share of the device's copy bandwidth."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class NearLimit:
-    """A time of a kernel beside the limit that memory sets; ``str`` says it in words.
+    """Throughput of a kernel beside the device's copy bandwidth; ``str`` gives a sentence.
 
     Attributes:
-        moved: bytes of the inputs, and of what is written.
-        seconds: that the launches take.
-        bandwidth: bytes a second that the device reads and writes while it copies memory.
+        moved: bytes of all inputs and outputs together.
+        seconds: time that the launches take.
+        bandwidth: bytes per second that the device reads and writes while it copies memory.
     """
 
     moved: int
@@ -31,7 +31,7 @@ class NearLimit:
 
 
 def near_limit(moved: int, seconds: float, bandwidth: float | None) -> NearLimit | None:
-    """Return how near the memory's limit a time is; None where that is not known."""
+    """Compare a kernel's throughput with the copy bandwidth; None if one of them is unknown."""
     known = moved and bandwidth and seconds > 0
     return NearLimit(moved, seconds, bandwidth) if known and bandwidth else None
 

@@ -1,5 +1,4 @@
-"""Which of two samples is the larger one, by ranks alone: for runs of searches, of which there are
-few and whose results have no known distribution."""
+"""Rank statistics that compare two samples of unknown distribution, such as results of searches."""
 
 from __future__ import annotations
 
@@ -9,12 +8,15 @@ from collections.abc import Sequence
 from itertools import product
 
 EXACT = 8
-"""Up to so many values in the smaller sample, without ties, all orders are counted."""
+"""Size of the smaller sample up to which :func:`mann_whitney` is exact, if there are no ties."""
 
 
 def a12(mine: Sequence[float], theirs: Sequence[float]) -> float:
-    """How often a value of the first is larger than one of the other, ties as half: the measure of
-    Vargha and Delaney (2000). 0.5 is no difference."""
+    """Return Vargha and Delaney's effect size A12 (2000).
+
+    A12 is the share of pairs in which the value of ``mine`` is larger, ties counted as half. 0.5
+    means no difference.
+    """
     return _wins(mine, theirs) / (len(mine) * len(theirs))
 
 
@@ -23,10 +25,11 @@ def _wins(mine: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def mann_whitney(mine: Sequence[float], theirs: Sequence[float]) -> float:
-    """The p-value of the test of Mann and Whitney that there is no difference, on both sides.
+    """Return the two-sided p-value of the Mann-Whitney U test.
 
-    Exact for few values without ties; else by the normal distribution, with the corrections for
-    ties and continuity: as ``scipy.stats.mannwhitneyu`` does.
+    The p-value is exact if there are no ties and the smaller sample has at most :data:`EXACT`
+    values. Otherwise it comes from the normal approximation with tie and continuity corrections, as
+    in ``scipy.stats.mannwhitneyu``.
     """
     n, m = len(mine), len(theirs)
     wins = _wins(mine, theirs)
@@ -45,7 +48,10 @@ def mann_whitney(mine: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def _ways(n: int, m: int) -> list[int]:
-    """In how many orders of n and m values the first win so many times, from 0 to n * m."""
+    """Count the orders of n and m values by U, the number of wins of the first n.
+
+    Element u of the list, u from 0 to n * m, is the number of orders with that U.
+    """
     # The Gaussian binomial coefficient: one factor (1 - q^(m+i)) / (1 - q^i) after the other.
     ways = [1] + [0] * (n * m)
     for i in range(1, n + 1):
@@ -57,7 +63,7 @@ def _ways(n: int, m: int) -> list[int]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """What each of several p-values is once their number is taken into account (Holm 1979)."""
+    """Correct p-values for multiple comparisons (Holm 1979)."""
     order = sorted(range(len(p_values)), key=lambda at: p_values[at])
     corrected, least = [0.0] * len(p_values), 0.0
     for rank, at in enumerate(order):

@@ -1,8 +1,8 @@
-"""What measuring a genotype in several builds gave, and what may be concluded from several of them.
+"""Speed-ups, and products of speed-ups, with confidence intervals over several builds.
 
-Where code comes to lie in a binary changes its speed by some percent, so every source is measured
-in several builds, each beside a build of the reference. The builds are what is drawn from in every
-bootstrap here: a gain that belongs to the source shows in all of them.
+The placement of code in a binary changes its speed by some percent. So every source is measured in
+several builds, each beside a build of the reference. Every bootstrap here resamples builds, because
+a gain that belongs to the source shows in all of them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from gi_cuda.results.measurement import Sample
 from gi_cuda.results.statistics import SHOWN, central, medians, ratios, repeat_interval
 
 REPEATED = 0.98
-"""The confidence of intervals that are to hold in 95 of 100 cases what is measured at another time:
-what else a machine does then is another, and processes of one hour do not show that."""
+"""Nominal confidence of intervals that should contain 95 of 100 repeated measurements. It is higher
+than 0.95 because other load on the machine changes between sessions, and processes of one hour do
+not show that scatter."""
 
 DRAWS = 2000
-"""Resamples of a bootstrap."""
+"""Number of resamples of a bootstrap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,12 @@ class SpeedUp:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one genotype did.
+    """Timed runs of one genotype in several builds, or the reason why it failed.
 
     Attributes:
-        builds: for each build, and each process that it ran in, its pairs of timed runs, seconds.
-        failure: why it is of no use: it does not compile, crashes, hangs, is refused or wrong;
-            "" where its answers were right every time.
+        builds: pairs of timed runs in seconds, for each build and each process that it ran in.
+        failure: reason why the genotype is of no use (does not compile, crashes, hangs, is refused
+            or is wrong); "" if its answers were right every time.
     """
 
     builds: tuple[tuple[Sample, ...], ...] = ()
@@ -51,19 +52,19 @@ class Reading:
 
     @property
     def right(self) -> bool:
-        """Whether its answers were acceptable everywhere and every time."""
+        """Tell whether the answers were acceptable on every case, every time."""
         return not self.failure
 
     @cached_property
     def logarithms(self) -> np.ndarray:
-        """For each build the logarithm of its median ratio, variant / reference; shape (builds,)"""
+        """Logarithm of each build's median ratio variant / reference; shape (builds,)."""
         return np.log([medians(ratios(one)) for one in self.builds])
 
     @cached_property
     def resampled(self) -> np.ndarray:
         """Medians of the logarithms over resampled builds; shape (DRAWS,).
 
-        What is drawn depends on the values alone, so that a reading agrees with itself.
+        The seed is computed from the values, so equal readings give equal resamples.
         """
         values = self.logarithms
         rng = np.random.default_rng(values.view(np.uint64))
@@ -76,18 +77,19 @@ class Reading:
         return contrast([(1, self)])
 
     def with_more(self, other: Reading) -> Reading:
-        """Both readings of the same genotype as one; what failed once has failed."""
+        """Merge two readings of one genotype; the result has failed if one of them has."""
         return Reading((*self.builds, *other.builds), self.failure or other.failure)
 
 
 def speed_up(builds: Sequence[Sequence[Sample]], confidence: float = REPEATED) -> SpeedUp:
-    """The speed-up that pairs of times show, over all builds and processes.
+    """Return the speed-up over all builds and processes.
 
-    The median of each one's median ratio; its interval says where that will lie if all of them are
-    measured again.
+    The speed-up is the inverse of the median over builds of each build's median ratio. The interval
+    is a prediction interval: it says where the speed-up will lie if all builds are measured again.
 
     Args:
-        confidence: of the interval.
+        builds: pairs of times for each build and process.
+        confidence: confidence of the interval.
     """
     values = [ratios(samples) for samples in builds]
     low, high = repeat_interval(values, confidence)
@@ -96,14 +98,15 @@ def speed_up(builds: Sequence[Sequence[Sample]], confidence: float = REPEATED) -
 
 
 def contrast(terms: Sequence[tuple[int, Reading]], confidence: float = SHOWN) -> SpeedUp:
-    """A product of speed-ups and inverse speed-ups of right readings, with its interval.
+    """Return a product of powers of speed-ups, with its bootstrap interval.
 
-    ``contrast([(1, a), (-1, b)])`` says how many times as fast a is as b. The median over builds of
-    each build's median ratio; builds are drawn for each reading on its own.
+    ``contrast([(1, a), (-1, b)])`` is the speed-up of a over b. Each reading's speed-up comes from
+    the median over builds of each build's median ratio. Builds are resampled for each reading
+    independently.
 
     Args:
-        terms: exponents and readings; no reading twice.
-        confidence: of the interval.
+        terms: pairs of an exponent (1 or -1) and a right reading; no reading twice.
+        confidence: confidence of the interval.
     """
     value = -sum(exponent * float(medians(one.logarithms)) for exponent, one in terms)
     drawn = -np.sum([exponent * one.resampled for exponent, one in terms], axis=0)

@@ -1,10 +1,10 @@
-"""Ratios of paired times and what may be concluded from them.
+"""Ratios of paired times, with medians and confidence intervals.
 
-Variant and reference are timed in turn, so that a disturbance meets both; a pair's ratio is
-``variant / reference`` and below 1 where the variant is faster.
+Variant and reference are timed in turn, so that a disturbance affects both. A pair's ratio is
+``variant / reference``; below 1, the variant is faster.
 
-Quantiles and ranks are computed here: scipy.special would add 0.1 s to the start of every worker
-and command, scipy.stats 0.4 s.
+Quantiles and ranks are computed here, because importing scipy.special would add 0.1 s to the start
+of every worker and command, and scipy.stats 0.4 s.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 from gi_cuda.results.measurement import Sample
 
 SHOWN = 0.95
-"""The confidence of intervals that are shown and stored."""
+"""Confidence of intervals that are shown and stored."""
 
 
 def ratios(samples: Sequence[Sample]) -> np.ndarray:
-    """One ratio per repetition: the geometric mean over the cases of variant / reference.
+    """Return one ratio per repetition: the geometric mean over the cases of variant / reference.
 
-    Shape ``(repetitions,)``; repetitions that did not reach every case are left out.
+    The shape is ``(repetitions,)``. Repetitions that did not reach every case are left out.
     """
     by_case: dict[str, list[float]] = defaultdict(list)
     for sample in samples:
@@ -38,15 +38,19 @@ def ratios(samples: Sequence[Sample]) -> np.ndarray:
 
 
 def medians(rows: np.ndarray) -> np.ndarray:
-    """The median of each row, finite numbers all; of many short rows in a fifth of the time that
-    ``np.median`` takes."""
+    """Return the median of each row of finite numbers.
+
+    For many short rows this takes a fifth of the time of ``np.median``.
+    """
     ordered, count = np.sort(rows, axis=-1), rows.shape[-1]
     return np.asarray((ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2)
 
 
 def central(values: np.ndarray, confidence: float) -> tuple[float, float]:
-    """The quantiles between which a share of the values lies, as many beyond either; what
-    ``np.quantile`` gives, in a third of the time for a few thousand values."""
+    """Return the two quantiles that enclose the central share ``confidence`` of the values.
+
+    The result equals that of ``np.quantile``, in a third of the time for a few thousand values.
+    """
     ordered, tail = np.sort(values), (1 - confidence) / 2
     places = np.array([tail, 1 - tail]) * (len(values) - 1)
     low, high = np.interp(places, np.arange(len(values)), ordered)
@@ -55,7 +59,8 @@ def central(values: np.ndarray, confidence: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=1024)
 def _rank(count: int, confidence: float) -> int:
-    """Largest r so that the r-th smallest and r-th largest of ``count`` enclose the median."""
+    """Return the largest r such that the r-th smallest and r-th largest of ``count`` values enclose
+    the median with the given confidence; 0 if there is none."""
     tail, best = 0.0, 0
     for r in range(count // 2 + 1):
         tail += math.comb(count, r) / 2.0**count
@@ -66,9 +71,9 @@ def _rank(count: int, confidence: float) -> int:
 
 
 def median_interval(values: np.ndarray, confidence: float = SHOWN) -> tuple[float, float]:
-    """Distribution-free interval of the median from order statistics (sign test).
+    """Return the distribution-free interval of the median, from order statistics (sign test).
 
-    Infinite where there are too few values for the confidence asked.
+    The interval is infinite if there are too few values for the confidence.
     """
     rank = _rank(len(values), confidence)
     if rank == 0:
@@ -79,7 +84,7 @@ def median_interval(values: np.ndarray, confidence: float = SHOWN) -> tuple[floa
 
 @lru_cache(maxsize=64)
 def _student(freedom: int, confidence: float) -> float:
-    """The two-sided quantile of Student's t (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    """Return the two-sided quantile of Student's t (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
 
     def within(t: float) -> float:
         angle = math.atan(t / math.sqrt(freedom))
@@ -101,18 +106,21 @@ def _student(freedom: int, confidence: float) -> float:
 
 
 _FEWEST = 4
-"""Values that show how they scatter; with three, luck makes intervals too short or endless."""
+"""Fewest values from which a standard deviation is estimated. With three, intervals come out too
+short or far too long by chance."""
 
 
 def ratio_interval(values: np.ndarray, confidence: float = SHOWN) -> tuple[float, float]:
-    """The interval of a ratio from pairs: that of the median (:func:`median_interval`), or where
-    there are too few for it but some, Student's for the mean of the logarithms.
+    """Return the confidence interval of a ratio, from the ratios of pairs.
 
-    The latter takes the logarithms as normally distributed. Times are not; but among so few an
-    outlier widens the interval many times, and then more pairs are asked for.
+    The interval is that of the median (:func:`median_interval`). If there are too few values for
+    it, but at least four, it is Student's interval for the mean of the logarithms. The latter
+    assumes a normal distribution, which times do not have. But an outlier among so few values
+    widens the interval many times, and the caller then measures more pairs.
 
     Args:
         values: ratios, all positive.
+        confidence: confidence of the interval.
     """
     if len(values) < _FEWEST or _rank(len(values), confidence) > 0:
         return median_interval(values, confidence)
@@ -124,11 +132,11 @@ def ratio_interval(values: np.ndarray, confidence: float = SHOWN) -> tuple[float
 
 @lru_cache(maxsize=64)
 def _rank_of_repeats(count: int, confidence: float) -> int:
-    """Largest r so that the r-th smallest and r-th largest of ``count`` values enclose the median
-    of as many others, drawn like them.
+    """Return the largest r such that the r-th smallest and r-th largest of ``count`` values enclose
+    the median of ``count`` new values from the same distribution.
 
-    That median lies below the r-th smallest if half of the others do: if among the first so many
-    of all values in order there are fewer than r of these.
+    The new median lies below the r-th smallest old value if half of the new values do. In the
+    sorted sequence of all values, fewer than r old values then come before that half.
     """
     others = [(count + 1) // 2, count // 2 + 1]  # the median is the mean of the two
     best = 0
@@ -141,30 +149,33 @@ def _rank_of_repeats(count: int, confidence: float) -> int:
 
 
 def _few_first(count: int, half: int, r: int) -> float:
-    """The chance that ``half`` of the others lie below the r-th of these, ``count`` of each."""
+    """Return the probability that at least ``half`` of ``count`` new values lie below the r-th
+    smallest of ``count`` old values."""
     first = half + r - 1
     ways = sum(math.comb(count, mine) * math.comb(count, first - mine) for mine in range(r))
     return ways / math.comb(2 * count, first)
 
 
 _OF_TWO_MEDIANS = math.pi
-"""The variance of the difference of two medians of n normal values is n times smaller than this
-multiple of that of one value; π/2 for each."""
+"""Factor in the variance of the difference of two medians of n normal values: the variance is this
+factor times the variance of one value, divided by n. Each median contributes π/2."""
 
 
 def repeat_interval(
     clusters: Sequence[np.ndarray], confidence: float = SHOWN
 ) -> tuple[float, float]:
-    """Where the median over clusters of each cluster's median will lie if all of it is done again.
+    """Return a prediction interval for the median over clusters of each cluster's median.
 
-    Values within a cluster share what belongs to one process and build, so each cluster counts as
-    one value, however many are in it. The interval is from order statistics, without any assumption
-    on how they scatter; of few clusters, Student's prediction for their logarithms. It is wider
-    than an interval for the median itself, which it contains all the more.
+    The interval says where that median will lie if all clusters are measured again. Values within a
+    cluster share the effects of one process and build, so each cluster counts as one value. The
+    interval comes from order statistics, without an assumption on the distribution; for few
+    clusters, from Student's prediction for the logarithms. It is wider than a confidence interval
+    for the median.
 
     Args:
-        clusters: one array of positive ratios, of shape ``(n,)``, for each; of a single one the
-            interval of its median is all that can be told (:func:`ratio_interval`).
+        clusters: one array of positive ratios, of shape ``(n,)``, for each cluster. A single
+            cluster gives only the interval of its median (:func:`ratio_interval`).
+        confidence: confidence of the interval.
     """
     if len(clusters) == 1:
         return ratio_interval(clusters[0], confidence)
@@ -174,7 +185,8 @@ def repeat_interval(
         ordered = np.sort(values)
         return (float(ordered[rank - 1]), float(ordered[-rank]))
     logs = np.log(values)
-    ends = float(values.min()), float(values.max())  # a higher confidence is no narrower
+    # At least from smallest to largest value, so that a higher confidence is never narrower.
+    ends = float(values.min()), float(values.max())
     scatter = logs.std(ddof=1) * math.sqrt(_OF_TWO_MEDIANS / len(logs))
     half = _student(len(logs) - 1, confidence) * scatter
     middle = float(np.median(logs))

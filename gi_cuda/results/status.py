@@ -1,4 +1,4 @@
-"""Verdicts of the referee on a rewritten kernel."""
+"""Verdicts of `gi-cuda judge` on a rewritten kernel, and their exit statuses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """One word for a rewrite beside its original."""
+    """Verdict on a rewritten kernel compared with its original."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -26,4 +26,4 @@ EXIT_STATUS = {
     Status.UNVERIFIED: 4,
     Status.INCONCLUSIVE: 5,
 }
-"""Exit statuses of `gi-cuda judge`; 2 is a mistake of the user."""
+"""Exit status of `gi-cuda judge` for each verdict; 2 is reserved for errors of usage."""

@@ -1,8 +1,8 @@
-"""What counts as faster, as sure and as accepted: the only place that decides it.
+"""Decision rules on measurements: faster or slower, certain or not, acceptable or not.
 
-Everything else asks here, and no query of the run database decides either: it reads what was
-decided when an evaluation was stored. A ratio is variant / reference, so that below 1 is faster; a
-speed-up is the inverse. The noise floor is a fraction: ratios within 1 ± floor count as the same.
+All other modules use these rules. Queries of the run database do not decide; they read the decision
+that was stored with an evaluation. A ratio is variant / reference, so below 1 is faster; a speed-up
+is the inverse. The noise floor is a fraction: ratios within 1 ± floor count as the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gi_cuda.results.statistics import median_interval, ratio_interval, ratios, 
 
 
 class Verdict(StrEnum):
-    """A variant's speed beside the reference's."""
+    """Speed of a variant relative to the reference."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -30,28 +30,33 @@ class Verdict(StrEnum):
 # -- verdicts --------------------------------------------------------------------------------------
 
 CONFIDENCE = 0.98
-"""For "faster", on which selection rests; high, because sampling stops when it is reached."""
+"""Confidence for the verdict "faster", which decides selection. It is high because sampling stops
+as soon as it is reached."""
 
 FAR = 50.0
-"""This multiple of the noise floor is beyond what disturbs a single pair. Only for "slower"."""
+"""Multiple of the noise floor beyond which no disturbance of a single pair reaches. Used only for
+"slower"."""
 
 CLEAR = 10.0
-"""This multiple of the noise floor is beyond what processes differ by. Only for "faster"."""
+"""Multiple of the noise floor that exceeds any difference between processes. Used only for
+"faster"."""
 
 LOOSE = 0.85
-"""For "slower" and "same", on which nothing rests; low, so that a short screening can tell. And for
-"faster" where it only has to be confirmed."""
+"""Confidence for "slower" and "same", which decide nothing, and for confirming "faster". It is low
+so that a short screening suffices."""
 
 
 def verdict_on_pairs(values: np.ndarray, floor: float) -> Verdict:
-    """The verdict on ratios from one process: certain only where the whole interval lies on one
-    side.
+    """Return the verdict on ratios from one process.
 
-    Far slower needs no interval: fifty times the noise floor, in every pair. Faster needs more than
-    one: it must be so beside each load of the reference, since one may be slow where it lies.
+    "Faster" and "slower" require the whole interval on one side of the noise floor. There are two
+    exceptions. If every pair is slower by more than `FAR` (50) times the noise floor, the verdict
+    is "slower" without an interval. "Faster" also requires that the ratios beside each load of the
+    reference are below the noise floor, because one load may be slow due to its address.
 
     Args:
-        values: in the order in which they were measured.
+        values: ratios, in the order in which they were measured.
+        floor: noise floor as a fraction.
     """
     if len(values) and values.min() > 1 + FAR * floor:
         return Verdict.SLOWER
@@ -63,13 +68,14 @@ def verdict_on_pairs(values: np.ndarray, floor: float) -> Verdict:
 
 
 def verdict_of_confirmation(values: np.ndarray, floor: float) -> Verdict:
-    """The verdict on ratios of what was certainly faster in another process before.
+    """Return the verdict on a variant that was certainly faster in another process before.
 
-    It stays faster if it seems so here, too, with the confidence that is enough for all but
-    "faster": to be certain twice would be asked too much of a small gain.
+    The verdict stays "faster" if the ratios of this process show it with the lower confidence
+    `LOOSE`. Requiring the high confidence twice would reject too many small gains.
 
     Args:
-        values: of this process alone, in the order in which they were measured.
+        values: ratios of this process alone, in the order in which they were measured.
+        floor: noise floor as a fraction.
     """
     high = ratio_interval(values, LOOSE)[1]
     if high < 1 - floor and _beside_each_load(values, floor):
@@ -78,13 +84,15 @@ def verdict_of_confirmation(values: np.ndarray, floor: float) -> Verdict:
 
 
 def _beside_each_load(values: np.ndarray, floor: float) -> bool:
-    """Whether ratios lie below the noise floor beside every load of the reference."""
+    """Tell whether the median ratio beside each load of the reference is below 1 - floor."""
     return all(float(np.median(values[at::LOADS])) < 1 - floor for at in range(LOADS))
 
 
 def verdict_on_builds(builds: Sequence[Sequence[Sample]], floor: float) -> Verdict:
-    """The verdict on pairs of times in several builds and processes: what others like it would say
-    as well."""
+    """Return the verdict on pairs of times in several builds and processes.
+
+    The verdict uses prediction intervals, so that a repetition with new builds would confirm it.
+    """
     values = [ratios(samples) for samples in builds]
     return _verdict(repeat_interval(values, CONFIDENCE), repeat_interval(values, LOOSE), floor)
 
@@ -101,28 +109,34 @@ def _verdict(strict: tuple[float, float], loose: tuple[float, float], floor: flo
 # -- rewrites before the referee ----------------------------------------------------------------
 
 JUDGED_FLOOR = 0.02
-"""What differs by less is the same to the referee. A fixed bar: one that each session found anew
-would move between two runs, and verdicts with it."""
+"""Smallest difference that `gi-cuda judge` reports, as a fraction. It is fixed, because a threshold
+that is measured in each session would change verdicts between two runs."""
 
 _BARS = (JUDGED_FLOOR, 0.03, 0.05, 0.1, 0.2)
-"""The bars where the machine is noisier than the first of them."""
+"""Possible thresholds; the smallest that exceeds the machine's noise is used."""
 
 FEWEST_ROUNDS, MOST_ROUNDS = 2, 8
-"""Rounds of measurement before a rewrite is judged, and until it is given up as inconclusive."""
+"""Rounds of measurement before a rewrite is judged, and before it is called inconclusive."""
 
 
 def bar_of(noise: Sequence[Sequence[Sample]]) -> float | None:
-    """Return how much a rewrite has to differ, by what a copy of the reference measured as in the
-    same rounds; None where the machine is too noisy."""
+    """Return the threshold (a fraction) by which a rewrite must differ to be faster or slower.
+
+    Args:
+        noise: pairs of times of a copy of the reference, measured in the same rounds.
+
+    Returns:
+        The smallest of `_BARS` that exceeds the noise; None if the machine is too noisy.
+    """
     low, high = repeat_interval([ratios(samples) for samples in noise], CONFIDENCE)
     return next((bar for bar in _BARS if 1 - bar < low and high < 1 + bar), None)
 
 
 def verdict_of_rewrite(builds: Sequence[Sequence[Sample]], bar: float) -> Verdict:
-    """The verdict on a rewrite; uncertain where more rounds may tell.
+    """Return the verdict on a rewrite; uncertain if more rounds may decide.
 
-    Each verdict needs the whole interval in which a second run would lie, with the confidence that
-    otherwise "faster" alone needs.
+    Each verdict requires the whole prediction interval on its side of the threshold, with the high
+    confidence `CONFIDENCE` that elsewhere only "faster" requires.
     """
     strict = repeat_interval([ratios(samples) for samples in builds], CONFIDENCE)
     return _verdict(strict, strict, bar)
@@ -131,89 +145,101 @@ def verdict_of_rewrite(builds: Sequence[Sequence[Sample]], bar: float) -> Verdic
 # -- individuals of a search -----------------------------------------------------------------------
 
 DISTURBED = 10.0
-"""An interval wider than this multiple of the noise floor is not due to noise."""
+"""Multiple of the noise floor: a wider interval is due to a disturbance, not to noise."""
 
 _PATIENT = 4
-"""So many times the pairs that all get are given to what was disturbed. The interval of so many has
-no place for three that are off on one side."""
+"""Largest number of pairs for a disturbed variant, as a multiple of the number for screening. The
+interval of so many pairs excludes three outliers on one side."""
 
 _WORTHWHILE = 1e-4
-"""Seconds that a launch must take more than the reference's, for one pair to be enough; the times
-of shorter ones differ by more than their noise floor now and then, and little would be saved."""
+"""Seconds by which a launch must be slower than the reference's for one pair to be enough. Times of
+shorter launches sometimes differ by more than their noise floor, and little would be saved."""
 
 
 def interval_of_pairs(values: np.ndarray) -> tuple[float, float]:
-    """The interval of a ratio that is stored and shown; its upper end ranks individuals."""
+    """Return the interval of a ratio that is stored and shown; its upper end ranks individuals."""
     return ratio_interval(values)
 
 
 def spread_of_interval(low: float | None, high: float | None) -> float:
-    """The standard deviation that such an interval stands for; 0 without one."""
+    """Return the standard deviation that a 95 % interval implies; 0 without an interval."""
     return 0.0 if low is None or high is None else (high - low) / (2 * 1.96)
 
 
 def is_selectable(verdict: Verdict | None) -> bool:
-    """Whether an individual may become a parent or the winner; None: its answers are not right."""
+    """Tell whether an individual may become a parent or the winner.
+
+    Args:
+        verdict: the individual's verdict; None if its answers are not right.
+    """
     return verdict is Verdict.FASTER
 
 
 def is_step(child: float, parent: float) -> bool:
-    """Whether a child seems faster than what it was made of, by more than is ever taken for noise.
+    """Tell whether a child seems faster than its parent by more than the least noise floor.
 
     Args:
-        child, parent: what each one's ratio surely is at most.
+        child, parent: upper end of each one's ratio.
     """
     return child < parent * (1 - LEAST_FLOOR)
 
 
 def is_level(child: float, parent: float) -> bool:
-    """Whether a child seems not to be slower than what it was made of.
+    """Tell whether a child is not slower than its parent by more than the least noise floor.
 
     Args:
-        child, parent: their ratios.
+        child, parent: ratio of each.
     """
     return child <= parent * (1 + LEAST_FLOOR)
 
 
 def clearly_below(floor: float) -> float:
-    """The ratio below which no other process would find a variant no faster; 0 where the noise is
-    too much for that."""
+    """Return the ratio below which a variant would be faster in any other process, too.
+
+    The result is 0 if the noise is too large for that.
+    """
     return max(0.0, 1 - CLEAR * floor)
 
 
 def needs_confirmation(
     verdict: Verdict | None, high: float | None, floor: float, *, elsewhere: bool
 ) -> bool:
-    """Whether an individual is to be measured again, in another process, before its verdict counts.
+    """Tell whether an individual must be measured again, in another process.
 
-    One process may time all variants beside a reference that is slow there. What breeds must be
-    faster in two, or by more than they differ; and it must be right on the siblings.
+    In one process the reference may be slow by chance, and all variants then look faster. So a
+    parent must be faster in two processes, or by more than processes differ (`CLEAR`). It must also
+    be right on the sibling cases.
 
     Args:
-        verdict: the first one.
-        high: what its ratio surely is at most.
-        elsewhere: whether it ran on the siblings.
+        verdict: verdict of the first measurement.
+        high: upper end of the individual's ratio.
+        floor: noise floor as a fraction.
+        elsewhere: whether the individual ran on the sibling cases.
     """
     clear = high is not None and high < clearly_below(floor)
     return is_selectable(verdict) and not (clear and elsewhere)
 
 
 def rank(ratio: float | None, high: float | None) -> float | None:
-    """What individuals are ordered by, the smallest first; None without a ratio.
+    """Return the sort key of individuals, the best first; None without a ratio.
 
-    It is what the ratio surely is at most, since among a thousand some median looks good by luck.
+    The key is the upper end of the ratio's interval, because among a thousand individuals some
+    median looks good by luck.
     """
     return ratio if high is None else high
 
 
 def is_settled(samples: Sequence[Sample], screen: int, floor: float) -> bool:
-    """Whether more pairs of a variant are not worth their time.
+    """Tell whether a variant needs no more pairs.
 
-    They are for those that look faster and are not yet certain to be, and for a while for those
-    whose pairs were disturbed; after a few for all but those that are far slower.
+    Before ``screen`` pairs, only a far slower variant is settled. After that, two kinds of variants
+    are not settled: a variant that looks faster but not yet with certainty, and, up to `_PATIENT`
+    times ``screen`` pairs, a variant whose pairs were disturbed.
 
     Args:
-        screen: so many pairs all others get.
+        samples: pairs of timed runs so far.
+        screen: number of pairs for screening a variant.
+        floor: noise floor as a fraction.
     """
     values = ratios(samples)
     verdict = verdict_on_pairs(values, floor)
@@ -227,8 +253,10 @@ def is_settled(samples: Sequence[Sample], screen: int, floor: float) -> bool:
 
 
 def _is_disturbed(values: np.ndarray, floor: float) -> bool:
-    """Whether pairs scatter by more than noise does, so that neither what may be faster nor by how
-    much can be told from them: it would be ranked by what happened beside it."""
+    """Tell whether ratios scatter by more than noise.
+
+    A variant with such ratios would be ranked by other activity on the machine.
+    """
     low, high = interval_of_pairs(values)
     known = math.isfinite(high - low)
     return known and low < 1 - floor and high - low > DISTURBED * floor * float(np.median(values))
@@ -237,42 +265,43 @@ def _is_disturbed(values: np.ndarray, floor: float) -> bool:
 # -- noise -----------------------------------------------------------------------------------------
 
 LEAST_FLOOR = 0.01
-"""Differences below one percent are never taken for more than noise."""
+"""Smallest noise floor. Differences below one percent always count as noise."""
 
 NOISY = 0.05
-"""Where copies of the reference differ more than that, they are timed again."""
+"""Difference between copies of the reference above which they are timed again."""
 
 NOISIEST = 0.2
-"""A noise floor above this makes any search pointless."""
+"""Noise floor above which any search is pointless."""
 
 MOST_FLOOR = 0.5
-"""Beyond that no gain could be told from noise."""
+"""Largest noise floor at which a gain can be told from noise."""
 
 
 def spread(copies: Iterable[np.ndarray]) -> float:
-    """How far from 1 the ratio of a copy of the reference to it may seem to be.
+    """Return the largest distance from 1 of an interval's end, over all copies of the reference.
 
     Args:
-        copies: the ratios of each.
+        copies: ratios copy / reference, one array for each copy.
     """
     return max(abs(bound - 1) for values in copies for bound in ratio_interval(values))
 
 
 def noise_floor(copies: Iterable[np.ndarray]) -> float:
-    """The noise floor that copies of the reference show."""
+    """Return the noise floor that copies of the reference show, at least `LEAST_FLOOR`."""
     return max(LEAST_FLOOR, spread(copies))
 
 
 def noise_floor_beside(floor: float, noise: SpeedUp) -> float:
-    """A noise floor with what a copy of the reference measured as in another session."""
+    """Raise a noise floor to the speed-up of a copy of the reference in another session."""
     return max(floor, *(abs(bound - 1) for bound in (noise.low, noise.high)))
 
 
 def is_too_noisy(floor: float, copy: Verdict) -> bool:
-    """Whether a search would be pointless.
+    """Tell whether the machine is too noisy for a search.
 
     Args:
-        copy: what a copy of the reference measured as.
+        floor: noise floor as a fraction.
+        copy: verdict on a copy of the reference.
     """
     return floor > NOISIEST or copy in (Verdict.FASTER, Verdict.SLOWER)
 
@@ -283,23 +312,23 @@ def is_too_noisy(floor: float, copy: Verdict) -> bool:
 def confidence_after(failed: int) -> float:
     """Return the confidence to ask of a candidate after others failed on the same held-out cases.
 
-    The more candidates are measured, the likelier one of them seems faster by chance. Look k may
-    be wrong with chance α/(k(k+1)), so that all looks together are with chance α, however many
-    there are (alpha spending: Lan and DeMets, Biometrika 70, 1983).
+    The more candidates are measured, the likelier one of them seems faster by chance. Validation k
+    has an error rate of α/(k(k+1)), so the sum over any number of validations is at most α (alpha
+    spending: Lan and DeMets, Biometrika 70, 1983).
 
     Args:
-        failed: candidates of this run that were right there and not faster.
+        failed: number of candidates of this run that were right on those cases and not faster.
     """
     return 1 - (1 - REPEATED) / ((failed + 1) * (failed + 2))
 
 
 def is_faster(overall: SpeedUp | None, noise: SpeedUp | None = None, floor: float = 0.0) -> bool:
-    """Return whether a whole interval lies above 1, above the noise and above the noise floor.
+    """Tell whether a whole interval lies above 1, above the noise and above the noise floor.
 
     Args:
-        overall: of a variant on the held-out cases; None where it was not right.
-        noise: what a copy of the reference measured as beside it.
-        floor: the noise floor of the run's baseline, as a fraction.
+        overall: speed-up of a variant on the held-out cases; None if the variant was not right.
+        noise: speed-up of a copy of the reference in the same session.
+        floor: noise floor of the run's baseline, as a fraction.
     """
     bars = (1 / (1 - floor), noise.high if noise else 1.0)
     return overall is not None and overall.low > max(bars)
@@ -316,50 +345,69 @@ def is_acceptable(
     findings: Iterable[Collection[str]],
     floor: float = 0.0,
 ) -> bool:
-    """Return whether a candidate may go upstream: right, faster beyond the noise, and no sanitizer
-    found anything in it that the reference does not do."""
+    """Tell whether a candidate may go upstream.
+
+    The candidate must be right and faster beyond the noise, and no sanitizer may have a finding in
+    it that the reference does not have.
+
+    Args:
+        overall: speed-up on the held-out cases; None if the candidate was not right.
+        noise: speed-up of a copy of the reference in the same session.
+        findings: new findings of each sanitizer.
+        floor: noise floor of the run's baseline, as a fraction.
+    """
     return is_faster(overall, noise, floor) and not any(findings)
 
 
 def is_certainly_slower(one: SpeedUp | None, other: SpeedUp | None) -> bool:
-    """Whether the first of two speed-ups of one measurement is the lower one for certain; not so
-    where one of them is unknown."""
+    """Tell whether the first of two speed-ups of one measurement is certainly lower.
+
+    Return False if one of them is unknown (None).
+    """
     return one is not None and other is not None and one.high < other.low
 
 
 # -- single changes --------------------------------------------------------------------------------
 
 LEAST_GAIN = 0.01
-"""GEVO's threshold: what costs less than one percent is not worth an edit."""
+"""Smallest gain that is worth an edit: one percent, the threshold of GEVO (Liou et al. 2020)."""
 
 
 def pays(gain: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
-    """Whether a gain certainly exceeds the threshold."""
+    """Tell whether a gain certainly exceeds the threshold."""
     return gain.low > 1 + threshold
 
 
 def is_affordable(loss: SpeedUp, threshold: float = LEAST_GAIN, floor: float = LEAST_FLOOR) -> bool:
-    """Whether a loss does not matter: it seems to be within the threshold, and certainly is within
-    the noise floor, or the threshold where that is larger.
+    """Tell whether a loss is small enough to ignore.
+
+    Its value must be within the threshold, and the upper end of its interval within the threshold
+    or the noise floor, whichever is larger.
 
     Args:
-        loss: how many times as fast one was before.
+        loss: speed-up of the state before the change over the state after it.
+        threshold: largest loss, as a fraction.
+        floor: noise floor as a fraction.
     """
     return may_be_affordable(loss, threshold) and loss.high <= 1 + max(threshold, floor)
 
 
 def may_be_affordable(loss: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
-    """Whether a loss seems to be within the threshold."""
+    """Tell whether the value of a loss, regardless of its interval, is within the threshold."""
     return loss.value <= 1 + threshold
 
 
 def interacts(factor: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
-    """Whether a factor between what changes gain together and apart certainly lies beyond the
-    threshold, in either direction."""
+    """Tell whether changes certainly interact.
+
+    Args:
+        factor: gain of the changes together, divided by the product of their separate gains.
+        threshold: smallest deviation of the factor from 1, in either direction, that counts.
+    """
     return pays(factor, threshold) or factor.high < 1 / (1 + threshold)
 
 
 def may_interact(factor: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
-    """Whether such a factor seems to lie beyond the threshold, and does not for certain."""
+    """Tell whether changes seem to interact, but not with certainty; see :func:`interacts`."""
     beyond = abs(math.log(factor.value)) > math.log(1 + threshold)
     return beyond and not interacts(factor, threshold)

@@ -1,4 +1,4 @@
-"""A target: what to evolve, how to launch it, its inputs and its oracle."""
+"""Targets: the source to evolve, its launches, its inputs and its oracle."""
 
 from gi_cuda.spec.application import Application
 from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case, siblings

@@ -1,4 +1,4 @@
-"""Pointers that lie in memory: what a case gives for them, and what they are on a device."""
+"""Translate pointers in buffers between element numbers (in cases) and addresses (on a device)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from numpy.typing import NDArray
 from gi_cuda.spec.target import Buffer, Target
 
 NOWHERE = np.uint64(2**64 - 1)
-"""What a case gives for a null pointer."""
+"""Element number by which a case denotes a null pointer."""
 
 _FARTHEST = np.uint64(2**40)
-"""No buffer has so many elements."""
+"""Upper bound for the number of elements of a buffer."""
 
 
 def addressed(
     target: Target, buffer: Buffer, values: NDArray[Any], address: Callable[[str], int]
 ) -> NDArray[Any]:
-    """What a buffer holds on a device, where numbers of elements have become addresses.
+    """Replace the element numbers in a buffer by device addresses.
 
     Args:
-        values: what the case gives.
-        address: of the first element of a buffer.
+        target: the target.
+        buffer: the buffer.
+        values: contents of the buffer in the case.
+        address: returns the address of the first element of a buffer.
     """
     if not buffer.addresses:
         return values
@@ -42,14 +44,16 @@ def addressed(
 def numbered(
     target: Target, buffer: Buffer, held: NDArray[Any], address: Callable[[str], int]
 ) -> NDArray[Any]:
-    """What a buffer held on a device, where addresses have become numbers of elements again.
+    """Replace the device addresses in a buffer by element numbers.
 
-    So answers are the same wherever buffers lie. An address that leads to no element of the buffer
-    that it should lead into stays as it is.
+    The result does not depend on the addresses of buffers. An address outside of the buffer that it
+    should point into, or between two elements, stays as it is.
 
     Args:
-        held: what was there after a launch.
-        address: of the first element of a buffer.
+        target: the target.
+        buffer: the buffer.
+        held: contents of the buffer after a launch.
+        address: returns the address of the first element of a buffer.
     """
     if not buffer.addresses:
         return held
@@ -66,7 +70,7 @@ def numbered(
 
 
 def _pointers(values: NDArray[Any], buffer: Buffer, name: str) -> NDArray[np.uint64]:
-    """Those of a buffer's items that lead into another buffer, in place."""
+    """Return a view of the pointers in a buffer's items that point into the buffer `name`."""
     layout = np.dtype(
         {
             "names": [name],

@@ -1,5 +1,4 @@
-"""The application that a source is part of: how it is built and run, and what says that it is
-right."""
+"""The table ``[application]``: commands that build, run and check a source's application."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits(Table):
-    """``limit`` of ``[application]``: seconds after which a command is killed."""
+    """``limit`` of ``[application]``: time limit of each command, seconds."""
 
     build: key.Seconds = 1200.0
     run: key.Seconds = 300.0
@@ -24,19 +23,20 @@ class Limits(Table):
 
 @dataclass(frozen=True, slots=True)
 class Application(Table):
-    """``[application]``: commands for the shell, run in copies of the work tree that holds the
-    source.
+    """``[application]``: shell commands that run in copies of the source's work tree.
 
     Attributes:
-        folder: where they are run; None in the file: the source's folder.
-        build: makes the program; "" where nothing is to be built.
-        run: the program itself; this is what is timed.
-        check: says by its exit status whether the program is right; "": its output must be the
-            same with a patch as without.
-        inputs: files and folders of the work tree that git ignores, and that it needs.
-        ignore: regular expressions of what does not count in its output.
-        kernel_time: a regular expression with one group: the kernel's time in its output.
-        pairs: how often the program is timed before and after, at most.
+        run: command that runs the program; its time is measured.
+        build: command that builds the program; "" if there is nothing to build.
+        check: command whose exit status says whether the program is right; "": the output must be
+            the same with a patch as without.
+        folder: folder in which the commands run; None in the file: the source's folder.
+        inputs: files and folders that the application needs although git ignores them.
+        ignore: regular expressions of output that is not compared.
+        kernel_time: a regular expression with one group: the kernel's time in the output.
+        pairs: largest number of timed pairs of runs, without and with the patch.
+        limit: time limits of the commands.
+        line: line of the table in ``target.toml``.
     """
 
     run: key.Command
@@ -52,6 +52,6 @@ class Application(Table):
 
     @property
     def place(self) -> Path:
-        """Where its commands are run; known of one that belongs to a target."""
+        """Folder in which the commands run; only defined for the application of a target."""
         assert self.folder is not None
         return self.folder

@@ -1,4 +1,4 @@
-"""The words of C that integer expressions use: its integer types and its constants."""
+"""Integer types and constants of C, for integer expressions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ESCAPES = dict(zip("abfnrtv\\'\"?0", b"\a\b\f\n\r\t\v\\'\"?\0", strict=True))
 
 
 def read_character(text: str) -> int | None:
-    """The value of a plain character constant, None if it is not one."""
+    """Return the value of a plain character constant; None if the text is none."""
     body = text[1:-1]
     code: int | None = None
     if len(body) == 1 and ord(body) < 128 and body != "\\":
@@ -24,7 +24,7 @@ def read_character(text: str) -> int | None:
 
 
 def read_integer(text: str) -> int | None:
-    """The value of an integer constant in base 2, 8, 10 or 16, None if it is none."""
+    """Return the value of an integer constant in base 2, 8, 10 or 16; None if the text is none."""
     digits = text.lower().rstrip("ul")
     for prefix, base in (("0x", 16), ("0b", 2)):
         if digits.startswith(prefix):
@@ -36,7 +36,7 @@ def read_integer(text: str) -> int | None:
 
 
 def _spellings() -> Iterator[tuple[str, int, bool]]:
-    """Every way to write a built-in integer type: its words, its bits, unsigned or not."""
+    """Yield every spelling of a built-in integer type: sorted words, bits, unsigned or not."""
     yield from (("char", 8, False), ("char signed", 8, False), ("char unsigned", 8, True))
     for bits, words in ((16, "short"), (32, ""), (64, "long"), (64, "long long")):
         for sign in ("", "signed", "unsigned"):

@@ -1,4 +1,4 @@
-"""Making a case's inputs: the data module is called, and what it returns is checked."""
+"""Make the inputs of cases: call the target's data module and check its result."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ class CaseData:
     """The inputs of one case. The arrays are read-only, one-dimensional, contiguous.
 
     Attributes:
-        buffers: for each input and inout buffer what it holds before a launch.
-        scalars: the scalars that the case gives, each of its declared type. Those that
-            ``target.toml`` computes come with the launch plan, since parameters may change them.
-        extras: what else the data module returns for the oracle alone.
+        name, role: name and role of the case.
+        buffers: contents of each input and inout buffer before a launch.
+        scalars: scalars that the case gives, each of its declared type. The launch plan adds those
+            that ``target.toml`` computes, because parameters may change them.
+        extras: values that the data module returns for the oracle only.
     """
 
     name: str
@@ -37,17 +38,17 @@ class CaseData:
 
     @property
     def integers(self) -> dict[str, int]:
-        """The scalars that are one integer each."""
+        """Scalars that are a single integer."""
         return {name: int(one) for name, one in self.scalars.items() if one.dtype.kind in "iu"}
 
     @property
     def values(self) -> dict[str, Any]:
-        """Everything by name, as oracles get it."""
+        """Buffers, scalars and extras by name, as oracles get them."""
         return {**self.buffers, **self.scalars, **self.extras}
 
 
 def find_case(target: Target, name: str) -> Case:
-    """The case called `name`.
+    """Return the case called `name`.
 
     Raises:
         UserError: there is none.
@@ -62,7 +63,7 @@ def find_case(target: Target, name: str) -> Case:
 
 
 def cases_for(target: Target, backend: str, role: CaseRole) -> tuple[Case, ...]:
-    """The cases of one role that a backend uses.
+    """Return the cases of one role that a back end uses.
 
     Raises:
         UserError: there is none.
@@ -79,10 +80,11 @@ def cases_for(target: Target, backend: str, role: CaseRole) -> tuple[Case, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Confirming:
-    """Cases that confirm what was found with others.
+    """Cases that confirm results that were found with other cases.
 
     Attributes:
-        words: what they are, for people.
+        cases: the cases.
+        words: description of the cases for messages.
     """
 
     cases: tuple[Case, ...]
@@ -90,12 +92,14 @@ class Confirming:
 
 
 def confirm_cases(target: Target, backend: str) -> Confirming:
-    """Cases that neither a search nor a validation sees: those of role ``confirm``; where there is
-    none, the train cases with another integer ``seed`` among their ``args``; where they have no
-    such, the held-out ones, which validation does see.
+    """Return cases that neither the search nor the validation sees.
+
+    These are the cases of role ``confirm``. If there are none, they are the train cases with
+    another integer ``seed`` in their ``args``. If a train case has no seed, they are the held-out
+    cases, which validation does see.
 
     Raises:
-        UserError: there is no case at all for the backend.
+        UserError: there is no case for the back end.
     """
     own = tuple(
         case for case in target.cases if case.role is CaseRole.CONFIRM and backend in case.backends
@@ -121,20 +125,25 @@ def confirm_cases(target: Target, backend: str) -> Confirming:
 
 
 def reseeded(target: Target, names: Sequence[str], seeds: int) -> tuple[Case, ...]:
-    """Cases with other seeds, none of which another case has, or :func:`confirm_cases` or
-    :func:`siblings` take.
+    """Copy cases with new seeds.
+
+    No case, :func:`confirm_cases` or :func:`siblings` uses these seeds.
 
     Args:
-        names: of the cases; of those without an integer seed there are none.
-        seeds: how many for each.
+        target: the target.
+        names: names of the cases; cases without an integer seed are left out.
+        seeds: number of new seeds for each case.
     """
     first = _last_seed(target) + 1
     return _with_seeds(target, names, range(first, first + seeds))
 
 
 def siblings(target: Target, backend: str) -> tuple[Case, ...]:
-    """The held-out cases with another seed, which no other case has: what a search may see without
-    having seen the held-out ones, so they are train cases. None of cases that have no seed."""
+    """Return the sibling cases: copies of the held-out cases with a seed that no other case has.
+
+    A search may use them without seeing the held-out cases, so their role is train. Held-out cases
+    without a seed have no sibling.
+    """
     held_out = {
         case.name
         for case in target.cases
@@ -145,7 +154,7 @@ def siblings(target: Target, backend: str) -> tuple[Case, ...]:
 
 
 def _last_seed(target: Target) -> int:
-    """A seed that no case has and :func:`confirm_cases` does not take, and none above it either."""
+    """Return a seed from which on all seeds are unused, also by :func:`confirm_cases`."""
     known = [seed for case in target.cases if (seed := _seed(case)) is not None]
     return max(known, default=0) + len(target.cases) + 1
 
@@ -160,13 +169,13 @@ def _with_seeds(target: Target, names: Collection[str], seeds: Sequence[int]) ->
 
 
 def _seed(case: Case) -> int | None:
-    """The seed that a case's random numbers are drawn with; None where it names none."""
+    """Return the seed of a case's random numbers; None if its ``args`` have no integer ``seed``."""
     seed = case.args.get("seed")
     return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
 
 
 def load_case(target: Target, case: Case) -> CaseData:
-    """The inputs of `case`, made by the target's data module.
+    """Make the inputs of `case` with the target's data module.
 
     Raises:
         UserError: the module fails, or returns other names, types or sizes than declared.
@@ -212,10 +221,15 @@ def load_case(target: Target, case: Case) -> CaseData:
 
 
 def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:
-    """`value` as the scalar's type.
+    """Convert `value` to the scalar's type.
+
+    Args:
+        scalar: the scalar.
+        value: the value, in general from the data module.
+        where: source of the value, for messages.
 
     Raises:
-        UserError: it is not a number of that kind, or does not fit.
+        UserError: the value is not a number of that kind, or does not fit.
     """
     kind: type = numbers.Integral if scalar.dtype.kind in "iu" else numbers.Real
     if scalar.count > 1:
@@ -244,7 +258,7 @@ def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:
 
 
 def _several(scalar: Scalar, value: Any, where: str) -> np.generic:
-    """A scalar of several values, as one that has them as its field ``values``."""
+    """Convert the values of a scalar with a count to a structure with one field ``values``."""
     try:
         values = np.asarray(value).reshape(-1)
         fits = values.size == scalar.count and np.can_cast(values.dtype, scalar.dtype, "same_kind")
@@ -263,7 +277,7 @@ def _several(scalar: Scalar, value: Any, where: str) -> np.generic:
 
 
 def _wanted(target: Target) -> list[str]:
-    """The names that a case gives."""
+    """Return the names of all values that a case must give."""
     wanted = [buffer.name for buffer in target.buffers if buffer.role.given]
     wanted += [scalar.name for scalar in target.scalars if scalar.value is None]
     return [*wanted, *target.oracle.uses]
@@ -293,7 +307,7 @@ def _check_names(target: Target, returned: Mapping[str, Any], where: str) -> Non
 
 
 def _check_texels(texture: Texture, size: int, where: str) -> None:
-    """A texture of a buffer of ``size`` bytes ends where the buffer does."""
+    """Check that a buffer of ``size`` bytes holds a whole number of a texture's texels."""
     if size % texture.texel_bytes:
         raise UserError(
             f"the buffer {texture.buffer!r} has {size} bytes, and the texture {texture.name!r}"

@@ -1,10 +1,10 @@
 """C integer expressions: launch geometry, buffer sizes, constraints, conditions of ``#if``.
 
-Arithmetic is that of the C preprocessor (C17 6.10.1): every operand is a 64-bit integer, signed
-unless a suffix or ``sizeof`` makes it unsigned; division truncates towards zero, ``&&``, ``||``
-and ``?:`` evaluate no more than they need. So a size like ``n * m`` cannot wrap round at 32 bits
-as it would in a kernel. Where C leaves a result undefined (signed overflow, division by zero, a
-shift by the whole width) evaluation fails rather than guesses.
+The arithmetic is that of the C preprocessor (C17 6.10.1). Every operand is a 64-bit integer, signed
+unless a suffix or ``sizeof`` makes it unsigned. Division truncates towards zero. ``&&``, ``||`` and
+``?:`` evaluate only the operands that they need. So a size like ``n * m`` does not wrap at 32 bits
+as it would in a kernel. Evaluation fails if C leaves a result undefined (signed overflow, division
+by zero, a shift by the whole width).
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _KINDS = {
     "ExprList": "the comma operator",
     "StructRef": "a member of a struct",
 }
-"""What has no place in an expression, in pycparser's words and in ours."""
+"""Messages' names for constructs that are not allowed, by pycparser's names."""
 
 
 class ExpressionError(UserError):
-    """An expression that is not C, is not an integer one, or has no value.
+    """An error in an expression: it is not C, is not an integer expression, or has no value.
 
     Attributes:
         text: the whole expression.
-        column: 1-based column in `text` of what is wrong, or None where it is not known.
+        column: 1-based column of the error in `text`, or None if it is unknown.
     """
 
     def __init__(self, what: str, text: str, column: int | None = None) -> None:
@@ -59,12 +59,12 @@ class ExpressionError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed C expression. Two are equal if their texts are.
+    """A parsed C expression. Two expressions are equal if their texts are.
 
     Attributes:
-        text: as it was written.
-        names: the identifiers whose values it may ask for.
-        calls: the functions it may call, such as ``defined``.
+        text: the source text.
+        names: identifiers whose values the expression may use.
+        calls: functions that the expression may call, such as ``defined``.
     """
 
     text: str
@@ -73,7 +73,7 @@ class Expression:
     _run: _Run = field(compare=False, repr=False)
 
     def evaluate(self, names: Names, calls: Calls | None = None) -> int:
-        """Its value, given those of its names.
+        """Evaluate the expression.
 
         Args:
             names: values of identifiers, taken as signed 64-bit integers.
@@ -93,17 +93,17 @@ class Expression:
 
 
 def evaluate(text: str, names: Names, calls: Calls | None = None) -> int:
-    """The value of the C expression `text`; see `Expression.evaluate`."""
+    """Parse and evaluate the C expression `text`; see `Expression.evaluate`."""
     return parse(text).evaluate(names, calls)
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
-    """Read one C integer expression.
+    """Parse one C integer expression.
 
     Raises:
-        ExpressionError: `text` is not an expression, or holds what has no integer value here
-            (assignments, the comma operator, floating-point and string constants, pointers).
+        ExpressionError: `text` is not an expression, or contains an assignment, the comma operator,
+            a floating-point or string constant, or a pointer.
     """
     tree = syntax_tree(text)
     names: set[str] = set()
@@ -116,7 +116,7 @@ def parse(text: str) -> Expression:
 
 
 def syntax_tree(text: str) -> Any:
-    """pycparser's tree of `text`, with coordinates that count from the end of the prefix."""
+    """Return pycparser's syntax tree of `text`; its columns include the length of `_PREFIX`."""
     if not text.strip():
         raise ExpressionError("an expression is missing", text)
     flat = text.replace("\\\n", "  ").replace("\r", " ").replace("\n", " ")
@@ -146,14 +146,14 @@ def _syntax_error(message: str, text: str) -> ExpressionError:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A subexpression: how to compute it, and whether its C type is unsigned."""
+    """A compiled subexpression: function that computes it, and whether its type is unsigned."""
 
     run: _Run
     unsigned: bool = False
 
 
 class _Compiler:
-    """Turns a syntax tree into nested closures, collecting what they will ask for."""
+    """A compiler from syntax trees to nested closures. It collects names and calls on the way."""
 
     def __init__(self, text: str, names: set[str], calls: set[str]) -> None:
         self._text = text
@@ -275,7 +275,7 @@ class _Compiler:
         run = self.compile(node.expr).run
         mask, top = (1 << bits) - 1, 1 << (bits - 1)
         if unsigned:
-            # A narrow unsigned type is promoted to a signed one as soon as it is used.
+            # An unsigned type of less than 64 bits is promoted to a signed one when it is used.
             return _Value(lambda names, calls: run(names, calls) & mask, bits == 64)
         return _Value(lambda names, calls: ((run(names, calls) & mask) ^ top) - top)
 
@@ -337,7 +337,7 @@ def _constant(value: int, unsigned: bool = False) -> _Value:
 
 
 def _common(left: _Value, right: _Value) -> tuple[_Run, _Run, bool]:
-    """Both operands in their common type: unsigned as soon as one of them is."""
+    """Convert two operands to their common type: unsigned if one of them is."""
     if left.unsigned == right.unsigned:
         return left.run, right.run, left.unsigned
     if left.unsigned:
@@ -385,7 +385,7 @@ _LOGICAL: dict[str, Callable[[_Run, _Run], _Run]] = {
 
 
 def _type_name(node: Any) -> str:
-    """The words of a type in alphabetical order, or the name of a type that C does not know."""
+    """Return the words of a type in alphabetical order, or a single name that may be a typedef."""
     if isinstance(node, c_ast.ID):
         return str(node.name)
     if not isinstance(node, c_ast.Typename) or not isinstance(node.type, c_ast.TypeDecl):

@@ -1,4 +1,4 @@
-"""Telling whether a target changed since it was last used."""
+"""Hashes of targets and cases, to detect changes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gi_cuda.spec.target import Target
 
 
 def content_hash(target: Target) -> str:
-    """A 128-bit hash, in hexadecimal, of the target's own files.
+    """Return a 128-bit hash, in hexadecimal, of the target's own files.
 
-    Those are ``target.toml``, the source and its ``headers``, the data module and the oracle's;
-    where the folder lies does not matter. Files that these read in turn do not count. Of
-    ``target.toml`` only what decides a measurement does: neither comments nor ``[application]``,
-    which judges what a run has found and may be written after it.
+    The files are ``target.toml``, the source and its ``headers``, the data module and the oracle's
+    modules. The location of the folder and files that these files read do not count. Comments in
+    ``target.toml`` and the table ``[application]`` do not count either, because they do not affect
+    measurements; ``[application]`` may be written after a run.
 
     Raises:
         UserError: a file is gone.
@@ -33,10 +33,12 @@ def content_hash(target: Target) -> str:
 
 
 def is_unchanged(target: Target, before: str) -> bool:
-    """Whether a target still is as it was when its hash was taken.
+    """Tell whether a target is unchanged since its hash was taken.
 
     Args:
-        before: as :func:`content_hash` gives it, or gave it when each byte counted.
+        target: the target.
+        before: hash from :func:`content_hash`, or from an earlier version of it that included
+            every byte of the files.
 
     Raises:
         UserError: a file is gone.
@@ -47,17 +49,17 @@ def is_unchanged(target: Target, before: str) -> bool:
 def _hash(contents: Iterable[bytes]) -> str:
     digest = xxhash.xxh3_128()
     for content in contents:
-        # With the length in front, no two lists of contents give the same bytes.
+        # The length prefix makes the encoding of a list of contents unambiguous.
         digest.update(len(content).to_bytes(8, "little"))
         digest.update(content)
     return digest.hexdigest()
 
 
 def input_hashes(case: CaseData) -> dict[str, str]:
-    """A hash of each value of a case, in hexadecimal, by name.
+    """Return a hash of each value of a case, in hexadecimal, by name.
 
-    Of what comes for the oracle alone, arrays, numbers and texts count: when two objects of another
-    type are the same, nobody knows but their author.
+    Extras for the oracle are left out unless they are arrays, numbers or texts, because equality of
+    other objects is unknown.
     """
     found = {}
     for name, value in case.values.items():
@@ -74,12 +76,12 @@ def input_hashes(case: CaseData) -> dict[str, str]:
 
 
 def _bytes(array: NDArray[Any]) -> memoryview:
-    """The bytes of an array, not copied where they lie one behind the other."""
+    """Return the bytes of an array, without a copy if it is contiguous."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def file_hashes(target: Target) -> dict[str, str]:
-    """A hash of each of the target's own files, in hexadecimal, by its path.
+    """Return a hash of each of the target's own files, in hexadecimal, by path.
 
     Raises:
         UserError: a file is gone.
@@ -90,7 +92,7 @@ def file_hashes(target: Target) -> dict[str, str]:
 
 
 def _deciding(target: Target, file: Path) -> bytes:
-    """What of a file decides what is measured."""
+    """Return the part of a file that affects measurements; see :func:`content_hash`."""
     content = _content(file)
     if file.name != target.file.name or file.parent != target.folder:
         return content

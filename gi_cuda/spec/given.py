@@ -1,4 +1,4 @@
-"""What is kept of a case's inputs, which may be large."""
+"""Compact summary of a case's inputs, which may be large."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gi_cuda.spec.cases import CaseData
 from gi_cuda.spec.fingerprint import input_hashes
 
 _SMALL = 1 << 16
-"""Bytes of an input up to which its members are compared from case to case."""
+"""Largest size of an input, in bytes, that is kept as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a case gives.
+    """Summary of the inputs of a case.
 
     Attributes:
-        hashes: of each value, by name.
-        scalars: by name.
-        small: the inputs of at most 64 KiB, by name.
-        uniform: the one value of each larger input that holds no other.
+        hashes: hash of each value, by name.
+        scalars: scalars, by name.
+        small: inputs of at most 64 KiB, by name.
+        uniform: value of each larger input whose elements are all equal, by name.
     """
 
     hashes: Mapping[str, str]
@@ -34,13 +34,15 @@ class Given:
 
 
 def _is_uniform(array: NDArray[Any]) -> bool:
-    """Tell whether all values of an array are the same; of most it is seen early that they are
-    not."""
+    """Tell whether all values of an array are equal.
+
+    The first values are compared first, because most arrays differ early.
+    """
     return bool((array[:_SMALL] == array[0]).all() and (array == array[0]).all())
 
 
 def given(case: CaseData) -> Given:
-    """What is kept of a case."""
+    """Summarize the inputs of a case."""
     small = {name: array.copy() for name, array in case.buffers.items() if array.nbytes <= _SMALL}
     uniform = {
         name: array[0]

@@ -1,4 +1,4 @@
-"""Textures and surfaces: buffers as kernels see them through an object."""
+"""Texture and surface objects, through which kernels access buffers."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ if TYPE_CHECKING:
     from gi_cuda.spec import key_types as key
 
 UNTYPED = np.dtype("V")
-"""The type of what has none of its own."""
+"""Placeholder type of a texture or surface whose table has no ``type``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texture(Table):
-    """``[[texture]]``: a texture object, a buffer as ``tex1Dfetch``, ``tex2D`` and others read it.
+    """``[[texture]]``: a texture object, through which ``tex2D`` and others read a buffer.
 
     Attributes:
-        buffer: name of the buffer, one that kernels can be passed.
-        dtype: type of one component of a texel, the buffer's if the file does not say; its size
-            is one of the texel's parts.
-        components: of a texel, 1, 2 or 4.
-        as_float: whether integers are read as floats, from 0 to 1 or, signed, from -1 to 1.
-        size: texels of each dimension, x first; none for linear memory, which ``tex1Dfetch`` reads.
-        layers: how many textures of one or two dimensions it is; None: one, without layers.
-        filter: what is read between texels: the nearest one, or something in between.
-        address: what lies outside, of each dimension or of all.
-        normalized: whether coordinates go from 0 to 1, not from 0 to the size.
+        name: name of the texture.
+        buffer: name of the buffer; it must not be a variable (``symbol``).
+        dtype: type of one component of a texel; default: the buffer's type.
+        components: number of components of a texel, 1, 2 or 4.
+        as_float: whether integers are read as floats, from 0 to 1 or, if signed, from -1 to 1.
+        size: texels of each dimension, x first; empty for linear memory, which ``tex1Dfetch``
+            reads.
+        layers: number of layers of a layered texture; None: not layered.
+        filter: ``point``: read the nearest texel; ``linear``: interpolate between texels.
+        address: address mode for coordinates outside, for each dimension or one for all.
+        normalized: whether coordinates go from 0 to 1 instead of 0 to the size.
+        line: line of the table in ``target.toml``.
     """
 
     __pydantic_config__ = renamed(dtype="type", as_float="read")
@@ -56,11 +58,11 @@ class Texture(Table):
 
 @dataclass(frozen=True, slots=True)
 class Surface(Table):
-    """``[[surface]]``: a surface object, a buffer as ``surf2Dread``, ``surf2Dwrite`` and others
-    read and write it.
+    """``[[surface]]``: a surface object, through which ``surf2Dwrite`` and others access a buffer.
 
     Attributes:
-        buffer, dtype, components, size, layers: as for a texture; there is always a size.
+        name, buffer, dtype, components, layers, line: see :class:`Texture`.
+        size: texels of each dimension, x first; always given.
     """
 
     __pydantic_config__ = renamed(dtype="type")
@@ -81,13 +83,13 @@ class Surface(Table):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A texture or a surface in one case.
+    """A texture or a surface with its size in one case.
 
     Attributes:
-        of: what it is.
-        buffer: in whose storage its texels lie.
-        extent: texels of each dimension, x first; none for linear memory.
-        layers: how many there are; 0 for none.
+        of: the texture or surface.
+        buffer: name of the buffer whose storage holds the texels.
+        extent: texels of each dimension, x first; empty for linear memory.
+        layers: number of layers; 0 if it is not layered.
     """
 
     of: Texture | Surface
@@ -97,6 +99,6 @@ class View:
 
     @property
     def bytes(self) -> int:
-        """Size of all texels; 0 for linear memory."""
+        """Size of all texels, bytes; 0 for linear memory."""
         texels = math.prod(self.extent) if self.extent else 0
         return texels * max(1, self.layers) * self.of.texel_bytes

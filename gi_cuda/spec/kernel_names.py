@@ -1,7 +1,7 @@
-"""Kernels as C++ names them: ``blur``, ``image::blur<float, 3>``, ``scale(float *, int)``.
+"""C++ names of kernels: ``blur``, ``image::blur<float, 3>``, ``scale(float *, int)``.
 
-A target may name an instance of a template, a function in a namespace, and, by the types of its
-parameters, one of several overloads. Nothing here knows of compilers.
+A target may name a template instance, a function in a namespace, and one of several overloads by
+its parameter types. This module is independent of compilers.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 MOST_LISTED = 20
-"""Kernels that a message lists."""
+"""Largest number of kernels that a message lists."""
 
 
 def listed(names: Sequence[str]) -> str:
-    """Kernels for a message: the first ones, and how many more there are."""
+    """List kernels for a message: the first ones, and the number of the rest."""
     more = len(names) - MOST_LISTED
     shown = ", ".join(names[:MOST_LISTED])
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 def overload(name: str) -> tuple[str, str | None]:
-    """The name without its list of parameter types, and that list if there is one.
+    """Split a name into the name without parameter types, and the list of types or None.
 
     >>> overload("scale(float *, int)")
     ('scale', '(float *, int)')
@@ -42,20 +42,20 @@ def overload(name: str) -> tuple[str, str | None]:
 
 
 def reference(name: str) -> str:
-    """A C++ expression for the kernel as a function, wherever the name is in scope."""
+    """Return a C++ expression that denotes the kernel, valid wherever its name is in scope."""
     plain, types = overload(name)
     return plain if types is None else f"static_cast<void (&){types}>({plain})"
 
 
 def is_plain(name: str) -> bool:
-    """Whether the name is an identifier, without namespace, template or parameter types."""
+    """Tell whether the name is an identifier, without namespace, template or parameter types."""
     return _PLAIN.fullmatch(name) is not None
 
 
 def identifier(name: str) -> str:
-    """A C identifier for the kernel, another one for every other; plain names stay as they are.
+    """Return a unique C identifier for the kernel; plain names stay as they are.
 
-    White space that means nothing makes no difference.
+    Insignificant white space in the name makes no difference.
     """
     if is_plain(name):
         return name
@@ -64,7 +64,7 @@ def identifier(name: str) -> str:
 
 
 def demangled(mangled: str) -> str:
-    """A name of a binary as C++ has it; as it is where that cannot be told."""
+    """Demangle a name; return the name unchanged if that fails."""
     if not mangled.startswith("_Z"):
         return mangled
     try:

@@ -1,4 +1,4 @@
-"""What pydantic checks of each key of ``target.toml`` on its own, and the value that it becomes."""
+"""Types of single keys of ``target.toml``: pydantic validators and conversions."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ _SMALL_IN_C = {
 }
 _ALL_TYPES = (*TYPES, *SMALL_FLOATS)
 _LONGEST = 100
-"""Bytes of a name that files are named after."""
+"""Largest length of a name that becomes part of file names, bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberPlace:
-    """Where the numbers of a member lie in a struct.
+    """Position and type of a member in a struct.
 
     Attributes:
-        at: the first byte.
-        count: of an array, how many.
+        dtype: type of the member's numbers.
+        at: offset of the member, bytes.
+        count: number of elements if the member is an array, else 1.
     """
 
     dtype: np.dtype[Any]
@@ -51,18 +52,18 @@ class MemberPlace:
 
     @property
     def bytes(self) -> int:
-        """Size of all."""
+        """Size of the member, bytes."""
         return self.dtype.itemsize * self.count
 
 
 _STRICTEST = 128
-"""Bytes of the widest alignment."""
+"""Largest alignment, bytes."""
 
 _VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double|half)([1-4])")
 
 
 def read_as(source: Any, make: Callable[[Any], Any] = lambda value: value) -> GetPydanticSchema:
-    """Read a key as the type `source`, and make its value of what was read."""
+    """Make a schema that reads a key as the type `source` and converts it with `make`."""
     return GetPydanticSchema(
         lambda _, handler: core_schema.no_info_after_validator_function(make, handler(source))
     )
@@ -193,12 +194,12 @@ def one_or_many(value: Any) -> Any:
 
 
 def _number_text(value: Any) -> Any:
-    # A bare number is as good as its text.
+    # An expression may be written as a bare number: size = 4.
     return str(value) if type(value) is int else value
 
 
 def _range(value: Any) -> Any:
-    """The list that a ``{from = 32, to = 256, step = 32}`` stands for."""
+    """Expand a range ``{from = 32, to = 256, step = 32}`` to a list of values."""
     if not isinstance(value, dict):
         return value
     extra = sorted(set(value) - {"from", "to", "step"})

@@ -1,4 +1,4 @@
-"""The launch plan: what exactly is launched for one configuration and one case."""
+"""The launch plan: all kernel launches for one configuration and one case."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gi_cuda.spec.target import Configuration, KernelStep, LaunchSequence, Scala
 
 @dataclass(frozen=True, slots=True)
 class Redrawn:
-    """A scalar that is another one in each run: what the case gives, plus the number of the draw.
+    """A scalar that changes from run to run: the case's value plus the number of the draw.
 
     Attributes:
         first: the case's value, an integer of its C type.
@@ -30,7 +30,7 @@ class Redrawn:
     first: np.generic
 
     def at(self, draw: int) -> np.generic:
-        """The value in one draw; after the largest of its type comes the smallest."""
+        """Return the value in one draw; it wraps from the largest of its type to the smallest."""
         span = 2 ** (8 * self.first.itemsize)
         least = 0 if self.first.dtype.kind == "u" else -span // 2
         value = (self.first.item() - least + draw) % span + least
@@ -40,11 +40,11 @@ class Redrawn:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A struct that is passed by value.
+    """A struct argument that is passed by value.
 
     Attributes:
-        size, align: bytes.
-        members: at which byte each begins, and what it is; all other bytes are zero.
+        size, align: size and alignment, bytes.
+        members: offset in bytes and value of each member; all other bytes are zero.
     """
 
     size: int
@@ -52,14 +52,14 @@ class Packed:
     members: tuple[tuple[int, Argument], ...]
 
     def at(self, draw: int) -> Packed:
-        """The struct in one draw: with the values of that draw."""
+        """Return the struct with the values of one draw."""
         return replace(self, members=tuple((at, _at(one, draw)) for at, one in self.members))
 
     def bytes(self, value: Callable[[Argument], bytes]) -> bytes:
-        """What the kernel gets.
+        """Return the bytes of the struct.
 
         Args:
-            value: the bytes of a member.
+            value: returns the bytes of a member's value.
         """
         whole = bytearray(self.size)
         for at, one in self.members:
@@ -69,8 +69,8 @@ class Packed:
 
 
 Argument = str | View | np.generic | Redrawn | Packed
-"""A kernel argument: the buffer in whose storage it points, a texture or surface, a value of its C
-type, or a struct."""
+"""A kernel argument: name of the buffer whose storage it points into, a texture or surface, a value
+of its C type, or a struct."""
 
 
 def _at(argument: Argument, draw: int) -> Argument:
@@ -88,11 +88,11 @@ _BLOCK_LIMITS = (1024, 1024, 64)
 _BLOCK_THREADS = 1024
 _MOST_LAUNCHES = 1_000_000
 _MOST_TEXELS = 2**31 - 1
-"""Of one dimension, so that coordinates are integers."""
+"""Largest number of texels of one dimension; coordinates are 32-bit integers."""
 
 
 class LaunchError(UserError):
-    """A configuration and a case for which there is no valid launch.
+    """An error: there is no valid launch for a configuration and a case.
 
     For a variant this is one more way to fail; for the reference it is the user's mistake.
     """
@@ -100,13 +100,14 @@ class LaunchError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One kernel launch, ready to go.
+    """One kernel launch with all values computed.
 
     Attributes:
-        grid, block: x, y, z; blocks and threads.
-        shared: bytes of dynamic shared memory.
-        args: in the kernel's order.
-        cooperative: whether all blocks have to run at a time.
+        kernel: name of the kernel.
+        grid, block: numbers of blocks and of threads along x, y, z.
+        shared: dynamic shared memory, bytes.
+        args: arguments in the kernel's order.
+        cooperative: whether the launch is cooperative: all blocks must run at the same time.
     """
 
     kernel: str
@@ -118,25 +119,25 @@ class Launch:
 
     @property
     def views(self) -> Iterator[View]:
-        """The textures and surfaces that it gets, also those in structs."""
+        """Textures and surfaces among the arguments, including those in structs."""
         for argument in self.args:
             inner = [one for _, one in argument.members] if isinstance(argument, Packed) else []
             yield from (one for one in (argument, *inner) if isinstance(one, View))
 
     @property
     def redrawn(self) -> bool:
-        """Whether an argument differs from draw to draw."""
+        """Tell whether an argument differs from draw to draw."""
         return any(map(_redrawn, self.args))
 
     def at(self, draw: int) -> Launch:
-        """The launch in one draw: with the values of that draw."""
+        """Return the launch with the values of one draw."""
         if not self.redrawn:
             return self
         return replace(self, args=tuple(_at(argument, draw) for argument in self.args))
 
 
 Changes: TypeAlias = Mapping[str, Callable[[np.generic], np.generic]]
-"""What to make of scalars' values, by their names."""
+"""Functions that change the values of scalars, by name of the scalar."""
 
 
 def plan(
@@ -145,16 +146,17 @@ def plan(
     case_scalars: Mapping[str, np.generic],
     instead: Changes = MappingProxyType({}),
 ) -> tuple[Launch, ...]:
-    """All launches in order, repetitions and swaps resolved.
+    """Return all launches in order, with repetitions and swaps resolved.
 
     Args:
+        target: the target.
         configuration: a value for every parameter.
         case_scalars: `CaseData.scalars`.
-        instead: what kernels get in the place of some scalars' values; as much is launched as with
-            their own.
+        instead: changes to the scalars that kernels get as arguments. Launch geometry is computed
+            from the unchanged scalars.
 
     Raises:
-        LaunchError: an expression has no value, or the geometry is beyond what CUDA allows.
+        LaunchError: an expression has no value, or the geometry exceeds CUDA's limits.
     """
     planner = _Planner(target, configuration, case_scalars, instead)
     return tuple(launch for sequence in target.launches for launch in planner.run(sequence))
@@ -163,9 +165,9 @@ def plan(
 def final_storage(
     target: Target, configuration: Configuration, case_scalars: Mapping[str, np.generic]
 ) -> dict[str, str]:
-    """For each buffer the one in whose storage its contents lie after all launches.
+    """Map each buffer to the buffer whose storage holds its contents after all launches.
 
-    They differ where buffers were swapped an odd number of times.
+    The two differ if buffers were swapped an odd number of times.
     """
     planner = _Planner(target, configuration, case_scalars)
     for sequence in target.launches:
@@ -175,7 +177,7 @@ def final_storage(
 
 
 def buffer_sizes(target: Target, configuration: Configuration, case: CaseData) -> dict[str, int]:
-    """The number of elements of every buffer.
+    """Return the number of elements of every buffer.
 
     Raises:
         LaunchError: a size has no value or is not positive, or a texture or surface is larger than
@@ -210,14 +212,16 @@ def buffer_sizes(target: Target, configuration: Configuration, case: CaseData) -
 def buffer_begins(
     target: Target, configuration: Configuration, case: CaseData, sizes: Mapping[str, int]
 ) -> dict[str, int]:
-    """The number of the element that pointers point to, of the buffers of which it is not the
-    first.
+    """Return the element that a kernel's pointer points to, for each buffer with ``begin``.
+
+    For other buffers, pointers point to the first element.
 
     Args:
-        sizes: elements of each buffer.
+        target, configuration, case: see :func:`buffer_sizes`.
+        sizes: number of elements of each buffer.
 
     Raises:
-        LaunchError: it has no value, or is none of the buffer's elements.
+        LaunchError: a ``begin`` has no value, or is outside of its buffer.
     """
     planner = _Planner(target, configuration, case.scalars)
     begins: dict[str, int] = {}
@@ -238,7 +242,7 @@ _Geometry = tuple[_Extent, _Extent, int]
 
 
 class _Planner:
-    """Evaluates a target's expressions for one configuration and one case."""
+    """An evaluator of a target's expressions for one configuration and one case."""
 
     def __init__(
         self,
@@ -269,7 +273,7 @@ class _Planner:
             self._arguments[image.name] = self.view(image)
 
     def view(self, image: Texture | Surface) -> View:
-        """A texture or surface with its size. It lies in buffers that are never swapped."""
+        """Return a texture or surface with its size. Its buffer is never swapped."""
         extent = tuple(self.value(one, image.line) for one in image.size)
         layers = 0 if image.layers is None else self.value(image.layers, image.line)
         wrong = not all(1 <= count <= _MOST_TEXELS for count in extent)
@@ -291,7 +295,7 @@ class _Planner:
             self._names[name] = int(value)
 
     def run(self, sequence: LaunchSequence) -> Iterator[Launch]:
-        """The sequence's launches; leaves `storage` as they leave it."""
+        """Yield the sequence's launches, and update `storage` by its swaps."""
         counter = sequence.counter
         fixed: dict[int, _Geometry] = {}
         for number in range(self.rounds(sequence)):
@@ -306,14 +310,14 @@ class _Planner:
             self.swap(sequence)
 
     def rounds(self, sequence: LaunchSequence) -> int:
-        """How often the sequence is repeated."""
+        """Return the number of repetitions of the sequence."""
         rounds = self.value(sequence.repeat, sequence.line)
         if not 0 <= rounds * len(sequence.steps) <= _MOST_LAUNCHES:
             raise self.error(f"{rounds} repetitions", sequence.line, sequence.repeat)
         return rounds
 
     def swap(self, sequence: LaunchSequence) -> None:
-        """Let the sequence's pairs of buffers change names, in order."""
+        """Swap the storage of the sequence's pairs of buffers, in order."""
         for a, b in sequence.swap:
             self.storage[a], self.storage[b] = self.storage[b], self.storage[a]
 
@@ -386,5 +390,5 @@ class _Planner:
 
 
 def _mentions(step: KernelStep, name: str) -> bool:
-    """Whether the geometry of `step` depends on `name`."""
+    """Tell whether the geometry of `step` depends on `name`."""
     return any(name in part.names for part in (*step.grid, *step.block, step.shared))

@@ -1,4 +1,4 @@
-"""Reading ``target.toml``: from a file to a checked target, or to one clear error."""
+"""Read and check ``target.toml``."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gi_cuda.spec.target import Target
 FILE_NAME = TARGET_FILE
 
 MARK = "FILL IN"
-"""Stands wherever the user knows more than the source says."""
+"""Placeholder in a generated ``target.toml`` for values that only the user knows."""
 
 
 def load_target(path: Path | str) -> Target:
-    """The target in the folder `path`, or in the file `path`.
+    """Load the target from the folder `path`, or from the file `path`.
 
-    The file is checked as a whole: the names that launches, sizes and constraints use exist, the
-    files it names are there, the default configuration is allowed. None of its code is run; that is
-    what :func:`gi_cuda.spec.own_code.check_code` does.
+    All of the file is checked: names in launches, sizes and constraints exist, files exist, the
+    default configuration is allowed. The target's code does not run; see
+    :func:`gi_cuda.spec.own_code.check_code`.
 
     Raises:
-        UserError: naming file, line and key of what is wrong, and what to do.
+        UserError: the file is wrong; the error names file, line and key, and a remedy.
     """
-    # Loaded here, since workers are sent their target and start sooner without pydantic.
+    # Imported here, because workers get their target ready-made and start faster without pydantic.
     from gi_cuda.spec.resolve import resolve
     from gi_cuda.spec.schema import read_tables
 
@@ -42,14 +42,14 @@ def load_target(path: Path | str) -> Target:
 
 
 def data_file(target: Target) -> Path:
-    """The data module, named as the user names the target."""
+    """Return the path of the data module, relative to the target as the user named it."""
     if target.data.is_relative_to(target.folder):
         return target.file.parent / target.data.relative_to(target.folder)
     return target.data
 
 
 def keys_of(target: Target) -> KeyLines:
-    """The places of all keys of ``target.toml``; of none, if it is gone by now."""
+    """Return the lines of all keys of ``target.toml``; empty if the file is no longer readable."""
     try:
         text = target.file.read_text(encoding=_ENCODING)
     except (OSError, UnicodeDecodeError):
@@ -58,7 +58,7 @@ def keys_of(target: Target) -> KeyLines:
 
 
 _ENCODING = "utf-8-sig"
-"""A byte order mark, which some editors put in front, is no part of the text."""
+"""UTF-8 with an optional byte order mark, which some editors write."""
 
 
 def _read(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""Where in a TOML file a key stands, which the standard reader does not tell."""
+"""Find the lines of keys in a TOML file, which the standard reader does not report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from gi_cuda.errors import UserError
 
 Key = tuple[str | int, ...]
-"""The way to a value, e.g. ``("parameter", 0, "values")``."""
+"""Path to a value, e.g. ``("parameter", 0, "values")``."""
 
 _TOKEN = re.compile(
     r'''(?P<string>"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')'''
@@ -25,9 +25,9 @@ _LOOP = "Is it a symbolic link in a circle, or too long?"
 
 
 def lines_of_keys(text: str) -> dict[Key, int]:
-    """The 1-based line of every table header and every key of a TOML text.
+    """Return the 1-based line of every table header and every key of a TOML text.
 
-    Keys of inline tables stand on the line of the key they belong to, and are not listed.
+    Keys of inline tables are not listed; they are on the line of the key that they belong to.
     """
     lines: dict[Key, int] = {(): 1}
     table: Key = ()
@@ -36,7 +36,7 @@ def lines_of_keys(text: str) -> dict[Key, int]:
         kind, _, line = tokens[0]
         if kind == "open":
             names = [_name(token) for token in tokens if token[0] in ("word", "string")]
-            if not names:  # it is no TOML any more
+            if not names:  # not valid TOML
                 continue
             array = len(tokens) > 1 and tokens[1][0] == "open"
             table = _header(names, array, counts)
@@ -56,11 +56,11 @@ def lines_of_keys(text: str) -> dict[Key, int]:
 
 @dataclass(frozen=True, slots=True)
 class KeyLines:
-    """Where the keys of one file stand, for messages.
+    """Lines of the keys of a file, for messages.
 
     Attributes:
-        file: as the user named it.
-        lines: from `lines_of_keys`.
+        file: path of the file as the user named it.
+        lines: result of `lines_of_keys`.
     """
 
     file: Path
@@ -68,49 +68,61 @@ class KeyLines:
 
     @classmethod
     def of(cls, file: Path, text: str) -> KeyLines:
-        """The places of the keys of `text`, which `file` holds."""
+        """Find the lines of the keys of `text`, the contents of `file`."""
         return cls(file, lines_of_keys(text))
 
     def line(self, key: Key) -> int:
-        """The line of `key`, or of the innermost table or key around it that has one."""
+        """Return the line of `key`, or of the innermost enclosing table or key with a line."""
         while key and key not in self.lines:
             key = key[:-1]
         return self.lines.get(key, 1)
 
     def at(self, key: Key) -> str:
-        """``file:line: key``."""
+        """Return the place of a key as ``file:line: key``."""
         place = f"{self.file}:{self.line(key)}"
         return f"{place}: {show_key(key)}" if key else place
 
     def error(self, key: Key, what: str, hint: str | None = None) -> UserError:
-        """What is wrong with the value of `key`, and what to do."""
+        """Make an error about the value of `key`, with an optional hint."""
         return UserError(what, where=self.at(key), hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Finds the files and folders that a target names.
+    """A resolver of the paths of files and folders in a target.
 
     Attributes:
-        folder: where relative paths start.
-        places: of the keys that name them, for messages.
+        folder: base of relative paths.
+        places: lines of keys, for messages.
     """
 
     folder: Path
     places: KeyLines
 
     def find(self, name: str | Path, key: Key) -> Path:
-        """The file `name`, absolute."""
+        """Return the absolute path of the file `name`.
+
+        Raises:
+            UserError: the file does not exist; the error names `key`.
+        """
         path = self._resolved(name, key)
         return self._there(path, path.is_file(), f"the file {str(name)!r}", key)
 
     def find_folder(self, name: str | Path, key: Key) -> Path:
-        """The folder `name`, absolute."""
+        """Return the absolute path of the folder `name`.
+
+        Raises:
+            UserError: the folder does not exist; the error names `key`.
+        """
         path = self._resolved(name, key)
         return self._there(path, path.is_dir(), f"the folder {str(name)!r}", key)
 
     def find_named(self, name: str | Path, key: Key) -> Path:
-        """The file or folder `name`, absolute; a link is not followed."""
+        """Return the absolute path of the file or folder `name`, without following links.
+
+        Raises:
+            UserError: it does not exist; the error names `key`.
+        """
         path = Path(os.path.abspath(self.folder / name))
         there = os.path.lexists(path)
         return self._there(path, there, f"the file or folder {str(name)!r}", key)
@@ -128,7 +140,7 @@ class Files:
 
 
 def show_key(key: Key) -> str:
-    """``("parameter", 0, "values")`` as ``parameter[0].values``."""
+    """Format a key: ``("parameter", 0, "values")`` becomes ``parameter[0].values``."""
     text = ""
     for part in key:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
@@ -136,7 +148,7 @@ def show_key(key: Key) -> str:
 
 
 def _statements(text: str) -> Iterator[list[_Token]]:
-    """The tokens of each header or assignment, which may run over several lines."""
+    """Yield the tokens of each table header or assignment, which may span several lines."""
     statement: list[_Token] = []
     depth, line = 0, 1
     for match in _TOKEN.finditer(text):
@@ -153,7 +165,13 @@ def _statements(text: str) -> Iterator[list[_Token]]:
 
 
 def _header(names: list[str], array: bool, counts: dict[Key, int]) -> Key:
-    """The key of the table that a header opens; counts the elements of arrays of tables."""
+    """Return the key of the table that a header opens.
+
+    Args:
+        names: names in the header.
+        array: whether the header is that of an array of tables, ``[[name]]``.
+        counts: number of tables so far in each array of tables; updated.
+    """
     key: Key = ()
     for name in names[:-1]:
         key = (*key, name)

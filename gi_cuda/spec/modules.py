@@ -1,4 +1,4 @@
-"""Running the Python files a target brings along: its data module and its oracle."""
+"""Run the Python files of a target: its data module and its oracle."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from gi_cuda.errors import UserError
 
 
 def load_function(path: Path, name: str, where: str) -> Callable[..., Any]:
-    """The function `name` of the Python file at `path`.
+    """Return the function `name` of the Python file at `path`.
 
-    The file is run once for each of its versions; what stands beside it can be imported.
+    The file runs once, and again whenever it has changed. It can import modules from its folder.
 
     Args:
-        where: where the user asked for it, for messages.
+        path: the Python file.
+        name: name of the function.
+        where: place in ``target.toml`` that names the file, for messages.
 
     Raises:
         UserError: the file is missing, does not run, or has no such function.
@@ -43,23 +45,23 @@ def load_function(path: Path, name: str, where: str) -> Callable[..., Any]:
 
 
 def has_function(path: Path, name: str) -> bool:
-    """Whether the Python file at `path`, which is there, has a function `name`; the file is run.
+    """Run the existing Python file at `path` and tell whether it has a function `name`.
 
     Raises:
-        UserError: it does not run.
+        UserError: the file does not run.
     """
     return inspect.isroutine(getattr(_module(path, path.stat().st_mtime_ns), name, None))
 
 
 def check_call(function: Callable[..., Any], where: str, *args: Any, **kwargs: Any) -> None:
-    """Make sure that `function` can be called like this, without calling it.
+    """Check that `function` accepts the arguments, without calling it.
 
     Raises:
-        UserError: its signature does not take these arguments.
+        UserError: the signature does not accept them.
     """
     try:
         signature = inspect.signature(function)
-    except ValueError:  # some functions written in C do not tell
+    except ValueError:  # some functions written in C have no signature
         return
     try:
         signature.bind(*args, **kwargs)
@@ -73,7 +75,7 @@ def check_call(function: Callable[..., Any], where: str, *args: Any, **kwargs: A
 
 
 def line_of(error: BaseException, path: Path) -> str:
-    """``path:line`` of the innermost frame of `path` in `error`'s traceback."""
+    """Return ``path:line`` of the innermost frame of `path` in `error`'s traceback."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -83,7 +85,7 @@ def line_of(error: BaseException, path: Path) -> str:
 
 
 def place_of(function: Callable[..., Any], path: Path) -> str:
-    """``path:line`` where a function of `path` begins."""
+    """Return ``path:line`` of the start of a function in `path`."""
     code = getattr(function, "__code__", None)
     if code is None or code.co_filename != str(path):
         return str(path)
@@ -92,7 +94,12 @@ def place_of(function: Callable[..., Any], path: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _module(path: Path, stamp: int) -> ModuleType:
-    """The module made by running the file; `stamp` tells versions of it apart."""
+    """Run the file and return its module.
+
+    Args:
+        path: the file.
+        stamp: modification time of the file; part of the cache key.
+    """
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     try:

@@ -1,4 +1,4 @@
-"""Names that the tables of ``target.toml`` declare and use."""
+"""Check the names that the tables of ``target.toml`` declare and use."""
 
 from __future__ import annotations
 
@@ -29,26 +29,34 @@ TEXTURE, SURFACE, STRUCT = "texture", "surface", "struct"
 _PASSED = "buffer, texture, surface, scalar or struct"
 
 _ADDRESS = 8
-"""Bytes of a pointer or a texture object."""
+"""Size of a pointer or a texture object, bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameResolver:
-    """Checks the names that tables and their expressions use.
+    """A checker of the names that tables and their expressions use.
 
     Attributes:
-        kinds: for each declared name what it is, e.g. ``"scalar"``.
+        places: lines of keys, for messages.
+        kinds: kind of each declared name, e.g. ``"scalar"``.
     """
 
     places: KeyLines
     kinds: Mapping[str, str]
 
     def of(self, *kinds: str) -> list[str]:
-        """The names that are of one of these kinds."""
+        """Return the declared names of the given kinds."""
         return [name for name, kind in self.kinds.items() if kind in kinds]
 
     def check(self, name: str, allowed: Collection[str], key: Key, what: str) -> None:
-        """Refuse a name that is none of those allowed."""
+        """Raise UserError if a name is not allowed.
+
+        Args:
+            name: the name.
+            allowed: allowed names.
+            key: key that uses the name.
+            what: kind of name that is expected, for the message.
+        """
         if name not in allowed:
             raise self.places.error(
                 key,
@@ -59,7 +67,7 @@ class NameResolver:
     def check_expressions(
         self, expressions: Collection[Expression], key: Key, allowed: Collection[str]
     ) -> None:
-        """Refuse expressions at `key` that use names other than those allowed."""
+        """Raise UserError if an expression at `key` uses a name that is not allowed."""
         for expression in expressions:
             for name in sorted(expression.names - set(allowed)):
                 kind = self.kinds.get(name)
@@ -73,11 +81,11 @@ class NameResolver:
 
 
 def check_names(tables: Tables, kernels: Sequence[str], places: KeyLines) -> NameResolver:
-    """Check that names are distinct, and that those which tables and their expressions use exist
-    and can be used there.
+    """Check that declared names are distinct, and that used names exist and fit their place.
 
     Raises:
-        UserError: one that is not so; or a buffer without a size, a default that is not allowed.
+        UserError: a name is wrong, a buffer has no size, or a constraint excludes the default
+            configuration.
     """
     _check_distinct(tables, places)
     names = NameResolver(places, _kinds_of_names(tables))
@@ -94,7 +102,7 @@ def check_names(tables: Tables, kernels: Sequence[str], places: KeyLines) -> Nam
 
 
 def _kinds_of_names(tables: Tables) -> dict[str, str]:
-    """For each declared name what it is."""
+    """Return the kind of each declared name."""
     kinds = {
         parameter.name: PARAMETER
         if all(type(value) is int for value in parameter.values)
@@ -113,10 +121,10 @@ def _kinds_of_names(tables: Tables) -> dict[str, str]:
 
 
 def _check_distinct(tables: Tables, places: KeyLines) -> None:
-    """Parameters, buffers, textures, surfaces, scalars, structs and counters share one space of
-    names; cases have their own.
+    """Check that names are distinct.
 
-    A macro of ``[build]`` may be a parameter as well: what the build gives is then its default.
+    Parameters, buffers, textures, surfaces, scalars, structs and counters share one namespace;
+    cases have their own. A macro of ``[build]`` may also be a parameter, with the same default.
     """
     parameters = {p.name for p in tables.parameters if p.kind.preprocessed}
     named: list[tuple[Key, str]] = [
@@ -170,7 +178,7 @@ def _check_constraints(tables: Tables, names: NameResolver) -> None:
 def _check_buffers(buffers: Iterable[Buffer], names: NameResolver) -> None:
     for index, item in enumerate(buffers):
         scratch = item.role is BufferRole.SCRATCH
-        # Inputs and outputs are the same for every variant; only scratch may follow parameters.
+        # Inputs and outputs are the same for every variant; only scratch may depend on parameters.
         known = names.of(SCALAR) + (names.of(PARAMETER) if scratch else [])
         if item.begin is not None:
             names.check_expressions([item.begin], ("buffer", index, "begin"), known)
@@ -200,7 +208,7 @@ def _check_buffers(buffers: Iterable[Buffer], names: NameResolver) -> None:
 def _check_addresses(
     item: Buffer, index: int, buffers: Mapping[str, Buffer], names: NameResolver
 ) -> None:
-    """Pointers in a buffer lead to others, and the case sets them."""
+    """Check the ``addresses`` of a buffer: its pointers lead to other buffers, set by the case."""
     key: Key = ("buffer", index, "addresses")
     if item.addresses and not item.role.given:
         raise names.places.error(
@@ -235,7 +243,7 @@ def _check_scalars(scalars: Iterable[Scalar], names: NameResolver) -> None:
 
 
 def _check_sizes(group: str, items: Sequence[Texture | Surface], names: NameResolver) -> None:
-    """The texels of textures and surfaces are told by scalars, the same for all variants."""
+    """Check that sizes and layers of textures or surfaces use scalars only, not parameters."""
     known = names.of(SCALAR)
     for index, item in enumerate(items):
         names.check_expressions(item.size, (group, index, "size"), known)

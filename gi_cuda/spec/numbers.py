@@ -1,7 +1,7 @@
-"""Types of the numbers in a buffer: numpy's, and floats that numpy has none of.
+"""Types of the numbers in a buffer: numpy's types, and small floats that numpy lacks.
 
-These lie in memory as integers of their size. Data modules may give them as floats, which are
-rounded, and oracles see floats.
+Small floats are stored as unsigned integers of their size (codes). Data modules may give them as
+floats, which are rounded. Oracles see them as floats.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ class SmallFloat:
     """A binary floating-point format.
 
     Attributes:
-        bits: of a number.
-        mantissa: bits that are kept of it.
-        bias: of the exponent.
-        most: the code of the largest finite number.
-        infinite: whether the code behind it is infinite; else it is NaN, as are all others.
-        saturates: whether CUDA rounds what lies beyond to the largest finite number.
+        bits: size of a number, bits.
+        mantissa: stored bits of the mantissa.
+        bias: bias of the exponent.
+        most: code of the largest finite number.
+        infinite: whether code `most` + 1 is infinity; all larger codes, and this one otherwise, are
+            NaN.
+        saturates: whether CUDA rounds larger numbers to the largest finite number.
     """
 
     bits: int
@@ -36,24 +37,24 @@ class SmallFloat:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The integers that it lies in memory as."""
+        """Integer type of the codes."""
         return np.dtype(f"uint{self.bits}")
 
     def floats(self, codes: NDArray[Any]) -> NDArray[np.float32]:
-        """What codes stand for."""
+        """Convert codes to floats."""
         values: NDArray[np.float32] = _values(self)[codes]
         return values
 
     def codes(self, floats: NDArray[Any]) -> NDArray[Any]:
-        """The nearest of its numbers, of two the even one; NaN stays NaN.
+        """Round floats to codes: to the nearest number, ties to even; NaN stays NaN.
 
         Args:
-            floats: of 32 or 64 bits.
+            floats: floats of 32 or 64 bits.
         """
         sizes = _values(self)[: self.most + 1].astype(np.float64)
         step = sizes[-1] - sizes[-2]
         size = np.abs(floats.astype(np.float64))
-        # Halfway to the one before; there the even one of both is it.
+        # Midpoints between neighbours; a size at a midpoint goes to the even neighbour.
         middles = (sizes + np.append(sizes[1:], sizes[-1] + step)) / 2
         found = np.searchsorted(middles, size)
         found += (size == middles[np.minimum(found, self.most)]) & (found % 2 == 1)
@@ -66,7 +67,7 @@ class SmallFloat:
 
 @lru_cache(maxsize=3)
 def _values(kind: SmallFloat) -> NDArray[np.float32]:
-    """What each code stands for."""
+    """Return the float value of each code."""
     half = np.arange(1 << (kind.bits - 1))
     exponent, rest = half >> kind.mantissa, half & ((1 << kind.mantissa) - 1)
     whole = rest + ((exponent > 0) << kind.mantissa)
@@ -84,7 +85,7 @@ SMALL_FLOATS = {
     "float8_e4m3": SmallFloat(8, 3, 7, 0x7E, infinite=False, saturates=True),
     "float8_e5m2": SmallFloat(8, 2, 15, 0x7B, infinite=True, saturates=True),
 }
-"""By the names that a target has for them."""
+"""Small floats by their names in a target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,28 +96,27 @@ class NumberType:
 
     @property
     def small(self) -> SmallFloat | None:
-        """What it is where numpy has no such type."""
+        """The small float; None if numpy has the type."""
         return SMALL_FLOATS.get(self.name)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As it lies in memory."""
+        """numpy's type of the stored numbers."""
         return np.dtype(self.name) if self.small is None else self.small.dtype
 
     @property
     def epsilon(self) -> float:
-        """The distance from 1 to the next larger real number."""
+        """Distance from 1 to the next larger number."""
         return float(np.finfo(self.dtype).eps) if self.small is None else 2.0**-self.small.mantissa
 
     @property
     def real(self) -> bool:
-        """Tell whether these are real numbers, of which there is NaN."""
+        """Tell whether the type is a floating-point type."""
         return self.small is not None or self.dtype.kind == "f"
 
 
 def in_memory(values: NDArray[Any], kind: NumberType) -> NDArray[Any]:
-    """Numbers of that type as an oracle sees them, put as they lie in memory; one NaN is as good as
-    another."""
+    """Convert numbers from an oracle's floats to the stored form. The bits of a NaN may change."""
     small = kind.small
     if small is None:
         return values
@@ -130,6 +130,6 @@ def in_memory(values: NDArray[Any], kind: NumberType) -> NDArray[Any]:
 
 
 def seen(values: NDArray[Any], kind: NumberType) -> NDArray[Any]:
-    """What lies in memory as an oracle sees it."""
+    """Convert stored numbers to the form that an oracle sees: small floats become floats."""
     small = kind.small
     return values if small is None else small.floats(values)

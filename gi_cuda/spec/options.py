@@ -1,4 +1,4 @@
-"""The macros that a configuration defines, and the options that a compiler gets for it."""
+"""Macros and compiler options of a configuration."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def macros_of(
     """Return the macros that values of parameters define, with their replacement text.
 
     Args:
-        defines: macros that are defined beside them; a flag is defined to 1 or absent, whatever
-            these say.
+        defines: further macros; a flag parameter overrides them: it is 1 or absent.
+        parameters: the parameters.
+        configuration: values of the parameters.
     """
     defined = dict(defines)
     for parameter in parameters:
@@ -34,10 +35,10 @@ def macros_of(
 
 
 def compiler_options(target: Target, configuration: Configuration, backend: str) -> tuple[str, ...]:
-    """The options that `backend`'s compiler gets for a configuration.
+    """Return the options that `backend`'s compiler gets for a configuration.
 
-    The target's fixed ones come first. An option parameter whose value is the empty text is left
-    out, and so is one that is not for this backend.
+    The target's fixed options come first. An option parameter is left out if its value is the empty
+    text or if it is not for this back end.
     """
     options = list(target.build.options.get(backend, ()))
     for parameter in target.parameters:

@@ -1,10 +1,10 @@
-"""Cases of other sizes and seeds than a target's own: few, small ones first, each planned anew.
+"""Derive cases with other sizes and seeds from a target's cases.
 
-A variant may be right for the sizes of all cases alone: odd ones, multiples of a block, at most so
-large; and by chance for their random numbers, where answers are yes or no, or of few values. A size
-is an integer that a case gives to the data module, other than its seed. Each size is varied alone,
-and all together, beside the smallest case; those that the target's ``domain`` leaves out are not
-made.
+A variant may be right only for sizes like those of the cases: odd ones, multiples of a block, at
+most so large. It may also be right by chance for their random numbers, if answers have few possible
+values. A size is an integer that a case gives to the data module, except its seed. Starting from
+the smallest case, each size is varied alone, and all together. Sizes outside the target's
+``domain`` are left out.
 """
 
 from __future__ import annotations
@@ -20,24 +20,23 @@ from gi_cuda.spec.expression import Expression, ExpressionError, parse
 from gi_cuda.spec.target import Case, Target, Value, defaults
 
 MOST: Final = 32
-"""Cases that are derived at most."""
+"""Largest number of derived cases."""
 
 SEEDS: Final = 8
-"""Other seeds: with so many, what is wrong for one in five is seen."""
+"""Number of other seeds. So many detect an error that occurs with one seed in five."""
 
 LARGER: Final = 4
-"""Times as much data as the largest case has that a derived one may have, by the product of its
-sizes."""
+"""Largest ratio of data (product of sizes) between a derived case and the largest case."""
 
 OWN: Final = 1 << 23
-"""The largest product of sizes that the source has for a program of its own, if that is larger."""
+"""Largest product of sizes for derived cases whose sizes come from numbers in the source."""
 
 _NEAR: Final = 1025
-"""Sizes among which one inside the domain is looked for: as many as a block has threads, and one
-more."""
+"""Number of successive sizes that are tried to find one inside the domain: threads of the largest
+block, plus one."""
 
 _SEEN: Final = 2050
-"""Sizes up to which it is looked at after how many elements there is one more block."""
+"""Upper bound of the sizes that are tried to find the number of elements per block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,9 @@ class OtherCase:
     """A derived case.
 
     Attributes:
-        words: the sizes that are other ones, as ``rows = 1``; or that random numbers are.
-        reseeded: whether these alone are.
+        case: the case.
+        words: description of the change: ``rows = 1``, or other random numbers.
+        reseeded: whether only the seed was changed.
     """
 
     case: Case = field(hash=False)
@@ -58,16 +58,18 @@ class OtherCase:
 
 
 def sizes_of(case: Case) -> dict[str, int]:
-    """The integers among a case's arguments, but for its seed, by name."""
+    """Return the sizes of a case: its integer arguments by name, without the seed."""
     return {
         name: value for name, value in case.args.items() if name != "seed" and type(value) is int
     }
 
 
 def outside_domain(target: Target, values: Mapping[str, int]) -> str:
-    """The first condition of a target's domain that does not hold; "" where all do. A condition is
-    not looked at where it needs what is not among the values, and does not hold where it has no
-    value."""
+    """Return the first violated condition of a target's domain; "" if all hold.
+
+    A condition that uses a name without a value is skipped. A condition that cannot be evaluated,
+    for example due to a division by zero, counts as violated.
+    """
     for condition in target.domain:
         if condition.names <= values.keys() and not _holds(condition, values):
             return condition.text
@@ -77,11 +79,12 @@ def outside_domain(target: Target, values: Mapping[str, int]) -> str:
 def other_sizes(
     target: Target, cases: Sequence[Case], own: Mapping[str, Sequence[int]]
 ) -> list[OtherCase]:
-    """Derived cases, the smallest first; none where the cases have no sizes.
+    """Derive cases with other sizes, the smallest first; none if the cases have no sizes.
 
     Args:
-        cases: those of the back end; those of another one may be smaller.
-        own: sizes that the source has for a program of its own, by name.
+        target: the target.
+        cases: cases of the back end; cases of another back end may be smaller.
+        own: numbers that the source assigns to variables named like a size, by name.
     """
     largest = max(cases, key=_volume)
     alike = _alike(target, largest)
@@ -103,11 +106,14 @@ def other_sizes(
 
 
 def sizes_near(target: Target, cases: Sequence[Case], numbers: Iterable[int]) -> list[OtherCase]:
-    """Derived cases in which a size is one of some numbers, or one more; the other sizes are as
-    small as can be where that is a lot of data.
+    """Derive cases in which a size equals one of some numbers, or is larger by one.
+
+    If that is too much data, the other sizes are as small as the domain allows.
 
     Args:
-        cases: as :func:`other_sizes` has them.
+        target: the target.
+        cases: cases of the back end.
+        numbers: the numbers.
     """
     base = min(_alike(target, max(cases, key=_volume)), key=_volume)
     given = sizes_of(base)
@@ -129,7 +135,7 @@ _INTEGER = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?:\s*<<\s*(\d+)
 
 
 def numbers_in(text: str) -> set[int]:
-    """The integers that a source has, shifted ones as well."""
+    """Return the integer constants in a source, including shifted ones such as ``1 << 20``."""
     return {
         int(number, 0 if number[:2] in ("0x", "0X") else 10) << int(shift or 0)
         for number, shift in _INTEGER.findall(text)
@@ -138,7 +144,7 @@ def numbers_in(text: str) -> set[int]:
 
 
 def _alike(target: Target, case: Case) -> list[Case]:
-    """The cases of a target that have the same sizes as one of them, with whatever values."""
+    """Return the cases of a target whose sizes have the same names as those of a case."""
     return [one for one in target.cases if sizes_of(one).keys() == sizes_of(case).keys()]
 
 
@@ -149,11 +155,13 @@ def _derived(base: Case, changed: Mapping[str, int]) -> OtherCase:
 
 
 def other_seeds(target: Target, names: Sequence[str]) -> list[OtherCase]:
-    """Return the smallest case of a target with :data:`SEEDS` other seeds, and each of some cases
-    with one; none where cases have no seeds.
+    """Derive cases with other seeds; none from cases without a seed.
+
+    The smallest case of the target gets :data:`SEEDS` other seeds, each named case one.
 
     Args:
-        names: of the latter cases.
+        target: the target.
+        names: names of the cases that get one other seed.
     """
     smallest = min(target.cases, key=_volume).name
     some = reseeded(target, [smallest], SEEDS)
@@ -172,7 +180,14 @@ def _changes(
     known: Sequence[Mapping[str, int]],
     bound: int,
 ) -> Iterator[dict[str, int]]:
-    """Sizes in place of those given, in the order in which they tell most."""
+    """Yield changes to the given sizes, the most informative first.
+
+    Args:
+        target: the target.
+        given: sizes of the base case.
+        known: sizes of all cases with these names.
+        bound: largest product of sizes.
+    """
     kinds: dict[str, list[int]] = {}
     far: list[dict[str, int]] = []
     for name, value in given.items():
@@ -192,22 +207,26 @@ def _changes(
 
 
 def _inside(target: Target, given: Mapping[str, int], name: str, value: int) -> int:
-    """The next size that is inside the domain, beside others that are given; the same, if there is
-    none near."""
+    """Return the next size from `value` on that is inside the domain, with the other sizes given.
+
+    The result is `value` itself if no size near it is inside.
+    """
     near = range(value, value + _NEAR)
     return next((v for v in near if not outside_domain(target, {**given, name: v})), value)
 
 
 def _values(given: int, tile: int, most: int, bound: int) -> list[int]:
-    """Return the values to try for one size: an odd one, an even one that 4 does not divide, a
-    block's size and one more and one less, 1, and two larger than in any case, one of them of whole
-    blocks.
+    """Return the values to try for one size.
+
+    They are an odd one, an even one that 4 does not divide, a multiple of a block's elements with
+    its two neighbours, 1, and two larger than in any case, one of which is a multiple of a block's
+    elements.
 
     Args:
-        given: in the base case.
-        tile: elements after which there is one more block.
-        most: in any case.
-        bound: what it must not exceed.
+        given: the size in the base case.
+        tile: number of elements per block.
+        most: the largest size in any case.
+        bound: upper bound of the size.
     """
     whole = max(1, round(given / tile)) * tile
     large = max(1, min(LARGER * most, bound - 1))
@@ -224,8 +243,10 @@ def _values(given: int, tile: int, most: int, bound: int) -> list[int]:
 
 
 def tile_of(target: Target, sizes: Mapping[str, int], name: str) -> int:
-    """After how many elements of a size a launch has one more block; where none has, the threads of
-    the largest block."""
+    """Return the number of elements of a size after which a launch has one more block.
+
+    If no grid depends on the size, the result is the number of threads of the largest block.
+    """
     names: dict[str, Value] = {**defaults(target), **sizes}
     periods, threads = [], [1]
     for step in (step for launch in target.launches for step in launch.steps):
@@ -239,7 +260,10 @@ def tile_of(target: Target, sizes: Mapping[str, int], name: str) -> int:
 
 
 def _period(target: Target, grid: Expression, names: Mapping[str, Value], name: str) -> int:
-    """After how many elements of a size an expression becomes another one; 0: it never does."""
+    """Return the number of elements of a size after which an expression's value changes; 0: never.
+
+    The expression is that of a grid.
+    """
 
     def at(size: int) -> int:
         return grid.evaluate(_computed(target, {**names, name: size}))
@@ -255,10 +279,10 @@ def _period(target: Target, grid: Expression, names: Mapping[str, Value], name: 
 
 
 def _computed(target: Target, names: Mapping[str, Value]) -> dict[str, int]:
-    """The values of names that are integers, and of scalars that follow from them.
+    """Return the integer values among `names`, and the scalars that are computed from them.
 
     Raises:
-        ExpressionError: one of these has no value.
+        ExpressionError: a scalar has no value.
     """
     known = {name: value for name, value in names.items() if isinstance(value, int)}
     for scalar in target.scalars:
@@ -278,7 +302,7 @@ _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(\d+)\s*(?:<<\s*(\d+))?\s*[,;)]"
 
 
 def own_sizes(text: str, names: Iterable[str]) -> dict[str, list[int]]:
-    """Numbers that a source gives to variables of these names, as ``n = 1 << 20``."""
+    """Return the numbers that a source assigns to variables of these names: ``n = 1 << 20``."""
     wanted = set(names)
     found: dict[str, list[int]] = {}
     for name, number, shift in _ASSIGNED.findall(text):
@@ -296,7 +320,7 @@ _MULTIPLE = re.compile(
 
 
 def stated_domain(text: str, names: Iterable[str]) -> list[Expression]:
-    """Conditions on sizes that comments of a source state, as ``m and n are multiples of 16``."""
+    """Return conditions on sizes from comments of a source: ``m and n are multiples of 16``."""
     wanted, found = set(names), []
     for comment in _COMMENT.findall(text):
         for some, number in _MULTIPLE.findall(comment):

@@ -1,6 +1,6 @@
-"""The code that a target brings along: a target is a program, and this runs it.
+"""Run the Python code of a target, to check it.
 
-Reading a target does not: whoever only looks at its source need not trust its author.
+Reading a target does not run its code. A user who only looks at its source need not trust it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from gi_cuda.spec.target import Target
 
 
 def check_code(target: Target) -> None:
-    """Run the data module and the files of oracles, and make sure that their functions can be
-    called as they will be.
+    """Run the data module and the oracle's files, and check the signatures of their functions.
 
     Raises:
-        UserError: a file does not run, has no such function, or one that takes other arguments.
+        UserError: a file does not run, a function is missing, or it takes other arguments.
     """
     places = keys_of(target)
     make = load_function(target.data, "case", places.at(("target", "data")))

@@ -1,4 +1,4 @@
-"""Launches of a source that takes the place of a target's."""
+"""Launches of a rewritten source that replaces a target's source."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ class OwnLaunches:
     """The launches of a rewritten source on the cases of a target.
 
     Attributes:
-        launches: in order.
-        scalars: the target's, and those that are computed from them for these launches.
+        launches: launches of the rewritten source, in order.
+        scalars: the target's scalars, and scalars that are computed from them for the launches.
     """
 
     launches: tuple[LaunchSequence, ...]
     scalars: tuple[Scalar, ...]
 
     def of(self, target: Target) -> Target:
-        """The target with these launches."""
+        """Return the target with these launches, their kernels and scalars."""
         steps = (step for sequence in self.launches for step in sequence.steps)
         kernels = tuple(dict.fromkeys(step.kernel for step in steps))
         return replace(target, kernels=kernels, launches=self.launches, scalars=self.scalars)

@@ -1,4 +1,4 @@
-"""Structs that kernels are passed by value."""
+"""Structs that kernels take by value."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Struct(Table):
-    """``[[struct]]``: a struct or a vector that a kernel takes by value, put together of others.
+    """``[[struct]]``: a struct or vector that a kernel takes by value.
 
     Attributes:
-        size: bytes.
-        align: of its type, bytes.
-        members: names of buffers (of which it holds the address), textures, surfaces and
-            scalars, and at which byte each begins; all other bytes are zero.
+        name: name of the struct.
+        size: size, bytes.
+        members: offset in bytes of each member, by name of a buffer (the member is its address),
+            texture, surface or scalar; all other bytes are zero.
+        align: alignment of its type, bytes.
+        line: line of the table in ``target.toml``.
     """
 
     name: key.Name

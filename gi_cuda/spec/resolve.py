@@ -1,4 +1,4 @@
-"""From tables to a target: what one key alone does not show is checked, and files are found."""
+"""Make a target of the tables of a file: check keys against each other and find files."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _KERNEL = re.compile(
 
 
 def resolve(file: TargetFile, places: KeyLines) -> Target:
-    """The target that a file describes.
+    """Make the target that a file describes.
 
     Raises:
-        UserError: names that do not exist or clash, missing files, keys that contradict each
-            other, a default that is not allowed.
+        UserError: a name does not exist or is taken, a file is missing, keys contradict each other,
+            or the default configuration is not allowed.
     """
     files = Files(places.file.parent.resolve(), places)
     parameters = tuple(
@@ -84,7 +84,14 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
 
 
 def _placed(items: Iterable[Any], group: str, places: KeyLines, *key: str) -> tuple[Any, ...]:
-    """Tables of one array, with the lines in which they, or one key of each, stand."""
+    """Set the `line` of each table of an array.
+
+    Args:
+        items: the tables.
+        group: name of the array of tables.
+        places: lines of keys.
+        key: key of the table whose line is used; empty: the line of the table.
+    """
     return tuple(
         replace(item, line=places.line((group, index, *key))) for index, item in enumerate(items)
     )
@@ -92,7 +99,7 @@ def _placed(items: Iterable[Any], group: str, places: KeyLines, *key: str) -> tu
 
 def _placed_steps(sequence: LaunchSequence, key: Key, places: KeyLines) -> LaunchSequence:
     steps = tuple(
-        # Where the sequence is one step itself, that is the innermost table around the key.
+        # Without [[launch.step]], this is the line of the table [[launch]].
         replace(step, line=places.line((*key, "step", index)))
         for index, step in enumerate(sequence.steps)
     )
@@ -100,8 +107,11 @@ def _placed_steps(sequence: LaunchSequence, key: Key, places: KeyLines) -> Launc
 
 
 def _described(described: Description, files: Files) -> Description:
-    """With the files found, and kernels each of which at least stands in the source; launches are
-    held against them."""
+    """Find the files of a description, and check that the source mentions its kernels.
+
+    Raises:
+        UserError: a file does not exist, or a kernel's name is not in the source.
+    """
     source = files.find(described.source, ("target", "source"))
     headers = tuple(files.find(name, ("target", "headers")) for name in described.headers)
     found = (source, *headers)
@@ -121,7 +131,7 @@ def _described(described: Description, files: Files) -> Description:
 
 
 def _application(item: Application, described: Description, files: Files) -> Application:
-    """With the folders and files found that it names."""
+    """Find the folders and files of an application."""
     key = ("application",)
     folder = described.source.parent
     if item.folder is not None:
@@ -131,7 +141,7 @@ def _application(item: Application, described: Description, files: Files) -> App
 
 
 def _parameter(item: Parameter, key: Key, build: BuildOptions, places: KeyLines) -> Parameter:
-    """A parameter with its line, and with the values that need not be written."""
+    """Check a parameter, and set its line and the implied values 0 and 1 of a switch."""
     _check_kind(item, key, places)
     values = item.values or (0, 1)
     for index, value in enumerate(values):
@@ -156,7 +166,7 @@ def _parameter(item: Parameter, key: Key, build: BuildOptions, places: KeyLines)
 
 
 def _check_kind(item: Parameter, key: Key, places: KeyLines) -> None:
-    """Refuse keys that do not go with the kind of a parameter."""
+    """Raise UserError if keys do not fit the kind of a parameter."""
     option = item.kind is ParameterKind.OPTION
     what = hint = None
     if item.name in ("defined", "true", "false"):
@@ -195,7 +205,7 @@ def _check_scalar(item: Scalar, key: Key, places: KeyLines) -> None:
 
 
 def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
-    """With the files that its checks name; every output is judged."""
+    """Find the files of an oracle's checks, and check that every output is judged."""
     judged = [buffer.name for buffer in buffers if buffer.role.judged]
     checks = []
     covered: set[str] = set()
@@ -230,7 +240,7 @@ def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
 
 
 def _check_domain(target: Target, places: KeyLines) -> None:
-    """Conditions are on integers that cases give, and each case fulfils them."""
+    """Check that ``domain`` uses integers that cases give, and that each case fulfils it."""
     given = {one.name for one in target.scalars if one.value is None and one.dtype.kind in "iu"}
     known = given.union(*map(sizes_of, target.cases))
     for condition in target.domain:
@@ -250,7 +260,7 @@ def _check_domain(target: Target, places: KeyLines) -> None:
 
 
 def _check_cases(target: Target, places: KeyLines) -> None:
-    """Each back end has some cases of each role, and times one of them."""
+    """Check that each back end has a timed train case and a timed held-out case."""
     for role, purpose in ((CaseRole.TRAIN, "fitness"), (CaseRole.HELD_OUT, "validation")):
         for backend in BACKENDS:
             used: list[Case] = [case for case in target.cases if backend in case.backends]
@@ -270,7 +280,7 @@ def _check_cases(target: Target, places: KeyLines) -> None:
 
 
 def _check_use(target: Target, places: KeyLines) -> None:
-    """What is declared and no kernel sees is a slip of the pen."""
+    """Check that every struct, texture, surface and buffer is used by a launch."""
     used = {
         name for launch in target.launches for step in launch.steps for name in target.passed(step)
     }

@@ -1,4 +1,4 @@
-"""Textures and surfaces held against the buffers that they read and write."""
+"""Check textures and surfaces against their buffers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gi_cuda.spec.names import NameResolver
 from gi_cuda.spec.target import Buffer, BufferRole, Tables, Target
 
 _WIDEST = 4
-"""Bytes of the largest component that a texture can hold."""
+"""Largest component that a texture can hold, bytes."""
 
 _WIDEST_AS_FLOAT = 2
-"""Bytes of the largest component that a texture can read as a float."""
+"""Largest integer component that a texture can read as a float, bytes."""
 
 _Image = TypeVar("_Image", Texture, Surface)
 
@@ -31,10 +31,10 @@ class Images:
 
 
 def resolved_images(tables: Tables, names: NameResolver) -> Images:
-    """Textures and surfaces with their lines and types.
+    """Check textures and surfaces, and set their lines and types.
 
     Raises:
-        UserError: one that its buffer, or the device, cannot be.
+        UserError: the buffer or CUDA does not allow a texture or surface.
     """
     buffers = {buffer.name: buffer for buffer in tables.buffers}
     surfaces = tuple(
@@ -50,10 +50,10 @@ def resolved_images(tables: Tables, names: NameResolver) -> Images:
 
 
 def check_images_used(target: Target, used: Collection[str], places: KeyLines) -> None:
-    """Refuse textures and surfaces that no launch uses.
+    """Check that every texture and surface is used by a launch.
 
     Raises:
-        UserError: there is one.
+        UserError: one is not used.
     """
     groups: list[tuple[str, str, Sequence[Texture | Surface]]] = [
         ("texture", "cudaTextureObject_t", target.textures),
@@ -99,7 +99,7 @@ def _surface(
 
 
 def _typed(item: _Image, buffer: Buffer, key: Key, places: KeyLines) -> _Image:
-    """With its line, and the type of a component."""
+    """Set the line and the component type of a texture or surface."""
     dtype: np.dtype[Any] = buffer.dtype if item.dtype == UNTYPED else item.dtype
     if dtype.itemsize > _WIDEST:
         raise places.error(
@@ -114,7 +114,7 @@ def _typed(item: _Image, buffer: Buffer, key: Key, places: KeyLines) -> _Image:
 def _memory(
     item: Texture | Surface, key: Key, names: NameResolver, buffers: Mapping[str, Buffer]
 ) -> Buffer:
-    """The buffer behind a texture or surface."""
+    """Return the buffer of a texture or surface."""
     names.check(item.buffer, buffers, key, "buffer")
     buffer = buffers[item.buffer]
     if buffer.symbol is not None:
@@ -128,7 +128,7 @@ def _memory(
 
 
 def _same(texture: Texture, surface: Surface) -> bool:
-    """Whether they are two ways to look at the same texels."""
+    """Tell whether a texture and a surface have the same buffer, texel type and size."""
     shape = (texture.buffer, texture.dtype, texture.components, texture.size, texture.layers)
     return shape == (
         *(surface.buffer, surface.dtype, surface.components, surface.size, surface.layers),
@@ -136,7 +136,7 @@ def _same(texture: Texture, surface: Surface) -> bool:
 
 
 def _check_reading(item: Texture, key: Key, places: KeyLines) -> None:
-    """Refuse what no texture does with its texels."""
+    """Check that the texture unit supports a texture's ``read``, ``filter``, ``address`` etc."""
     if item.as_float and (item.dtype.kind not in "iu" or item.dtype.itemsize > _WIDEST_AS_FLOAT):
         raise places.error(
             (*key, "read"),
@@ -181,7 +181,10 @@ def _check_layers(item: Texture | Surface, key: Key, places: KeyLines) -> None:
 
 
 def _check_surfaces(surfaces: tuple[Surface, ...], tables: Tables, places: KeyLines) -> None:
-    """The texels of a surface are no linear memory on a device, so nothing else may write them."""
+    """Check that nothing but one surface accesses its buffer.
+
+    On a device, the texels of a surface are not linear memory, so pointers cannot access them.
+    """
     passed = {name for launch in tables.launches for step in launch.steps for name in step.args}
     swapped = {name for launch in tables.launches for pair in launch.swap for name in pair}
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Reading the tables of ``target.toml``, or telling the first mistake in them."""
+"""Validate the tables of ``target.toml`` and report the first mistake."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _EXAMPLES = {
     "type": 'type = "float32"',
     "values": "values = [1, 2, 4]",
 }
-"""Of keys that may be missing."""
+"""Examples for keys that may be missing, for hints."""
 
 _Check = Annotated[
     Union[CHECKS],  # type: ignore[valid-type]  # noqa: UP007
@@ -64,7 +64,7 @@ _Checks = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class TargetFile(Tables):
-    """All of ``target.toml``, each key checked on its own."""
+    """Contents of ``target.toml``, each key checked on its own."""
 
     target: Description
     oracle: Annotated[Oracle, key_types.read_as(_Checks, lambda checks: Oracle(tuple(checks)))]
@@ -74,13 +74,14 @@ class TargetFile(Tables):
         return ["target", *Tables.known_keys()]
 
 
-# The types of keys are no names where the tables are written: what a worker loads is without them.
+# The table modules import key_types only for type checking, so that workers do not load pydantic.
+# Pydantic therefore gets the names here.
 _FILE = TypeAdapter(TargetFile)
 _FILE.rebuild(raise_errors=True, _types_namespace={**vars(target), "key": key_types})
 
 
 def read_tables(data: dict[str, Any], places: KeyLines) -> TargetFile:
-    """The tables of a file.
+    """Validate the tables of a file.
 
     Raises:
         UserError: the mistake that stands first in the file, with its key and line.
@@ -95,8 +96,11 @@ def read_tables(data: dict[str, Any], places: KeyLines) -> TargetFile:
 
 
 def _key(detail: ErrorDetails, data: dict[str, Any]) -> Key:
-    """The way to the mistake in the file: without what pydantic puts between, such as the tag
-    of a union, and with the key that our own checks name."""
+    """Return the key of a mistake in the file.
+
+    Parts of pydantic's location that are not in the file, such as the tag of a union, are left out.
+    The key that our own checks name is appended.
+    """
     key: list[str | int] = []
     value: Any = data
     location = list(detail["loc"])
@@ -123,7 +127,7 @@ def _explain(detail: ErrorDetails) -> tuple[str, str | None]:
     what = detail["msg"].replace("Input should", "it should")
     if detail["type"] == "dataclass_type":
         what = "it should be a table"
-    # What TOML calls an array becomes a tuple.
+    # Pydantic reads TOML arrays as tuples; users know them as lists.
     what = what.replace("valid tuple", "valid list")
     given = detail["input"]
     shown = repr(given)

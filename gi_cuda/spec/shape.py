@@ -1,4 +1,4 @@
-"""The shape of launches that a transformation changes, and how it is put into words."""
+"""Changes of launch configurations by transformations, and their description in words."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _AXES = ("x", "y", "z")
 
 
 class InexactLaunch(ValueError):
-    """A launch that cannot have an exact shape: its threads would do more work than before."""
+    """An error: a launch cannot have an exact shape, because its threads would do more work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a transformation changes the launches of a kernel along one axis.
+    """A change of a kernel's launch configuration along one axis.
 
-    In a configuration its fields have the keys ``KERNEL.threads.x``, ``KERNEL.items.x``,
-    ``KERNEL.times.x``, ``KERNEL.exact.x`` and ``KERNEL.kept.x``, where the kernel is named without
+    In a configuration, the fields have the keys ``KERNEL.threads.x``, ``KERNEL.items.x``,
+    ``KERNEL.times.x``, ``KERNEL.exact.x`` and ``KERNEL.kept.x``, with the kernel's name without
     namespaces and template arguments.
 
     Attributes:
-        threads: threads of a block; 0: as the target says, or of an exact shape as many as do the
-            work of the block that the target says.
-        items: how many blocks' work a block does.
-        times: how many threads or blocks do the work of one.
-        exact: 1 where the work has to be that of whole old blocks, because the kernel does not
-            compare its index with the size of its data; else 0.
-        kept: 1 where the grid does not depend on the threads, because a block does its work with
-            any number of threads.
+        threads: threads of a block; 0: the target's number, or for an exact shape the target's
+            number divided by `items`.
+        items: number of old blocks whose work a block with the old number of threads does.
+        times: number of threads or blocks that share the work of one original thread or block.
+        exact: 1 if new blocks must do exactly the work of whole old blocks, because the kernel does
+            not compare its index with the size of its data; else 0.
+        kept: 1 if the grid does not depend on the threads, because a block does its work with any
+            number of threads; else 0.
     """
 
     threads: int = 0
@@ -43,15 +43,18 @@ class Shape:
     kept: int = 0
 
     def extents(self, grid: int, block: int) -> tuple[int, int]:
-        """Blocks of the grid and threads of a block, where the target has these.
+        """Return the new numbers of blocks of the grid and of threads of a block.
 
-        There are as many threads as the work takes, rounded up to a whole block. Of an exact
-        shape, whole blocks do the work of each old block: four of 64 threads that of 256. Where the
-        grid is kept, blocks get smaller, since memory that they share is for so many threads.
+        In general, the number of threads is rounded up to whole blocks. For an exact shape, whole
+        blocks do the work of each old block: four of 64 threads that of 256. With a kept grid, the
+        number of threads must divide the old one, because shared memory is sized for the old one.
+
+        Args:
+            grid, block: numbers of blocks and threads in the target.
 
         Raises:
-            InexactLaunch: the shape is exact or the grid is kept, and an old block is no whole
-                number of new ones.
+            InexactLaunch: the shape is exact or the grid is kept, and an old block is not a whole
+                number of new blocks.
         """
         if self.kept:
             threads = self.threads or block
@@ -72,7 +75,7 @@ class Shape:
 
     @classmethod
     def of(cls, kernel: str, axis: str, configuration: Configuration) -> Shape:
-        """The shape that a configuration holds for a kernel."""
+        """Read the shape of a kernel's launches along an axis from a configuration."""
         name = overload(kernel)[0].partition("<")[0].rpartition("::")[2].strip()
         keys = {one.name: f"{name}.{one.name}.{axis}" for one in fields(cls)}
         found = {field: configuration[key] for field, key in keys.items() if key in configuration}
@@ -86,7 +89,11 @@ Extent: TypeAlias = tuple[int, int, int]
 def shaped(
     kernel: str, grid: Extent, block: Extent, configuration: Configuration
 ) -> tuple[Extent, Extent]:
-    """Return the grid and block of a launch as the transformations of a configuration change it."""
+    """Apply the shapes in a configuration to the grid and block of a launch.
+
+    Raises:
+        InexactLaunch: see :meth:`Shape.extents`.
+    """
     if not any(key.count(".") == 2 for key in configuration):
         return grid, block
     (gx, bx), (gy, by), (gz, bz) = (
@@ -97,13 +104,14 @@ def shaped(
 
 
 def launch_words(kernel: str, shape: Mapping[str, int]) -> str:
-    """Say how to launch a kernel.
+    """Describe in words the changed launch configuration of a kernel.
+
+    Example: ``{"k.threads.x": 128, "k.items.x": 4}`` gives "launch k with grid.x = ceil(old grid.x
+    * old block.x / 512) and blocks of 128 threads".
 
     Args:
-        kernel: its name, without namespaces.
-        shape: how launches change, by the keys of :class:`Shape`: of
-            ``{"k.threads.x": 128, "k.items.x": 4}`` it is said "launch k with grid.x =
-            ceil(old grid.x * old block.x / 512) and blocks of 128 threads".
+        kernel: name of the kernel, without namespaces.
+        shape: the shape, by the keys of :class:`Shape`.
     """
     shapes = {axis: Shape.of(kernel, axis, shape) for axis in _AXES}
     changed = {axis: one for axis, one in shapes.items() if one != Shape()}

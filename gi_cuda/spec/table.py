@@ -1,4 +1,4 @@
-"""What the tables of ``target.toml`` have in common, and hints for who wrote a wrong one."""
+"""Base class of the tables of ``target.toml``, and hints for mistakes in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """A hint that offers what was probably meant, or else all there is."""
+    """Return a hint with the known word that resembles `word`, or with all known words."""
     close = difflib.get_close_matches(word, known, n=1)
     if close:
         return f"Did you mean {close[0]}?"
@@ -17,23 +17,25 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
 
 
 def mistake(what: str, hint: str = "", **key: str) -> Exception:
-    """An error about the value that is being read, or about its `key`."""
+    """Make an error about the value that is being read, or about its `key`."""
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError("target", "{what}", {"what": what, "hint": hint, **key})
 
 
 def renamed(**keys: str) -> dict[str, Any]:
-    """pydantic's configuration of a table some of whose fields have other names than their keys."""
+    """Return pydantic's configuration of a table with renamed keys: ``field="key"``."""
     return {"alias_generator": lambda name: keys.get(name, name)}
 
 
 class Table:
-    """A table of ``target.toml``, as a frozen dataclass: its fields are its keys, and no other key
-    is allowed. A field `line` is no key; it says where the table stands.
+    """Base class of the tables of ``target.toml``, which are frozen dataclasses.
 
-    pydantic reads tables, by the types that `key_types` has for their fields. Workers, which are
-    sent their target, start sooner without pydantic: nothing here loads it before a file is read.
+    The fields are the allowed keys of the table. Only the field `line` is no key; it is the line of
+    the table in the file.
+
+    Pydantic validates tables by the types in `key_types`. It is imported only when a file is read,
+    because workers get their target ready-made and start faster without pydantic.
     """
 
     __slots__ = ()
@@ -41,12 +43,12 @@ class Table:
 
     @classmethod
     def known_keys(cls) -> list[str]:
-        """The keys that it may have, in order."""
+        """Return the allowed keys, in order."""
         return own_keys(cls)
 
     @classmethod
     def shaped(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A table as the file has it, made one whose keys are those of the fields."""
+        """Convert a table of the file to one whose keys are those of the fields."""
         return table
 
     @classmethod
@@ -66,6 +68,6 @@ class Table:
 
 
 def own_keys(table: type[Table]) -> list[str]:
-    """The keys of a table's fields."""
+    """Return the keys of a table's fields."""
     key = table.__pydantic_config__["alias_generator"]
     return [key(field.name) for field in fields(table) if field.name != "line"]  # type: ignore[arg-type]

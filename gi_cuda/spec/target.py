@@ -1,4 +1,4 @@
-"""The values a target is made of, as ``target.toml`` describes them."""
+"""The target and its parts, one class for each table of ``target.toml``."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ Configuration = Mapping[str, Value]
 
 
 class ParameterKind(StrEnum):
-    """What a parameter is to the compiler."""
+    """The way in which a parameter's value reaches the compiler."""
 
     MACRO = "macro"
-    """A macro that is always defined, to the value."""
+    """A macro that is always defined, with the value as its text."""
     FLAG = "flag"
-    """A macro that is defined (1) or not (0)."""
+    """A macro that is defined (1) or not defined (0)."""
     OPTION = "option"
     """An option on the compiler's command line."""
     CONSTANT = "constant"
-    """A constant that the source declares, ``const int BLOCK = 256;``: its number is replaced. It
-    may be one of a host function, or an integer variable."""
+    """A constant in the source, ``const int BLOCK = 256;``, whose number is replaced. It may also
+    be an integer variable, or belong to a host function."""
 
     @property
     def preprocessed(self) -> bool:
-        """True of macros, which the preprocessor knows."""
+        """Tell whether the parameter is a macro, which the preprocessor replaces."""
         return self in (ParameterKind.MACRO, ParameterKind.FLAG)
 
 
 class BufferRole(StrEnum):
-    """What happens to a buffer around a launch."""
+    """The use of a buffer: whether the case sets it before a launch, and the oracle judges it."""
 
     INPUT = "input"
     """Holds the case's values; a variant that writes to it is wrong."""
@@ -57,21 +57,21 @@ class BufferRole(StrEnum):
     INOUT = "inout"
     """Holds the case's values before each launch, judged after it."""
     SCRATCH = "scratch"
-    """Poisoned before the launch, its contents never looked at."""
+    """Poisoned before the launch, never judged."""
 
     @property
     def given(self) -> bool:
-        """Whether the case says what it holds before a launch."""
+        """Tell whether the case gives the contents before a launch."""
         return self in (BufferRole.INPUT, BufferRole.INOUT)
 
     @property
     def judged(self) -> bool:
-        """Whether the oracle looks at it after a launch."""
+        """Tell whether the oracle judges the contents after a launch."""
         return self in (BufferRole.OUTPUT, BufferRole.INOUT)
 
 
 class CaseRole(StrEnum):
-    """What a case is for: fitness, validation only, or to confirm what was minimized."""
+    """Purpose of a case: fitness (train), validation (held-out), or confirming a minimization."""
 
     TRAIN = "train"
     HELD_OUT = "held-out"
@@ -83,13 +83,16 @@ class Parameter(Table):
     """``[[parameter]]``: one dimension of the configuration space.
 
     Attributes:
-        kind: a macro, if the file does not say.
-        values: all it may take, in the order written; for what is on or off 0 and 1.
-        default: the one of `values` that makes the reference.
-        text: for an option, what goes on the command line, with ``{}`` for the value. Without
-            ``{}`` the option is there for the value 1 and absent for 0.
-        backends: those whose compiler understands it; on others it stays at its default.
-        line: where ``target.toml`` declares it.
+        name: name of the parameter.
+        kind: default: a macro.
+        values: possible values, in the order of the file; 0 and 1 for a switch.
+        default: value of the reference, one of `values`.
+        text: text of an option on the command line, with ``{}`` for the value. Without ``{}`` the
+            option is present for the value 1 and absent for 0.
+        help: description for users.
+        backends: back ends whose compiler understands the parameter; on others it keeps its
+            default.
+        line: line of the table in ``target.toml``.
     """
 
     name: key.Name
@@ -103,7 +106,7 @@ class Parameter(Table):
 
     @property
     def switch(self) -> bool:
-        """Whether it is on or off, and its values are not chosen."""
+        """Tell whether the parameter is on or off; its values are then 0 and 1."""
         option = self.kind is ParameterKind.OPTION
         return self.kind is ParameterKind.FLAG or (option and "{}" not in self.text)
 
@@ -114,14 +117,14 @@ class Parameter(Table):
 
 @dataclass(frozen=True, slots=True)
 class Constraint(Table):
-    """``[[constraint]]``: what must hold between parameters; `that` is not zero."""
+    """``[[constraint]]``: a condition on parameters; it holds if `that` is not zero."""
 
     that: key.IntExpression
     why: str = ""
     line: int = 0
 
     def allows(self, configuration: Configuration) -> bool:
-        """Whether it holds; a configuration for which it has no value is not allowed."""
+        """Tell whether the condition holds. Return False if it cannot be evaluated."""
         try:
             return self.that.evaluate(configuration) != 0  # type: ignore[arg-type]
         except ExpressionError:
@@ -133,14 +136,18 @@ class Buffer(Table):
     """``[[buffer]]``: an array in device memory.
 
     Attributes:
-        type: of one element.
-        size: number of elements, from parameters (scratch only) and scalars; None for an input
-            that is as long as the case makes it.
-        symbol: name of the ``__constant__`` or ``__device__`` variable that it is, if it is one.
+        name: name of the buffer.
+        type: type of one element.
+        role: use of the buffer.
+        size: number of elements, from parameters (scratch only) and scalars; None: the length of
+            the case's array.
+        symbol: name of the ``__constant__`` or ``__device__`` variable that the buffer stands for,
+            if any.
         begin: number of the element that a kernel's pointer points to; None: the first.
-        item: bytes of what there is one or more of, for `addresses`; None: those of an element.
-        addresses: names of buffers into which items point, and at which byte of an item each
-            pointer lies; there the case gives the number of an element.
+        item: size of an item that holds pointers (see `addresses`), bytes; None: an element.
+        addresses: offset in an item, in bytes, of a pointer into another buffer, by name of the
+            buffer. The case gives the number of an element in place of the pointer.
+        line: line of the table in ``target.toml``.
     """
 
     name: key.Name
@@ -161,16 +168,19 @@ class Buffer(Table):
 
 @dataclass(frozen=True, slots=True)
 class Scalar(Table):
-    """``[[scalar]]``: a value passed to kernels by value, and known to launch expressions if it is
-    one integer.
+    """``[[scalar]]``: a value that kernels take by value. Expressions may use a single integer.
 
     Attributes:
-        value: how to compute it from parameters and the scalars before it; None where the case
+        name: name of the scalar.
+        dtype: type of the value.
+        value: expression that computes it from parameters and earlier scalars; None: the case
             gives it.
-        redraw: whether it goes up by one from run to run, as a seed does; an integer that the
-            case gives and no expression uses.
-        usual: the integer that it is in nearly all launches, for which a kernel may get a version
-            of its own; None where that is not said.
+        count: number of values; more than 1 for an array.
+        redraw: whether it increases by one from run to run, as a seed does. It must be an integer
+            that the case gives and no expression uses.
+        usual: its value in nearly all launches, for which a kernel may get a specialized version;
+            None: unknown.
+        line: line of the table in ``target.toml``.
     """
 
     __pydantic_config__ = renamed(dtype="type")
@@ -186,13 +196,16 @@ class Scalar(Table):
 
 @dataclass(frozen=True, slots=True)
 class KernelStep(Table):
-    """``[[launch.step]]``: one kernel launch, with geometry still to be computed.
+    """``[[launch.step]]``: one kernel launch, with expressions for its configuration.
 
     Attributes:
+        kernel: name of the kernel.
         grid, block: one to three expressions each, x first.
-        shared: bytes of dynamic shared memory.
-        args: names of what the kernel gets, in its order.
-        cooperative: whether its blocks wait for each other, so that all have to run at a time.
+        shared: dynamic shared memory, bytes.
+        args: names of the kernel's arguments, in its order.
+        cooperative: whether the launch is cooperative: blocks wait for each other, so all must run
+            at the same time.
+        line: line of the table in ``target.toml``.
     """
 
     kernel: key.Text
@@ -206,15 +219,18 @@ class KernelStep(Table):
 
 @dataclass(frozen=True, slots=True)
 class LaunchSequence(Table):
-    """``[[launch]]``: kernel launches in order, the whole repeated. In the file, a sequence
-    of one step may have the step's keys itself.
+    """``[[launch]]``: a sequence of kernel launches that is repeated as a whole.
+
+    In the file, the keys of a single step may stand in ``[[launch]]`` itself.
 
     Attributes:
-        repeat: how often.
-        swap: pairs of buffers that change names after each round, as ``std::swap`` of two
-            pointers in host code would.
-        counter: name under which expressions and arguments see the number of the round (from 0,
-            an int32), or None.
+        steps: the kernel launches, in order.
+        repeat: number of repetitions.
+        swap: pairs of buffers that are swapped after each repetition, like two pointers by
+            ``std::swap`` in host code.
+        counter: name of the number of the repetition (from 0, an int32) in expressions and
+            arguments; None: no name.
+        line: line of the table in ``target.toml``.
     """
 
     __pydantic_config__ = renamed(steps="step")
@@ -244,12 +260,15 @@ class LaunchSequence(Table):
 
 @dataclass(frozen=True, slots=True)
 class Case(Table):
-    """``[[case]]``: one set of inputs, and how the data module is called for it.
+    """``[[case]]``: one set of inputs, given by arguments of the data module.
 
     Attributes:
+        name: name of the case.
+        role: purpose of the case.
         args: keyword arguments of the data module's ``case``.
-        backends: where it is used.
-        timed: whether what a variant takes counts; its answers always do.
+        backends: back ends that use the case.
+        timed: whether the times on the case count; its answers always do.
+        line: line of the table in ``target.toml``.
     """
 
     name: key.FileName
@@ -262,11 +281,12 @@ class Case(Table):
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions(Table):
-    """``[build]``: how the source is compiled.
+    """``[build]``: options for compiling the source.
 
     Attributes:
         include: folders searched for headers, absolute.
-        without: headers, as includes spell them, that are left out: nothing of them is needed.
+        without: headers whose ``#include`` is left out because nothing of them is needed, spelled
+            as in the ``#include``.
         define: macros with fixed values.
         standard: C++ standard, e.g. ``c++17``.
         options: further compiler options, by back end; in the file the back ends are keys.
@@ -290,19 +310,20 @@ class BuildOptions(Table):
 
 @dataclass(frozen=True, slots=True)
 class Timing(Table):
-    """``[timing]``: with what in the second-level cache launches are timed."""
+    """``[timing]``: state of the second-level cache before a timed launch."""
 
     cache: Literal["warm", "flushed"] = "warm"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Warps(Table):
-    """``[warps]``: what the host back end does where the mask of a warp function leaves out the
-    thread that calls it; CUDA leaves open what that gives.
+    """``[warps]``: treatment, by the host back end, of warp functions with a wrong mask.
+
+    A mask is wrong if it excludes the calling thread. CUDA leaves the result undefined.
 
     Attributes:
-        masks: ``checked`` refuses the launch; ``device`` does what devices do, and takes the
-            threads that are at the same place together.
+        masks: ``checked`` refuses the launch; ``device`` does the same as devices: threads at the
+            same place in the code form the group.
     """
 
     masks: Literal["checked", "device"] = "checked"
@@ -310,15 +331,16 @@ class Warps(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Description(Table):
-    """``[target]``: what evolves, and what makes its inputs.
+    """``[target]``: the source that evolves and the module that makes its inputs.
 
     Attributes:
-        source, data: the CUDA source, and the Python module that makes the cases.
-        headers: files that the source includes and that evolve with it; or other sources, which
-            are linked with it.
+        name, description: name and description of the target.
+        source: the CUDA source.
+        headers: included files that evolve with the source, or other sources that are linked with
+            it.
         kernels: the ``__global__`` functions that launches use.
-        domain: conditions on the sizes for which the kernels are made; cases that are derived from
-            the target's own fulfil them.
+        data: the Python module that makes the inputs of cases.
+        domain: conditions on sizes that the kernels require; derived cases fulfil them.
     """
 
     name: key.FileName
@@ -335,7 +357,7 @@ class Tables(Table):
     """The other tables of ``target.toml``.
 
     Attributes:
-        launches: executed in order; together they are what is verified and timed.
+        launches: launches in order; they are verified and timed together.
     """
 
     __pydantic_config__ = renamed(
@@ -373,23 +395,23 @@ class Tables(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Target(Description, Tables):
-    """What to evolve, how to launch it, its inputs and its oracle; names and files are resolved.
+    """A checked target: source, launches, inputs and oracle, with absolute paths.
 
     Attributes:
-        folder: holds ``target.toml``; relative paths start from there.
-        file: ``target.toml`` as the user named it, for messages.
+        folder: folder of ``target.toml``, the base of relative paths.
+        file: path of ``target.toml`` as the user named it, for messages.
     """
 
     folder: Path
     file: Path
 
     def passed(self, step: KernelStep) -> Iterator[str]:
-        """Names of what a launch passes; of a struct also what it is put together of."""
+        """Yield the names of a launch's arguments, and of the members of struct arguments."""
         members = {struct.name: struct.members for struct in self.structs}
         for name in step.args:
             yield from (name, *members.get(name, ()))
 
 
 def defaults(target: Target) -> dict[str, Value]:
-    """The configuration of the reference."""
+    """Return the configuration of the reference: the default of each parameter."""
     return {parameter.name: parameter.default for parameter in target.parameters}

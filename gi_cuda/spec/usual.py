@@ -1,4 +1,4 @@
-"""The integers that launches usually pass to kernels, as far as ``target.toml`` says them."""
+"""Find integer arguments that all launches of a kernel share, from ``target.toml``."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.target import Case, Target
 
 MOST_USUAL = 64
-"""The largest value that is taken to be usual where ``target.toml`` does not name it.
+"""The largest value that counts as usual without a key ``usual`` in ``target.toml``.
 
 Small numbers are strides, filter sizes and channels, which an application keeps from run to run.
-Larger ones are lengths of data: a kernel made for them would be made for the cases alone.
+Larger numbers are lengths of data; a kernel that is specialized for them would fit only the cases.
 """
 
 Usual: TypeAlias = tuple[tuple[str, tuple[int | None, ...]], ...]
-"""The usual arguments of kernels: each kernel's name, and its arguments in order. None stands for
-an argument that is no integer, or is not known."""
+"""Usual arguments of kernels: each kernel's name, and its arguments in order. None stands for an
+argument that is not an integer, or not known."""
 
 
 def usual_arguments(target: Target) -> Usual:
-    """Return the integers that kernels get in all launches of all cases.
+    """Return the integer arguments that a kernel gets in all launches of all cases.
 
-    No code of the target is run for that. A scalar is known by its key ``usual``, by the item of
-    its name in the ``args`` of all cases, or by its ``value``, computed from known scalars.
+    The target's code does not run. A scalar is known from its key ``usual``, from the item of its
+    name in the ``args`` of all cases, or from its ``value``, computed from known scalars.
 
     Example: ``conv(in, out, n, stride)`` is launched with ``stride = 2`` in all cases, and with
     another ``n`` in each: ``(("conv", (None, None, None, 2)),)``.
@@ -53,7 +53,7 @@ def _known(target: Target, case: Case) -> Mapping[str, int]:
         if scalar.value is not None:
             try:
                 value = scalar.value.evaluate(found)
-            except ExpressionError:  # it takes what is not known, such as a parameter
+            except ExpressionError:  # it uses an unknown name, such as a parameter
                 continue
         if isinstance(value, int):
             found[scalar.name] = int(value)
@@ -61,7 +61,7 @@ def _known(target: Target, case: Case) -> Mapping[str, int]:
 
 
 def _both(one: tuple[int | None, ...], other: tuple[int | None, ...]) -> tuple[int | None, ...]:
-    """Return the arguments that two launches of a kernel have in common."""
+    """Return the arguments on which two launches of a kernel agree; None for the others."""
     if len(one) != len(other):
         return ()
     return tuple(a if a == b else None for a, b in zip(one, other, strict=True))

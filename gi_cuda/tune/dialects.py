@@ -1,4 +1,4 @@
-"""Readers of the files in which other tuners record what configurations cost."""
+"""Readers of the files in which other tuners record the costs of configurations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _UNITS = {
 """Milliseconds of a unit of time, in the singular; the last spelling is common in T4 files."""
 
 _FAILED_COST = 1e20
-"""The time that old versions of Kernel Tuner record where a configuration fails."""
+"""Time that old versions of Kernel Tuner record for a failed configuration."""
 
 _TIME_WORDS = ("time", "duration")
-"""Words in the names of objectives that are times, where no unit says so."""
+"""Words that identify an objective as a time if it has no unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Row:
     """One recorded configuration.
 
     Attributes:
-        node: where the file has it.
+        node: its JSON value in the file.
         cost: milliseconds; None: it is not valid.
-        reason: why it is not valid, as the file says.
+        reason: reason why it is not valid, in the file's words.
         compile_s, benchmark_s: seconds; None: not recorded.
         counters: hardware counters; empty: not recorded.
     """
@@ -100,7 +100,7 @@ def _cached(entry: Node, key: str, values: Mapping[str, tuple[Value, ...]]) -> R
 
 
 def _cost(entry: Node, key: str) -> tuple[float | None, str]:
-    """Return the milliseconds of an entry; None, and the reason, where it is not valid."""
+    """Return the milliseconds of an entry; None and the reason if the entry is not valid."""
     failed = entry.optional("__error__")
     if failed is not None:
         return None, failed.text()
@@ -112,7 +112,7 @@ def _cost(entry: Node, key: str) -> tuple[float | None, str]:
 
 
 def _valid(time: Node) -> tuple[float | None, str]:
-    """Return a time; None, and the reason, where it is the name of an error or the largest one."""
+    """Return a time; None and the reason if it is an error's name or `_FAILED_COST`."""
     value = time.value
     if isinstance(value, str) and (value == "" or value.endswith("Config")):
         return None, value or "ErrorConfig"
@@ -144,7 +144,7 @@ def _result(result: Node, unit: float | None) -> Row:
 
 
 def _measured(result: Node, unit: float | None) -> tuple[float | None, str, float | None]:
-    """Return the cost of a valid result, the reason where it has none, and the unit of times."""
+    """Return the cost of a valid result or None, the reason for None, and the unit of times."""
     objectives = [one.text() for one in result.list_of("objectives")]
     measurements = {one["name"].text(): one for one in result.list_of("measurements")}
     for name in (*objectives, "time", "TotalDuration"):

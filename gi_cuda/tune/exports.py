@@ -21,7 +21,7 @@ ERRORS = {
     "correctness": "RuntimeFailedConfig",
     "constraints": "InvalidConfig",
 }
-"""The error of Kernel Tuner for each reason, as T4 names it, why a configuration has no cost."""
+"""Kernel Tuner's name of the error, by T4's reason why a configuration has no cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Measured:
     Attributes:
         configuration: the values of all parameters.
         cost: milliseconds of the kernel; None: the configuration is not valid.
-        reason: a key of :data:`ERRORS`: why there is no cost. Not read where there is one.
+        reason: reason for a missing cost, a key of :data:`ERRORS`; ignored if there is a cost.
         times: milliseconds of each timed run.
         compile_s, verify_s, benchmark_s: seconds for compiling, for verifying, for all runs.
-        finished: when the result was stored, in seconds since 1970; None: not known.
+        finished: time of storing the result, in seconds since 1970; None: unknown.
     """
 
     configuration: Mapping[str, Value]

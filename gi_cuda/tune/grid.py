@@ -16,11 +16,11 @@ from gi_cuda.genome.space import Space
 from gi_cuda.spec.target import Value
 
 Point: TypeAlias = tuple[int, ...]
-"""For each parameter the place of its value among those that it may take."""
+"""A configuration: for each parameter, the index of its value among its possible values."""
 
 Rule: TypeAlias = tuple[tuple[int, ...], Callable[[Point], bool]]
-"""The positions of the parameters that a constraint reads, in order, and whether their places keep
-it."""
+"""A constraint: the positions of the parameters that it reads, in order, and a predicate on the
+indices of their values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +28,10 @@ class Grid:
     """A configuration space as points of a grid, some of which constraints leave out.
 
     Attributes:
-        names: of the parameters.
-        values: that each may take, in the order of its places.
+        names: names of the parameters.
+        values: possible values of each parameter; a point holds indices into them.
         rules: the constraints.
-        listed: the points that are allowed, where these were recorded; None: the rules say.
+        listed: the allowed points, if they were recorded; None: `rules` decide.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class Grid:
 
     @classmethod
     def of_space(cls, space: Space) -> Grid:
-        """The grid of a target's space."""
+        """Make the grid of a target's configuration space."""
         names = tuple(one.name for one in space.parameters)
         values = tuple(one.values for one in space.parameters)
         rules = []
@@ -52,22 +52,22 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values each parameter may take."""
+        """Number of possible values of each parameter."""
         return tuple(map(len, self.values))
 
     def configuration(self, point: Point) -> dict[str, Value]:
-        """The values of a point, by name."""
+        """Return the parameter values of a point, by name."""
         return {
             name: values[at]
             for name, values, at in zip(self.names, self.values, point, strict=True)
         }
 
     def point(self, configuration: Mapping[str, Value]) -> Point:
-        """The point of a configuration.
+        """Return the point of a configuration.
 
         Raises:
             KeyError: a parameter is missing.
-            ValueError: one has a value that it may not take.
+            ValueError: a parameter has a value that is not among its possible values.
         """
         pairs = zip(self.names, self.values, strict=True)
         return tuple(values.index(configuration[name]) for name, values in pairs)
@@ -80,8 +80,11 @@ class Grid:
 
     @cached_property
     def size(self) -> int:
-        """How many points are allowed: parameters that share no constraint, not even by way of
-        others, are counted apart, and nothing is listed of those in none."""
+        """Number of allowed points.
+
+        It is the product over groups of parameters that constraints connect. Only the points of
+        groups with a constraint are enumerated.
+        """
         if self.listed is not None:
             return len(self.listed)
         count = 1
@@ -94,17 +97,17 @@ class Grid:
 
     @cached_property
     def points(self) -> NDArray[np.int32]:
-        """All points that are allowed, of shape (:attr:`size`, parameters), in lexical order."""
+        """All allowed points, shape (:attr:`size`, parameters), in lexical order."""
         found = list(self.each())
         return np.array(found, np.int32).reshape(len(found), len(self.names))
 
     @property
     def first(self) -> Point | None:
-        """The first allowed point in lexical order; None: there is none."""
+        """First allowed point in lexical order; None if no point is allowed."""
         return next(self.each(), None)
 
     def each(self) -> Iterator[Point]:
-        """Iterate over the points that are allowed, in lexical order."""
+        """Iterate over the allowed points, in lexical order."""
         if self.listed is not None:
             return iter(sorted(self.listed))
         return self._kept(tuple(range(len(self.names))), self.rules)
@@ -120,10 +123,10 @@ class Grid:
         return np.array(found, np.int32).reshape(len(found), len(self.names))
 
     def draw(self, rng: random.Random) -> Point | None:
-        """Return a random point that is allowed, or None if no point is.
+        """Return a random allowed point, or None if no point is allowed.
 
         The points of a listed grid are equally likely. Otherwise values are drawn parameter by
-        parameter, and drawn again where they break a constraint.
+        parameter, and drawn again if they break a constraint.
         """
         if self.listed is not None:
             return tuple(rng.choice(self.points).tolist()) if self.listed else None
@@ -133,7 +136,8 @@ class Grid:
         """Return the allowed points that differ from a point in exactly one parameter.
 
         Args:
-            reach: most places between the two values; None: any other value.
+            point: the point.
+            reach: largest difference between the two indices; None: any other value.
         """
         found = []
         for at, count in enumerate(self.shape):
@@ -146,8 +150,15 @@ class Grid:
     def _kept(
         self, group: Sequence[int], rules: Sequence[Rule], rng: random.Random | None = None
     ) -> Iterator[Point]:
-        """Places of some parameters that keep constraints between them, each of which is asked as
-        soon as all that it reads are chosen; in lexical order, or in random order."""
+        """Yield the value indices of some parameters that satisfy some constraints.
+
+        A constraint is tested as soon as all parameters that it reads are chosen.
+
+        Args:
+            group: positions of the parameters.
+            rules: constraints on these parameters only.
+            rng: source of randomness for a random order; None: lexical order.
+        """
         due: dict[int, list[tuple[tuple[int, ...], Callable[[Point], bool]]]] = {}
         for read, keeps in rules:
             places = tuple(group.index(at) for at in read)
@@ -167,7 +178,7 @@ class Grid:
         return further(())
 
     def _groups(self) -> list[tuple[int, ...]]:
-        """Positions of parameters that constraints tie together."""
+        """Return the positions of parameters, grouped by shared constraints."""
         groups = [{at} for at in range(len(self.names))]
         for read, _ in self.rules:
             tied = [group for group in groups if group & set(read)]
@@ -182,7 +193,13 @@ def _keeps(
     values: Sequence[Sequence[Value]],
     read: Sequence[int],
 ) -> Callable[[Point], bool]:
-    """A constraint on the places of the parameters that it reads."""
+    """Turn a constraint on values by name into a predicate on the indices of values.
+
+    Args:
+        allows: the constraint, on values by parameter name.
+        names, values: of all parameters.
+        read: positions of the parameters that the constraint reads.
+    """
 
     def keeps(places: Point) -> bool:
         pairs = zip(read, places, strict=True)

@@ -1,4 +1,4 @@
-"""Recorded tunings of other tuners: what each configuration of a space cost."""
+"""Recorded tunings of other tuners: the cost of each configuration of a space."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from gi_cuda.tune.json_node import Node, read_json
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """A tuning that was recorded.
+    """A recorded tuning.
 
     Attributes:
-        names: the parameters.
-        values: the values of each parameter, in the order of its places.
+        names: names of the parameters.
+        values: values of each parameter; points hold indices into them.
         costs: milliseconds of the kernel, for each recorded point; None: the configuration is
             invalid, does not compile, fails or gives wrong results.
-        reasons: why there is no cost, as the file has it, e.g. ``CompilationFailedConfig``.
-        compile_seconds: where given, how long it took to compile.
-        benchmark_seconds: where given, how long all runs took.
-        counters: where given, the hardware counters.
-        kernel, device: their names; "" where the file does not say.
+        reasons: reason for a missing cost, in the file's words, e.g. ``CompilationFailedConfig``.
+        compile_seconds: compile times, for points that have one.
+        benchmark_seconds: total times of all runs, for points that have one.
+        counters: hardware counters, for points that have some.
+        kernel, device: names of the kernel and the device; "" if the file does not give them.
     """
 
     names: tuple[str, ...]
@@ -42,12 +42,12 @@ class Recorded:
 
     @cached_property
     def optimum(self) -> float:
-        """The least cost."""
+        """Smallest cost, milliseconds."""
         return min(cost for cost in self.costs.values() if cost is not None)
 
     @cached_property
     def grid(self) -> Grid:
-        """The recorded points, invalid ones included."""
+        """Grid of the recorded points, including invalid ones."""
         return Grid(self.names, self.values, listed=frozenset(self.costs))
 
 

@@ -1,4 +1,4 @@
-"""How much faster than the best measured configuration the rest of a space may be."""
+"""Bound the speed-up that unmeasured configurations of a space may have over the best measured."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.searchers.bayes import Bayes
 
 CONFIDENCE = 0.95
-"""How often a claim is to be true."""
+"""Share of claims that should be true."""
 
 WIDER = 1.4
-"""Factor of the standard deviations of the model: the smallest, in tenths, with which 95 % of the
-claims are true on each of the recorded spaces that it was chosen on: see
+"""Factor for the standard deviations of the model. It is the smallest multiple of 0.1 at which 95 %
+of the claims are true on each recorded space that was used to choose it; see
 ``docs/results/tuning-rest.md``.
 """
 
 LEAST = 24
-"""Measured configurations that a claim needs, of which half are correct."""
+"""Number of measured configurations that a claim needs. Half of them must be correct."""
 
 FITS = 2
 """Rounds of fitting the model."""
 
 GROWTH = 1.2
-"""Factor by which measured configurations grow until a goal is checked again."""
+"""Factor by which the number of measured configurations grows until a goal is checked again."""
 
 _STEPS = 30
-"""Halvings of the interval that holds the bound."""
+"""Bisection steps for the bound."""
 
 _FAR = 7.0
-"""Standard deviations beyond which a chance is ignored: it is below 2e-12."""
+"""Standard deviations beyond which a probability is ignored; it is below 2e-12."""
 
 _SURE = f"with {100 * CONFIDENCE:g} % confidence"
 
@@ -44,13 +44,14 @@ def rest_speedup(
 ) -> float | None:
     """Bound the speed of the best unmeasured point of a space, whatever searcher chose the points.
 
-    A Gaussian process is fitted to the logarithms of the measured costs. The bound is the speed
-    that all unmeasured points stay below with a chance of :data:`CONFIDENCE`, if their costs
-    were independent. (Neighbours' costs are not, so that this chance is underestimated.)
+    A Gaussian process is fitted to the logarithms of the measured costs. All unmeasured points stay
+    below the bound with probability :data:`CONFIDENCE` if their costs are independent. The costs of
+    neighbours are not independent, so the true probability is higher.
 
     Args:
-        costs: of the measured points; None: the point failed.
-        wider: factor of the standard deviations.
+        grid: the configuration space.
+        costs: costs of the measured points; None: the point failed.
+        wider: factor for the model's standard deviations.
 
     Returns:
         Speed over that of the best measured point; 0: all points are measured; None: too few
@@ -72,7 +73,7 @@ def rest_speedup(
 
 
 def rest_words(speedup: float | None) -> str:
-    """Say what :func:`rest_speedup` found."""
+    """Describe the result of :func:`rest_speedup` in words."""
     if speedup is None:
         return "too few configurations are measured to say how much faster the rest may be"
     if not speedup:
@@ -86,10 +87,12 @@ def rest_words(speedup: float | None) -> str:
 
 
 class Goal:
-    """A share of the speed of the best of the rest, at which a search ends.
+    """A criterion to end a search: the best measured point is nearly as fast as any unmeasured one.
 
     Args:
-        share: e.g. 0.95.
+        grid: the configuration space.
+        share: required speed of the best measured point, as a fraction of the speed that the
+            fastest unmeasured point may have, for example 0.95.
     """
 
     def __init__(self, grid: Grid, share: float) -> None:
@@ -97,7 +100,11 @@ class Goal:
         self._due = float(LEAST)
 
     def reached(self, costs: Mapping[Point, float | None]) -> bool:
-        """Tell whether the best has that share, with confidence; checked now and then only."""
+        """Tell whether the criterion holds with confidence :data:`CONFIDENCE`.
+
+        The criterion is computed only when the number of measured points has grown by
+        :data:`GROWTH`; otherwise the result is False.
+        """
         if len(costs) < self._due:
             return False
         self._due = GROWTH * len(costs)
@@ -106,10 +113,11 @@ class Goal:
 
 
 def _least(means: Array, deviations: Array, share: float) -> float:
-    """Return the value that the least of independent normal values is above, with the confidence.
+    """Return the value below the minimum of independent normal values, with `CONFIDENCE`.
 
     Args:
-        share: of all values that are given.
+        means, deviations: of each given value.
+        share: share of all values that are given.
     """
     chance = -math.log(CONFIDENCE) * share
     low, high = float((means - _FAR * deviations).min()), float(means.min())

@@ -1,4 +1,4 @@
-"""The interface of a searcher: which configurations are measured next."""
+"""The interface of searchers, which choose the configurations to measure next."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ from gi_cuda.tune.grid import Grid, Point
 
 
 class Searcher(Protocol):
-    """A search of a grid, which is asked for points and told what they cost.
+    """A search of a grid, with an ask-and-tell interface.
 
-    It must follow from its generator and from what it was asked and told, in that order, so that a
-    search that is resumed goes on as it would have. Points come back late, in another order, or
-    never.
+    A searcher must be deterministic: its points depend only on its random generator and on the
+    sequence of calls of `ask` and `tell`. Then a resumed search continues as it would have. Costs
+    of points may be told late, in another order, or never.
     """
 
     def ask(self, number: int) -> list[Point]:
-        """Points to be measured next: so many, none of which was asked or told before; fewer where
-        there are no more."""
+        """Return `number` points to measure next; fewer if the grid has no more.
+
+        None of the points was asked or told before.
+        """
 
     def tell(self, point: Point, cost: float | None) -> None:
-        """Take what a point costs, which is to be small: as a rule its time over the reference's.
+        """Receive the cost of a point, which the search minimizes.
 
         Args:
-            cost: None: it does not compile, does not run, or is wrong.
+            point: the point.
+            cost: in general its time divided by the reference's; None: the point does not compile,
+                does not run, or is wrong.
         """
 
 
@@ -36,11 +40,11 @@ class Profiled(Searcher, Protocol):
     """A searcher that uses counters of the points that were measured."""
 
     def profiled(self, point: Point, counters: Counters) -> None:
-        """Take the counters of a point, before what it costs."""
+        """Receive the counters of a point, before its cost."""
 
 
 def tell(searcher: Searcher, point: Point, cost: float | None, counters: Counters) -> None:
-    """Tell a searcher what a point costs, and its counters if the searcher uses them."""
+    """Tell a searcher the cost of a point, and its counters if the searcher uses them."""
     if counters and isinstance(searcher, Profiled):
         searcher.profiled(point, counters)
     searcher.tell(point, cost)
@@ -52,13 +56,13 @@ def _demand_nothing(grid: Grid) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SearcherKind:
-    """A way to search a grid.
+    """A kind of searcher.
 
     Attributes:
-        name: what ``--searcher`` takes.
-        help: what it does, in a few words.
-        make: begins a search.
-        demand: raises UserError where it cannot search a grid.
+        name: value of the option ``--searcher``.
+        help: description in a few words.
+        make: makes a searcher of a grid, with a random generator.
+        demand: raises UserError if the searcher cannot search a grid.
     """
 
     name: str

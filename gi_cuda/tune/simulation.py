@@ -21,8 +21,9 @@ class Simulated:
     """A search of a recorded space.
 
     Attributes:
-        searcher: the searcher's name.
-        points: all that it asked for, in order.
+        recorded: the recorded space.
+        searcher: name of the searcher.
+        points: all points that it asked for, in order.
     """
 
     recorded: Recorded
@@ -31,24 +32,26 @@ class Simulated:
 
     @property
     def costs(self) -> list[float | None]:
-        """The milliseconds of each point; None where it failed."""
+        """Cost of each point, milliseconds; None for a failed point."""
         return [self.recorded.costs[point] for point in self.points]
 
     @property
     def seconds(self) -> float:
-        """The time that compiling and timing these points took, as far as it is recorded."""
+        """Recorded time for compiling and timing the points, seconds."""
         spent = (self.recorded.compile_seconds, self.recorded.benchmark_seconds)
         return sum(seconds.get(point, 0.0) for seconds in spent for point in self.points)
 
     @property
     def rest(self) -> float | None:
-        """The bound on how much faster the rest of the space is; see :func:`rest_speedup`."""
+        """Bound of the speed of the rest of the space over the best; see :func:`rest_speedup`."""
         return rest_speedup(self.recorded.grid, dict(zip(self.points, self.costs, strict=True)))
 
     @property
     def true_rest(self) -> float:
-        """The speed of the best of the rest over that of the best found; 0: there is no rest, or
-        the rest fails."""
+        """Speed of the best unmeasured point over that of the best measured one.
+
+        0 if no points are unmeasured, or if they all fail.
+        """
         best = min((cost for cost in self.costs if cost is not None), default=math.inf)
         met = set(self.points)
         rest = [
@@ -59,8 +62,11 @@ class Simulated:
         return best / min(rest) if rest else 0.0
 
     def improvements(self) -> Iterator[tuple[int, Point, float]]:
-        """Iterate over the points that were better than all before them: how many evaluations there
-        were, the point, and its milliseconds."""
+        """Yield each point that was better than all before it.
+
+        Yields:
+            Number of evaluations so far, the point, and its cost in milliseconds.
+        """
         best = float("inf")
         for number, (point, cost) in enumerate(zip(self.points, self.costs, strict=True), 1):
             if cost is not None and cost < best:

@@ -10,10 +10,10 @@ from typing import TypeAlias
 from gi_cuda.tune.grid import Grid, Point
 
 LISTED = 200_000
-"""Grids of at most this many points are listed."""
+"""Largest grid whose points are listed."""
 
 FAILED = float("inf")
-"""The cost of points that do not compile, do not run, or are wrong."""
+"""Cost of points that do not compile, do not run, or are wrong."""
 
 Results: TypeAlias = list[tuple[Point, float]]
 Best: TypeAlias = tuple[float, Point] | None
@@ -30,13 +30,13 @@ that were asked to fill a batch. Nothing may have been measured: it is sent an e
 """
 
 SAMPLE = 10
-"""Random points of which the cheapest is where a search begins."""
+"""Number of random points at the beginning; the search starts from the cheapest of them."""
 
 _DRAWS = 1000
-"""Random points that are drawn, at most, to find one that was not asked yet."""
+"""Largest number of random draws to find a point that was not asked yet."""
 
 _ROUNDS = 10
-"""Times that a walk may yield nothing new before a random point is asked."""
+"""Number of times that a walk may yield nothing new before a random point is asked."""
 
 
 def sample(grid: Grid, rng: random.Random) -> Part:
@@ -55,11 +55,14 @@ def sample(grid: Grid, rng: random.Random) -> Part:
 
 
 class Unrepeated(ABC):
-    """A searcher that asks no point twice. Subclasses say which points they want.
+    """Base class of searchers that ask no point twice. Subclasses choose the points.
 
     Attributes:
-        costs: by point, of those that came back; :data:`FAILED` for those that fail.
-        asked: all points that were asked, in order.
+        grid: the grid.
+        rng: random generator.
+        costs: cost of each point that was told; :data:`FAILED` for a failed point.
+        asked: all points that were asked or told, in order.
+        listing: all points of the grid, or None if there are too many.
     """
 
     def __init__(self, grid: Grid, rng: random.Random) -> None:
@@ -71,7 +74,7 @@ class Unrepeated(ABC):
         self.listing = grid.listing(LISTED)
 
     def ask(self, number: int) -> list[Point]:
-        """Return points to be measured next, as :class:`~gi_cuda.tune.searcher.Searcher` says."""
+        """Return points to measure next; see :class:`~gi_cuda.tune.searcher.Searcher`."""
         found: list[Point] = []
         while len(found) < number:
             point = self.wanted(not found) or self.unasked()
@@ -83,7 +86,7 @@ class Unrepeated(ABC):
         return found
 
     def tell(self, point: Point, cost: float | None) -> None:
-        """Take what a point costs, which need not have been asked."""
+        """Receive the cost of a point, which need not have been asked."""
         self.asked[point] = None
         self.costs[point] = FAILED if cost is None else cost
 
@@ -92,11 +95,11 @@ class Unrepeated(ABC):
         """Return a point that was not asked yet, or None for a random point.
 
         Args:
-            first: it is the first of its batch.
+            first: whether the point is the first of its batch.
         """
 
     def noted(self, point: Point) -> None:
-        """Take note that a point is being asked."""
+        """React to a point that is asked; a hook for subclasses."""
         return
 
     def unasked(self) -> Point | None:
@@ -134,7 +137,7 @@ class Walker(Unrepeated):
         self._results: Results = []
 
     def tell(self, point: Point, cost: float | None) -> None:
-        """Take what a point costs."""
+        """Receive the cost of a point."""
         super().tell(point, cost)
         self._results.append((point, self.costs[point]))
 

@@ -1,1 +1,1 @@
-"""From a winner to what a maintainer gets: diffs, mails, PTX."""
+"""Turn a winner into files for a maintainer: diffs, mails, PTX."""

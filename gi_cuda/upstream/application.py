@@ -1,7 +1,7 @@
-"""The application as the last judge of a patch: built, run and timed as it is and with the patch.
+"""Build, run and time the whole application without and with a patch, to judge the patch.
 
-What fails without the patch is the target's fault, and an error; what fails with it alone speaks
-against the patch.
+A failure without the patch is an error of the target (UserError). A failure that occurs only with
+the patch rejects the patch.
 """
 
 from __future__ import annotations
@@ -34,50 +34,51 @@ from gi_cuda.upstream.outputs import Expected, Lines, Printed, expected, relativ
 from gi_cuda.upstream.steps import PatchStep, Settings, settings_of
 
 FIRST = 3
-"""Runs without the patch that tell what differs from run to run, before any with it."""
+"""Number of runs without the patch that determine which output varies from run to run. They come
+before any run with the patch."""
 
 APPENDED = "NVCC_APPEND_FLAGS"
-"""The variable of which nvcc takes options besides those on its command line."""
+"""Environment variable from which nvcc reads options in addition to its command line."""
 
 LEAST_PAIRS = 3
-"""Pairs of runs that are timed in any case, as the interval needs some."""
+"""Fewest pairs of runs that are timed; the interval needs three."""
 
 SLOW = 10.0
-"""Seconds of a run from which on two are enough to tell what differs, and the first one with the
-patch is one of a pair."""
+"""Seconds from which a run counts as slow. For a slow program, two runs determine which output
+varies, and the first run with the patch is part of the first timed pair."""
 
 PATIENCE = 60.0
-"""Seconds that all pairs may take together, where there are more of them."""
+"""Seconds that all pairs together may take, if there are more than `LEAST_PAIRS`."""
 
 MOST = 16 << 20
-"""Bytes that a command may print to either of its streams."""
+"""Bytes that a command may print to stdout, and to stderr."""
 
 _LAST = 12
-"""Lines of a command's output in a message."""
+"""Number of lines of a command's output in a message."""
 
 _WIDEST = 240
-"""Characters of each."""
+"""Largest number of characters of each of these lines."""
 
 _NAMES = ("original", "modified")
-"""Of the copies. They are equally long, since a path that comes into a binary moves what is behind
-it."""
+"""Folder names of the two copies. They have equal lengths, because a path that is compiled into a
+binary shifts the code behind it."""
 
 Tell = Callable[[str], None]
 
 
 class _Wrong(Exception):
-    """What speaks against the patch."""
+    """An error that rejects the patch; its message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """A copy of the work tree, and what is wrong where a command fails in it.
+    """A copy of the work tree, in which the application's commands run.
 
     Attributes:
-        top: its uppermost folder.
-        place: where commands are run.
+        top: root folder of the copy.
+        place: folder in which commands run.
         patched: whether the patch is applied.
-        options: that nvcc gets besides those of the build.
+        options: options that nvcc gets in addition to those of the build.
     """
 
     target: Target
@@ -88,7 +89,7 @@ class _Copy:
     options: str = ""
 
     def build(self) -> None:
-        """Build it, if there is something to build."""
+        """Run the build command, if the target has one."""
         if self.application.build:
             self._succeed("build", {APPENDED: self.options} if self.options else {})
 
@@ -97,19 +98,24 @@ class _Copy:
         return self._succeed("run")
 
     def check(self, **files: Path) -> None:
-        """Have the command that is there for it check the program.
+        """Run the check command.
 
         Args:
-            files: what it is told in its environment.
+            files: environment variables of the command: names and paths.
         """
         self._succeed("check", {name: str(path) for name, path in files.items()})
 
     def lines(self, ran: Followed) -> Lines:
-        """What counts of a run's output."""
+        """Return the lines of a run's output that are compared."""
         return printed(self.application).lines(ran.stdout, self.top)
 
     def kernel_time(self, ran: Followed) -> float:
-        """The kernel's time that the program prints, the sum of all."""
+        """Return the kernel's time that the program prints, the sum of all matches.
+
+        Raises:
+            _Wrong: no time above 0 is found in the output, and the patch is applied.
+            UserError: no time above 0 is found in the output without the patch.
+        """
         found = printed(self.application).numbers(ran.stdout, ran.stderr)
         try:
             total = sum(map(float, found))
@@ -136,7 +142,7 @@ class _Copy:
         raise self.fault(key, f"{what}{said and ':'}{said}", self._advice(ended, key))
 
     def fault(self, key: str, what: str, hint: str = "") -> Exception:
-        """What is wrong, as an error of the target, or of the patch where that is applied."""
+        """Return the exception for a failure: `_Wrong` with the patch, UserError without it."""
         if self.patched:
             return _Wrong(f"with the patch {what}")
         place = keys_of(self.target).at(("application", key))
@@ -155,12 +161,19 @@ class _Copy:
 
 
 def printed(application: Application) -> Printed:
-    """How the application's output is read."""
+    """Return the reader of the application's output."""
     return Printed(application.ignore, application.kernel_time)
 
 
 def run_command(command: str, place: Path, limit: float, more: dict[str, str]) -> Followed:
-    """Run a command by the shell; whatever it leaves running is ended."""
+    """Run a shell command; kill processes that it leaves behind.
+
+    Args:
+        command: the command line.
+        place: working directory.
+        limit: time limit, seconds.
+        more: additional environment variables.
+    """
     process = Process(
         ["/bin/sh", "-c", command],
         cwd=place,
@@ -173,11 +186,14 @@ def run_command(command: str, place: Path, limit: float, more: dict[str, str]) -
 
 
 _SHELL = 128
-"""What a shell adds to the number of the signal by which a program ended."""
+"""Offset of a shell's exit status if a signal ended the program: 128 + signal number."""
 
 
 def how_it_ended(ended: Followed, limit: float) -> str:
-    """How a command that failed ended, as the rest of a sentence of which it is the subject."""
+    """Describe the end of a failed command: "does not end within 60 s", "fails (status 1)".
+
+    The text continues a sentence whose subject is the command.
+    """
     status = ended.status
     if ended.loud:
         return f"prints more than {MOST >> 20} MiB"
@@ -191,7 +207,7 @@ def how_it_ended(ended: Followed, limit: float) -> str:
 
 
 def _tail(ended: Followed) -> str:
-    """The last lines that a command wrote: its complaints, or what else it said."""
+    """Return the last lines that a command wrote to stderr, or to stdout if stderr is empty."""
     text = (ended.stderr.strip() or ended.stdout.strip()).decode("utf-8", "replace")
     lines = [line.rstrip() for line in text.splitlines() if line.strip()][-_LAST:]
     short = (line if len(line) <= _WIDEST else f"{line[:_WIDEST]}..." for line in lines)
@@ -199,10 +215,11 @@ def _tail(ended: Followed) -> str:
 
 
 def check_application(target: Target) -> WorkTree:
-    """See that a target has an application that can be copied; what is to be copied.
+    """Check that a target has an application that can be copied, and return its work tree.
 
     Raises:
-        UserError: it has none, or no work tree holds both it and the source.
+        UserError: the target has no application, or no work tree holds the application and the
+            source.
     """
     if target.application is None:
         raise UserError(
@@ -221,19 +238,19 @@ def judge(
     tell: Tell,
     options: Sequence[str] = (),
 ) -> ApplicationResult:
-    """Build, run and time a target's application as it is and with a patch.
+    """Build, run and time a target's application without and with a patch.
 
     Args:
-        target: one with an application.
+        target: a target with an application.
         steps: the patch.
-        options: that nvcc is to get with it.
         scratch: an empty folder.
-        tell: is told what is being done.
+        tell: callback that receives progress messages.
+        options: options that nvcc gets when the patched application is built.
 
     Raises:
-        UserError: the application cannot be copied, built or run without the patch, is wrong then,
-            or nothing tells right from wrong.
-        MachineError: there is no room.
+        UserError: without the patch, the application cannot be copied, built or run, or is wrong;
+            or no output and no check command can tell right from wrong.
+        MachineError: the disk is full.
     """
     tree, application = check_application(target), target.application
     assert application is not None
@@ -245,7 +262,7 @@ def judge(
             where=keys_of(target).at(("application", "build")),
             hint='say how it is built: build = "make"',
         )
-    scratch = scratch.resolve()  # as programs name it that print where they are
+    scratch = scratch.resolve()  # programs that print their own path print the resolved one
     tell("copying the application")
     copies = []
     for name, patched in zip(_NAMES, (False, True), strict=True):
@@ -276,23 +293,25 @@ def judge(
 
 
 def pairs_of(wanted: int, seconds: float) -> int:
-    """How many pairs of runs are timed: fewer of a program that takes long.
+    """Return the number of pairs of runs to time; a slow program gets fewer pairs.
 
     Args:
-        wanted: at most.
-        seconds: that a run takes.
+        wanted: largest number of pairs.
+        seconds: time of one run.
     """
     return min(wanted, max(LEAST_PAIRS, int(PATIENCE / (2 * seconds))))
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """The application as it is beside the one with the patch.
+    """A comparison of the original application with the patched one.
 
     Attributes:
+        original, modified: the two copies.
         first: runs of the original.
-        scratch: a folder for what they printed.
-        settings: values of parameters that the patch changes, which the program may print.
+        scratch: a folder for the outputs of runs.
+        settings: pairs of old and new values of parameters that the patch changes. The program may
+            print the new value in place of the old one.
     """
 
     original: _Copy
@@ -306,7 +325,11 @@ class _Trial:
         return self.original.application
 
     def check_original(self) -> None:
-        """See that what is to judge the patch is content without it."""
+        """Check that the original application passes its check, or prints output to compare.
+
+        Raises:
+            UserError: it does not.
+        """
         if self.application.check:
             self._ask(self.original, self.first[-1])
         elif self._expected(self.first).compared == 0:
@@ -320,10 +343,10 @@ class _Trial:
             self.original.kernel_time(self.first[0])
 
     def judge(self, ran: Followed) -> None:
-        """Look at a run with the patch.
+        """Check the output of a run with the patch.
 
         Raises:
-            _Wrong: it is not right.
+            _Wrong: the output is not right.
         """
         if self.application.check:
             self._ask(self.modified, ran)
@@ -333,10 +356,16 @@ class _Trial:
     def timed(
         self, tell: Tell, known: Sequence[tuple[Followed, Followed]] = ()
     ) -> ApplicationResult:
-        """Time pairs of runs, each beginning with the other one, whose outputs count too.
+        """Time pairs of runs and check all their outputs.
+
+        Original and patched application take turns in running first.
 
         Args:
-            known: pairs that there are already.
+            tell: callback that receives progress messages.
+            known: pairs of runs that exist already.
+
+        Raises:
+            _Wrong: an output with the patch is not right.
         """
         before, after = ([pair[at] for pair in known] for at in (0, 1))
         count = pairs_of(self.application.pairs, median(one.seconds for one in self.first))

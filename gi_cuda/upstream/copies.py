@@ -1,8 +1,8 @@
-"""Copies of the work tree that an application lies in, in which a patch can be applied and built.
+"""Copies of an application's work tree, in which a patch can be applied and built.
 
-A copy has what git knows of and what it does not ignore, as it is in the work tree now. What git
-ignores is left out: it is what builds have made, with the folder's own name in it, and a build in
-a copy must not go on with that.
+A copy contains the files that git tracks or does not ignore, in their present state. Ignored files
+are left out. They are build products that may contain the path of the original folder, and a build
+in the copy must not reuse them.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ from gi_cuda.upstream.steps import PatchStep
 
 _OF_GIT = ("DIR", "WORK_TREE", "INDEX_FILE", "PREFIX", "OBJECT_DIRECTORY", "COMMON_DIR")
 _OF_MAKE = ("MAKELEVEL", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES")
-"""By these git and make, where they started us, tell what they start where they are."""
+"""Environment variables that git (prefix ``GIT_``) and make set for their child processes. They
+are removed, because they refer to the original folder if git or make started this process."""
 
 _CMAKE = "CMakeCache.txt"
-"""Marks a folder that was built in and that names its own place: a build in a copy of it would
-build the original."""
+"""File that marks a CMake build folder. The file contains the folder's path, so a build in a copy
+would build the original."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkTree:
-    """What is copied.
+    """A folder tree that is copied.
 
     Attributes:
-        top: its uppermost folder.
-        patched: the folder in it at which the paths in a patch start.
-        place: the folder in it where the application's commands are run.
-        git: whether git knows which files belong to it.
-        inputs: files and folders that are copied though git ignores them.
+        top: root folder.
+        patched: the folder that the paths in a patch are relative to.
+        place: the folder in which the application's commands run.
+        git: whether the tree is a git work tree, so that git lists its files.
+        inputs: files and folders that are copied although git ignores them.
     """
 
     top: Path
@@ -50,11 +51,14 @@ class WorkTree:
     inputs: tuple[Path, ...] = ()
 
     def within(self, folder: Path, copy: Path) -> Path:
-        """What is in a copy where a folder of the work tree is here."""
+        """Return the path in a copy that corresponds to a folder of the work tree."""
         return copy / folder.relative_to(self.top)
 
     def files(self) -> dict[Path, None]:
-        """Files, links and, without git, folders: paths from its top."""
+        """Return the files, links and, without git, folders to copy, relative to `top`.
+
+        CMake build folders are left out. The dict is an ordered set.
+        """
         found = dict.fromkeys(_known(self.top) if self.git else _everything(self.top))
         for one in self.inputs:
             inside = _everything(one) if one.is_dir() and not one.is_symlink() else [Path()]
@@ -70,10 +74,10 @@ class WorkTree:
 
 
 def application_tree(target: Target, application: Application) -> WorkTree:
-    """The work tree that a target's source and its application lie in.
+    """Return the work tree that contains a target's source and its application.
 
     Raises:
-        UserError: there is none that holds both, or what else is to be copied.
+        UserError: no work tree contains both, or an input lies outside the work tree.
     """
     places = keys_of(target)
     place = application.place.resolve()
@@ -101,14 +105,13 @@ def application_tree(target: Target, application: Application) -> WorkTree:
 
 
 def copy_tree(tree: WorkTree, copy: Path) -> None:
-    """Copy a work tree, with the times of its files; the copy has git's history where there is one,
-    for builds that ask for it.
+    """Copy a work tree, including modification times and, for builds that use it, git's history.
 
     Raises:
-        MachineError: there is no room.
-        UserError: git does not tell the files, or one cannot be copied.
+        MachineError: the disk is full.
+        UserError: git cannot list the files, or a file cannot be copied.
     """
-    # Where temporary files go may lie in the work tree itself.
+    # The folder for temporary files may lie in the work tree itself.
     files = [one for one in tree.files() if not (tree.top / one).is_relative_to(copy.parent)]
     size = sum((tree.top / path).lstat().st_size for path in files)
     free = shutil.disk_usage(copy.parent).free
@@ -127,8 +130,11 @@ def copy_tree(tree: WorkTree, copy: Path) -> None:
 
 
 def _copy(file: Path, to: Path, top: Path) -> None:
-    """Copy a file, a folder without what is in it, or a link, which leads to the same file of the
-    copy, or outside of it where it did; nothing else."""
+    """Copy a file, a link, or a folder without its contents; ignore anything else.
+
+    The copy of a link into the tree points into the copied tree. The copy of a link to the outside
+    points to the same file as the original.
+    """
     try:
         if file.is_symlink():
             to.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +164,7 @@ def _everything(top: Path) -> Iterator[Path]:
 
 
 def _known(top: Path) -> Iterator[Path]:
-    """Files that git does not ignore, those of submodules too."""
+    """Yield the files that git does not ignore, including those of submodules."""
     listed = _git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if listed.returncode:
         said = os.fsdecode(listed.stderr).strip()
@@ -173,7 +179,7 @@ def _known(top: Path) -> Iterator[Path]:
 
 
 def _copy_history(top: Path, copy: Path) -> None:
-    """A repository that has its objects from the original one; none where git cannot do that."""
+    """Make a git repository that shares the original's objects; make none if git fails."""
     cloned = _git(top, "clone", "--quiet", "--shared", "--no-checkout", ".", str(copy))
     if cloned.returncode:
         shutil.rmtree(copy, ignore_errors=True)
@@ -182,13 +188,16 @@ def _copy_history(top: Path, copy: Path) -> None:
 
 
 def apply_steps(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: Path) -> None:
-    """Let git apply patches in a copy.
+    """Apply patches in a copy with ``git apply``.
 
     Args:
-        main: where the main file of the source is.
+        tree: the original work tree.
+        copy: root folder of the copy.
+        steps: the patches, in order.
+        main: path of the source's main file.
 
     Raises:
-        UserError: git does not take one, or makes other files of them.
+        UserError: git rejects a patch, or the patched files differ from the intended ones.
     """
     patch = copy.parent / "application.patch"
     rest = tree.patched.relative_to(tree.top).as_posix()
@@ -212,11 +221,15 @@ def apply_steps(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: Pa
 
 
 def touch_changed(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: Path) -> None:
-    """Make the files that patches change newer than what was built of them, so that a copy without
-    the patches builds anew what one with them does.
+    """Set the modification time of the files that patches change to now.
+
+    Then the copy without the patches rebuilds the same files as the copy with them.
 
     Args:
-        main: where the main file of the source is; it is touched where they change none.
+        tree: the original work tree.
+        copy: root folder of the copy.
+        steps: the patches, in order.
+        main: path of the source's main file; it is touched if the patches change no file.
     """
     before, after = steps[0].before.files, steps[-1].after.files
     names = [name for name, text in after.items() if text != before[name]]
@@ -225,7 +238,11 @@ def touch_changed(tree: WorkTree, copy: Path, steps: Sequence[PatchStep], main: 
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The user's own, for programs that are to find nothing but the copy that they run in."""
+    """Return the user's environment without variables of git and make that name other folders.
+
+    Args:
+        more: additional variables.
+    """
     users = users_environment()
     others = {f"GIT_{name}" for name in _OF_GIT}
     if "MAKELEVEL" in users:
@@ -234,14 +251,14 @@ def environment(**more: str) -> dict[str, str]:
 
 
 _PLAIN = ("core.autocrlf=false", "apply.whitespace=nowarn", "apply.ignoreWhitespace=no")
-"""What the user's own settings must not do to files."""
+"""Git settings that override the user's, so that git changes no line ends or blanks in files."""
 
 
 def _git(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     """Run git in a folder.
 
     Raises:
-        UserError: it is not there.
+        UserError: git is not installed.
     """
     git = shutil.which("git")
     if git is None:
@@ -250,7 +267,7 @@ def _git(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [git, *settings, *words],
         cwd=folder,
-        # Above a copy there may be a repository that is none of its own.
+        # A folder above the copy may be an unrelated repository.
         env=environment(GIT_CEILING_DIRECTORIES=str(folder.parent), LC_ALL="C"),
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The mails of a submission: what each patch changes, what that is worth, and where it is from."""
+"""Mails of a submission: changes, gains and provenance of each patch."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from gi_cuda.upstream.submission import Submission, ValidatedPatch
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """What the mails of a submission say, one for each patch.
+    """Contents of the mails of a submission, one mail for each patch.
 
     Attributes:
-        letters: in the order in which the patches apply.
-        where: where all is from.
+        letters: contents of each mail, in the order in which the patches apply.
+        where: provenance of all patches.
     """
 
     letters: tuple[Letter, ...]
     where: Provenance
 
     def mails(self, result: ApplicationResult | None) -> list[str]:
-        """The mails.
+        """Return the texts of the mails.
 
         Args:
-            result: what became of the application with all patches; the last mail says it.
+            result: result of the whole application with all patches, for the last mail.
         """
         letters = list(self.letters)
         if result is not None:
@@ -52,10 +52,12 @@ class Drafts:
 
 
 def draft(run: Run, submission: Submission, sender: str | None) -> Drafts:
-    """What is to be said of a submission's patches.
+    """Collect the contents of the mails of a submission.
 
     Args:
-        sender: name and address; None: who commits in the source's repository.
+        run: the run that found the winner.
+        submission: the validated patches.
+        sender: name and address; None: git's user in the source's repository.
     """
     letters = (_letter(run, submission, part) for part in submission.parts)
     return Drafts(tuple(letters), _provenance(run, sender))
@@ -87,12 +89,15 @@ def _letter(run: Run, submission: Submission, part: ValidatedPatch) -> Letter:
 
 
 def gain_words(gain: SpeedUp) -> str:
-    """Return what a change is worth; it is said where that may be nothing."""
+    """Return the gain of a change in words, with a note if the interval includes 1."""
     return f"gain {gain}" + ("" if is_faster(gain) else " (may be none: includes 1)")
 
 
 def _known_of_application(run: Run, part: ValidatedPatch) -> tuple[str, ...]:
-    """What ``validate`` found of the application with a patch, if it was asked."""
+    """Return the lines of the application's result that ``validate`` stored for a patch.
+
+    The result is empty if ``validate`` did not test the application with this patch.
+    """
     result = run.store.load("acceptance", Acceptance)
     accepted = result and result.accepted
     if not result or not result.application or not accepted:
@@ -102,7 +107,7 @@ def _known_of_application(run: Run, part: ValidatedPatch) -> tuple[str, ...]:
 
 
 def _before(run: Run, part: ValidatedPatch) -> dict[str, str]:
-    """The files that a patch changes, as they are before it, by their paths in the repository."""
+    """Return the text before the patch of each file that it changes, by path in the repository."""
     main = run.subject.target.source
     before, after = by_path(part.step.before, main), by_path(part.step.after, main)
     return {path: text for path, text in before.items() if after[path] != text}
@@ -140,9 +145,9 @@ def _notes(run: Run, submission: Submission, part: ValidatedPatch) -> Iterator[s
 
 
 def _provenance(run: Run, sender: str | None) -> Provenance:
-    """Where a run's results come from: device, versions, cases, how to find them again."""
+    """Return the provenance of a run's results: device, versions, cases, commands to reproduce."""
     target = run.subject.target
-    backend = run.tools.backend  # the patched file was measured here and now
+    backend = run.tools.backend  # the patched file was measured by this process
     versions = backend.versions()
     held_out = cases_for(target, run.subject.backend, CaseRole.HELD_OUT)
     cases = (
@@ -164,8 +169,11 @@ def _provenance(run: Run, sender: str | None) -> Provenance:
 
 
 def _commands(run: Run) -> tuple[str, ...]:
-    """Those that find it again, the first one in lines that a mail can hold: from the root of the
-    source's work tree; where it is in none, from the folder that this runs in."""
+    """Return the commands that reproduce a run, the first one broken into short lines.
+
+    Paths are relative to the root of the target's git work tree, or to the current directory if the
+    target is in no work tree.
+    """
     folder = run.subject.target.folder
     root = work_tree(Path(os.path.abspath(folder))) or Path.cwd()
     search, *others = commands(
@@ -179,7 +187,7 @@ def _commands(run: Run) -> tuple[str, ...]:
 
 
 def _author(source: Path) -> str:
-    """Who commits in the source's repository, as git knows them; else this tool."""
+    """Return git's user name and address in the source's repository, or those of gi-cuda."""
     keys = ("user.name", "user.email")
     name, address = (git_says(source.parent, "config", "--get", key) for key in keys)
     return f"{name} <{address}>" if name and address else "gi-cuda <gi-cuda@localhost>"

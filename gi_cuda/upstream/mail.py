@@ -18,18 +18,18 @@ WIDTH = 72
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a patch comes from, for its message.
+    """Provenance of a patch, for the message of its mail.
 
     Attributes:
-        source: the file's name.
-        target: the target's name and description.
-        backend, device: what it was measured on.
+        source: name of the source file.
+        target: name and description of the target.
+        backend, device: back end and device of the measurements.
         versions: tools and their versions.
-        cases: the held-out cases, each in words.
-        commit: of the repository that the source is in, in words; "" where it is in none.
-        reproduce: commands that find and measure it again.
+        cases: description of each held-out case.
+        reproduce: commands that find and measure the patch again.
         author: name and address.
-        date: when.
+        date: date of the mail.
+        commit: description of the source's git commit; "" if the source is in no repository.
     """
 
     source: str
@@ -46,7 +46,13 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class WorthChange:
-    """A change in notation, its kind and its worth in words; that is "" where it is not known."""
+    """A change in a mail.
+
+    Attributes:
+        change: the change in genotype notation.
+        kind: the kind of change, in words.
+        worth: the gain in words; "" if it is unknown.
+    """
 
     change: str
     kind: str
@@ -55,17 +61,17 @@ class WorthChange:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What one mail says.
+    """Contents of one mail.
 
     Attributes:
-        genotype: of the source after the patch, in notation.
-        changes: what the patch changes.
-        notes: what a maintainer must know besides.
-        validation: of the source after the patch.
-        noise: a copy of the reference beside the reference, in words; "" where not measured.
+        genotype: genotype of the source after the patch, in notation.
+        changes: changes that the patch makes.
+        notes: further facts that a maintainer must know.
+        validation: validation of the source after the patch.
+        noise: speed-up of a copy of the reference, in words; "" if it was not measured.
         diff: the patch itself.
-        bases: the files that it changes, and which state of them it is against.
-        application: what the whole application did with the patch, line by line.
+        bases: files that the patch changes, with the git blob that it applies to.
+        application: result of the whole application with the patch, line by line.
     """
 
     genotype: str
@@ -79,10 +85,12 @@ class Letter:
 
 
 def mail(letter: Letter, origin: Provenance, number: int = 1, total: int = 1) -> str:
-    """A patch in the form of ``git format-patch``.
+    """Return a mail with a patch, in the format of ``git format-patch``.
 
     Args:
-        number, total: its place in a series.
+        letter: contents of the mail.
+        origin: provenance of the patch.
+        number, total: position of the patch in its series, from 1, and length of the series.
     """
     series = f"[PATCH {number}/{total}]" if total > 1 else "[PATCH]"
     name, address = parseaddr(origin.author)
@@ -109,7 +117,10 @@ def _subject(letter: Letter, origin: Provenance, *, last: bool) -> str:
     """Return the mail's subject.
 
     Args:
-        last: whether no patch of the series follows; one that prepares for others need not gain.
+        letter: contents of the mail.
+        origin: provenance of the patch.
+        last: whether the patch is the last of its series. An earlier patch may prepare for later
+            ones without being faster itself.
     """
     overall = letter.validation.overall
     assert overall is not None
@@ -121,7 +132,7 @@ def _subject(letter: Letter, origin: Provenance, *, last: bool) -> str:
 
 
 def _body(letter: Letter, origin: Provenance) -> list[str]:
-    """The message, line by line; no line of it can be taken for the begin of a diff."""
+    """Return the lines of the message. No line of it looks like the start of a diff."""
     validation = letter.validation
     lines = [
         *_wrapped(f"Found by gi-cuda on the target {origin.target}."),
@@ -184,7 +195,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _stat(diff: str) -> str:
-    """How many lines come and go in each file, as ``git diff --stat`` says it."""
+    """Return the added and removed lines by file, in the format of ``git diff --stat``."""
     counts = [_counted(part) for part in re.split(r"^(?=diff --git )", diff, flags=re.M) if part]
     lines = []
     for path, added, removed in counts:
@@ -204,9 +215,9 @@ def _stat(diff: str) -> str:
 
 
 def _counted(part: str) -> tuple[str, int, int]:
-    """A file's path, and how many lines come and go in it."""
+    """Return a file's path and its numbers of added and removed lines."""
     head, _, hunks = part.partition("\n@@ ")
     path = head.partition("\n")[0].partition(" b/")[2]
-    changed = hunks.split("\n")[1:]  # behind the numbers of the first one's lines
+    changed = hunks.split("\n")[1:]  # without the rest of the first hunk's header
     added = sum(line.startswith("+") for line in changed)
     return path, added, sum(line.startswith("-") for line in changed)

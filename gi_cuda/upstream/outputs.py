@@ -1,8 +1,8 @@
-"""Whether a program prints the same with a patch as without.
+"""Compare the outputs of a program without and with a patch.
 
-Times, dates, addresses and whatever else differs from run to run of the unpatched program are no
-sign of a fault. So several runs of that say which words of its output are to be looked at. Numbers
-with a unit of time are not: rounded, they may be the same in all of these runs.
+Times, dates and addresses differ from run to run of the unpatched program, without a fault. So only
+words that are equal in several runs of the unpatched program are compared. Numbers with a unit of
+time are never compared, because rounded times may be equal in all of these runs by chance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gi_cuda.spec.oracles import Oracle, Tolerance
 from gi_cuda.upstream.steps import Settings
 
 _WORD = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|[^\s\d]+")
-"""A number without its sign, or what stands between numbers and blanks."""
+"""A word of output: a number without its sign, or a run of characters without digits and blanks."""
 
 _UNIT = (
     r"(?:(?:m|milli|u|µ|μ|micro|n|nano)?s(?:ecs?|econds?)?|[KMGT]?i?[Bb](?:ytes?)?/s(?:ec)?"
@@ -27,34 +27,36 @@ _MEASURED = re.compile(
     rf"(?<![\w.]){_NUMBER}(?=\s*[(\[]?{_UNIT})|(?P<label>[(\[]{_UNIT}[)\]]\s*[:=]\s*){_NUMBER}",
     re.IGNORECASE,
 )
-"""A number with a unit of time, or of work in some time: behind it, or in parentheses before it."""
+"""A number with a unit of time or of throughput. The unit follows the number, or precedes it in
+parentheses."""
 
 _REAL = re.compile(r"\d+(?:\.\d*(?:[eE][+-]?\d+)?|[eE][+-]?\d+)")
 """A number with a fraction or an exponent."""
 
 _SHOWN = 160
-"""Characters of a line in a message."""
+"""Largest number of characters of a line in a message."""
 
 Lines = list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """How output is read.
+    """A reader of a program's output.
 
     Attributes:
-        ignore: regular expressions of what does not count.
-        number: a regular expression whose group is a time; "" where there is none.
+        ignore: regular expressions of text that is not compared.
+        number: a regular expression whose first group is a time; "" if there is none.
     """
 
     ignore: tuple[str, ...] = ()
     number: str = ""
 
     def lines(self, output: bytes, folder: Path) -> Lines:
-        """The lines of what was printed, without what does not count.
+        """Return the lines of an output, without ignored text and times.
 
         Args:
-            folder: the copy that the program ran in, whose name is no part of its output.
+            output: bytes that the program printed.
+            folder: the folder that the program ran in; its path is replaced by ``.``.
         """
         text = output.decode("utf-8", "surrogateescape").replace(str(folder), ".")
         if self.number:
@@ -64,7 +66,7 @@ class Printed:
         return _MEASURED.sub(lambda match: match["label"] or "", text).splitlines()
 
     def numbers(self, *outputs: bytes) -> list[str]:
-        """What the group matches, in the order in which it stands there."""
+        """Return the matches of the group of `number`, in the order of the outputs."""
         texts = (output.decode("utf-8", "surrogateescape") for output in outputs)
         return [
             match[1] or "" for text in texts for match in re.finditer(self.number, text, flags=re.M)
@@ -78,14 +80,15 @@ def _without_group(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a program prints each time.
+    """Output that a program prints in every run.
 
     Attributes:
-        lines: for each line its words; None for a word, or a whole line, that differs from run to
-            run.
+        lines: the words of each line; None for a word that differs from run to run, and for a line
+            whose number of words does.
         shown: the lines of the first run.
-        relative: how far a number with a fraction may be off.
-        settings: values of parameters: a patch may print the second of a pair for the first.
+        relative: relative tolerance of numbers with a fraction.
+        settings: pairs of old and new values of parameters. The patched program may print the new
+            value in place of the old one.
     """
 
     lines: tuple[tuple[str | None, ...] | None, ...]
@@ -95,16 +98,17 @@ class Expected:
 
     @property
     def compared(self) -> int:
-        """How many words of a run are looked at."""
+        """Number of words that are compared."""
         return sum(word is not None for line in self.lines for word in line or ())
 
     @property
     def varying(self) -> int:
-        """How many are not: a line whose number of words varies counts as one."""
+        """Number of words that are not compared. A line with a varying number of words counts as
+        one word."""
         return sum(1 if line is None else sum(word is None for word in line) for line in self.lines)
 
     def difference(self, output: Lines) -> str:
-        """What differs in a run, in words; "" where nothing does."""
+        """Return the first difference of a run's output, in words; "" if there is none."""
         for number, (line, shown) in enumerate(zip(self.lines, self.shown, strict=True), 1):
             if number > len(output):
                 break
@@ -131,10 +135,10 @@ class Expected:
 
 
 def relative_tolerance(oracle: Oracle) -> float:
-    """Return how far results may be off, relative to themselves; 0 if each bit counts."""
+    """Return an oracle's largest relative tolerance; 0 if results must be equal bit by bit."""
     found: dict[tuple[str, ...], float] = {}
     for one in oracle.checks:
-        if isinstance(one, Tolerance):  # of two for the same buffers one is for a few values
+        if isinstance(one, Tolerance):  # the looser of two for the same buffers is for few values
             found[one.buffers] = min(one.relative, found.get(one.buffers, one.relative))
     return max(found.values(), default=0.0)
 
@@ -142,11 +146,11 @@ def relative_tolerance(oracle: Oracle) -> float:
 def expected(
     outputs: Sequence[Lines], relative: float = 0.0, settings: Settings = frozenset()
 ) -> Expected | None:
-    """Return the words that all runs of a program print; None if they print more lines in one run
-    than in another.
+    """Return the output that all runs of a program share; None if the number of lines varies.
 
     Args:
-        relative, settings: as :class:`Expected` has them.
+        outputs: lines of each run.
+        relative, settings: see :class:`Expected`.
     """
     if len({len(lines) for lines in outputs}) > 1:
         return None

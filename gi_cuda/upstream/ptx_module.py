@@ -1,4 +1,4 @@
-"""A winner's PTX as a file of its own: validated, and with the names that its users know."""
+"""Write a winner's PTX as a module: validated, and with the symbol names of the source."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from gi_cuda.runs.run import Run
 from gi_cuda.subject import Compiled, Subject
 
 _POINTER = re.compile(r"^\.global[^\n]*\bgi_(?:kernel|symbol)_\d+ = [^\n]*\n", re.M)
-"""What was added to the source so that its kernels are found."""
+"""PTX of the pointers that gi-cuda adds to a source to find its kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class PtxModule:
-    """A module that was validated.
+    """A validated PTX module.
 
     Attributes:
-        text: all of it.
-        validation: of it on the held-out cases.
-        said: what it is worth, and what must be known of it, line by line.
+        text: the PTX.
+        validation: validation of the module on the held-out cases.
+        said: speed-up and remarks for the user, line by line.
     """
 
     text: str
@@ -39,10 +39,10 @@ class PtxModule:
 
 
 def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxModule:
-    """Validate a genotype of a run on PTX on the held-out cases, and make a module of it.
+    """Validate a genotype of a PTX run on the held-out cases, and make a module of it.
 
     Raises:
-        UserError: the run evolves source, or the genotype fails.
+        UserError: the run evolves source, or the genotype fails on the held-out cases.
     """
     subject = run.subject
     if subject.compiled is None:

@@ -1,4 +1,4 @@
-"""What goes upstream: the source as a patch leaves it, in one step or two, and applied by git."""
+"""Split a genotype into patches of the source: one for the configuration, one for the edits."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class PatchStep:
     """One patch: from one state of the source to the next.
 
     Attributes:
-        genotype: what the source does after it.
-        changes: numbers of the changes that it makes, from 0.
-        before, after: the source, in its files.
+        genotype: genotype of the source after the patch.
+        changes: numbers of the changes that the patch makes, from 0.
+        before, after: the source before and after the patch.
     """
 
     genotype: Genotype
@@ -33,21 +33,24 @@ class PatchStep:
 
     @property
     def changes_source(self) -> bool:
-        """Tell whether there is anything to patch: options of the compiler change no file."""
+        """Tell whether the patch changes a file; compiler options alone change none."""
         return self.before.files != self.after.files
 
     def diff(self, main: Path) -> str:
-        """The step as a unified diff of all files of a source whose main one is at ``main``."""
+        """Return the unified diff of all files of the source; ``main`` is its main file's path."""
         return files_diff(self.before.files, self.after.files, main)
 
 
 def steps(subject: Subject, changed: Changed, chosen: Collection[int]) -> list[PatchStep]:
-    """The configuration in one step, the edits in a second one on top of it.
+    """Split changes into patch steps: first the configuration, then the edits on top of it.
+
+    Changes that leave the source as it is, such as edits that the configuration makes void, give no
+    step. If only compiler options change, they are one step.
 
     Args:
-        chosen: the changes that are to be made. What does not change the source (edits that the
-            configuration makes void) gives no step; options of the compiler are one where they are
-            all there is.
+        subject: the source that is patched.
+        changed: all changes of a genotype.
+        chosen: numbers of the changes to make.
     """
     settings = [at for at in sorted(chosen) if isinstance(changed.changes[at], Setting)]
     edits = [at for at in sorted(chosen) if at not in settings]
@@ -66,13 +69,13 @@ def steps(subject: Subject, changed: Changed, chosen: Collection[int]) -> list[P
 
 
 def whole_patch(subject: Subject, genotype: Genotype) -> list[PatchStep]:
-    """All that a genotype changes in the source as one step; none where that is nothing."""
+    """Return one step with all changes of a genotype; an empty list if it changes nothing."""
     changed = Changed.of(genotype, subject.original, subject.order)
     return in_one(steps(subject, changed, changed.all))
 
 
 def in_one(parts: list[PatchStep]) -> list[PatchStep]:
-    """Several steps as one."""
+    """Merge several steps into one."""
     if len(parts) < 2:
         return parts
     numbers = tuple(at for part in parts for at in part.changes)
@@ -82,30 +85,37 @@ def in_one(parts: list[PatchStep]) -> list[PatchStep]:
 _TOLD = re.compile(r"[1-9]\d+")
 
 Settings = frozenset[tuple[str, str]]
-"""Pairs of a parameter's value without and with a patch, as a program prints them."""
+"""Pairs of a parameter's value without and with a patch, as decimal texts."""
 
 
 def settings_of(target: Target, step: PatchStep) -> Settings:
-    """Return the values of the parameters that a patch changes: whole numbers from 10 on, such as
-    a block's size. Smaller ones stand for too much else in an output: ``0 errors``."""
+    """Return old and new values of the parameters that a patch changes.
+
+    Only whole numbers from 10 on count, such as a block size. Smaller numbers have too many other
+    meanings in an output: ``0 errors``.
+    """
     usual, changed = defaults(target), step.genotype.configuration.changed
     pairs = ((str(usual[name]), str(value)) for name, value in changed.items())
     return frozenset(pair for pair in pairs if all(map(_TOLD.fullmatch, pair)))
 
 
 def compiler_options(subject: Subject, genotype: Genotype) -> list[str]:
-    """Options of the compiler that a genotype adds to those of the reference."""
+    """Return the compiler options that a genotype adds to those of the reference."""
     usual = subject.options(subject.original.configuration)
     return [one for one in subject.options(genotype.configuration) if one not in usual]
 
 
 def elsewhere(subject: Subject, genotype: Genotype, given: Collection[str] = ()) -> list[str]:
-    """Changed values that are not in the source, in words: compiler options, macros that come from
-    the build, launch parameters of which the source knows nothing, and launches that the source
-    does not have: "launch k with grid.x = ceil(old grid.x / 4)".
+    """List, in words, the changes of a genotype that a patch of the source cannot contain.
+
+    These are compiler options, macros that the build defines, parameters that only the launch uses,
+    and launch configurations of kernels that the source does not launch: "launch k with grid.x =
+    ceil(old grid.x / 4)".
 
     Args:
-        given: the macros that come from the build.
+        subject: the source that is patched.
+        genotype: the genotype of the patch.
+        given: macros that the build defines.
     """
     configuration = genotype.configuration
     words = [f"compile with {option}" for option in compiler_options(subject, genotype)]

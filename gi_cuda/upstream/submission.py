@@ -1,4 +1,4 @@
-"""From a winner to patches that were built, verified and measured just as they are."""
+"""Make patches of a winner, then build, verify and measure the patched files themselves."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from gi_cuda.upstream.steps import PatchStep, elsewhere
 
 @dataclass(frozen=True, slots=True)
 class ValidatedPatch:
-    """One patch with what the file it leaves is worth.
+    """A patch and the validation of the patched file.
 
     Attributes:
-        step: the source before and after.
-        diff: the patch.
-        validation: of the patched file on the held-out cases.
+        step: the source before and after the patch.
+        diff: the patch as a unified diff.
+        validation: validation of the patched file on the held-out cases.
     """
 
     step: PatchStep
@@ -45,15 +45,15 @@ class Submission:
     """Patches that go upstream together.
 
     Attributes:
-        winner: whose they are.
-        parts: in the order in which they apply.
-        noise: a copy of the file beside itself.
-        device: what all was measured on, in words.
-        outside: changed values that are not in the source, and what is to be done about them.
-        unseen: what else the patches change that nobody ran, in sentences.
-        untested: changes that no case tests, in notation, each with a sentence.
-        defined: macros that were defined from outside when the patched file was compiled.
-        answers: how far those of the patched file are from the original's, in words.
+        winner: the individual that the patches are made of.
+        parts: the patches, in the order in which they apply.
+        noise: speed-up of a copy of the original file.
+        device: description of the device of all measurements.
+        outside: changes that the source cannot contain, as instructions: "compile with -O3".
+        unseen: sentences about other kernels that the patches change but that were not run.
+        untested: changes that no case tests: notation and a sentence for each.
+        defined: macros that were defined on the command line when the patched file was compiled.
+        answers: deviation of the patched file's answers from the original's, in words.
     """
 
     winner: ChosenIndividual
@@ -67,10 +67,10 @@ class Submission:
     answers: str = ""
 
     def said(self, *, checked: bool) -> list[str]:
-        """What the patched file is worth, and what must be known of it, line by line.
+        """Return the speed-up of the patched file and remarks for the user, line by line.
 
         Args:
-            checked: whether git took the patch.
+            checked: whether git applied the patch as a check.
         """
         worth = self.parts[-1].validation.overall
         lines = [f"{self.winner}, patched file: speed-up {worth}, measured on {self.device}"]
@@ -96,17 +96,17 @@ class Submission:
         )
 
     def check_mails(self, subject: Subject, texts: Sequence[str]) -> None:
-        """Apply the patches as mails and hold the files against those that were validated.
+        """Apply the patches as mails and compare the files with the validated ones.
 
         Raises:
-            UserError: git does not take a mail, or makes other files of it.
+            UserError: git rejects a mail, or the patched files differ from the validated ones.
         """
         steps = [part.step for part in self.parts]
         _check_applied(subject, texts, steps, mailed=True)
 
 
 def _say_nothing(_: str) -> None:
-    """What is told where nobody waits."""
+    """Ignore a progress message."""
 
 
 def submit(
@@ -117,15 +117,18 @@ def submit(
     check: bool,
     tell: Callable[[str], None] = _say_nothing,
 ) -> Submission:
-    """Build and validate what each step leaves of the file.
+    """Build and validate the patched file after each step.
 
     Args:
-        check: let git apply the steps, and see that it makes of the files what was meant.
-        tell: is told what is being done.
+        run: the run that found the winner.
+        winner: the individual that the steps are made of.
+        steps: the patches, in order.
+        check: let git apply the steps, and check that this gives the intended files.
+        tell: callback that receives progress messages.
 
     Raises:
         UserError: there is nothing to patch, a configuration breaks a constraint, a patched file
-            fails on the held-out cases, or git does not take a patch.
+            fails on the held-out cases, or git rejects a patch.
     """
     subject = run.source
     if not steps:
@@ -185,12 +188,18 @@ def validate_steps(
     own: frozenset[str],
     tell: Callable[[str], None] = _say_nothing,
 ) -> list[Validation]:
-    """Measure a copy of the file as it is, and what each step leaves of it, on the held-out cases;
-    what lets threads race is not right.
+    """Measure a copy of the original file and the patched file of each step on held-out cases.
+
+    A patched file with a race between threads is not correct.
 
     Args:
+        run: the run that found the winner.
+        steps: the patches, in order.
         own: macros that the source defines itself.
-        tell: is told what is being done.
+        tell: callback that receives progress messages.
+
+    Returns:
+        The validation of the copy, which shows the noise, then one validation for each step.
     """
     subject, compiler = run.source, run.tools.compiler
     reference = _as_it_is(unmodified(subject), own)
@@ -206,10 +215,12 @@ def validate_steps(
 
 
 def _patched(subject: Subject, step: PatchStep, own: frozenset[str]) -> Candidate:
-    """The source as a step leaves it: the winning values are its own defaults.
+    """Return the source after a step as a candidate; the winning values are its defaults.
 
     Args:
-        own: macros that the source defines itself, so that nobody does from outside.
+        subject: the source that is patched.
+        step: the patch.
+        own: macros that the source defines itself; the command line does not define them.
     """
     macros = subject.upstream_macros(step.genotype)
     return Candidate(
@@ -221,14 +232,13 @@ def _patched(subject: Subject, step: PatchStep, own: frozenset[str]) -> Candidat
 
 
 def _as_it_is(reference: Candidate, own: frozenset[str]) -> Candidate:
-    """The reference as whoever has the file gets it: nothing of what it defines itself comes from
-    outside."""
+    """Return the reference without command-line definitions of macros that it defines itself."""
     macros = {name: text for name, text in reference.macros.items() if name not in own}
     return replace(reference, macros=macros)
 
 
 def measured_on(run: Run) -> str:
-    """The device of this process, in words that tell a processor from a GPU."""
+    """Describe the device of this process; the text says if it is a CPU."""
     device = run.tools.backend.device()
     if not backend_named(run.subject.backend).gpu:
         return f"{device} ({run.subject.backend} back end: a CPU; it was not measured on a GPU)"

@@ -1,1 +1,1 @@
-"""Runs, patches, genotypes and files of machine code in one measurement."""
+"""Compare runs, patches, genotypes and files of machine code in one measurement."""

@@ -1,4 +1,4 @@
-"""Contestants side by side: one batch, one session, on train and held-out cases."""
+"""Measure contestants in one batch and one session, on train and held-out cases."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from gi_cuda.runs.tools import Tools
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How a contestant did.
+    """Result of a contestant.
 
     Attributes:
-        contestant: who.
-        failure: why it is of no use; "" where its answers were right every time.
-        verdict: its speed on all cases; uncertain where it is unverified, None where it failed.
-        train, held_out: its speed-up over the reference; None where it failed.
-        resources: what its compiled kernels take, where the back end knows.
-        findings: all objections to it; those that do not fail it leave it unverified.
+        contestant: the contestant.
+        failure: reason why the contestant is of no use; "" if its answers were right every time.
+        verdict: verdict on its speed on all cases; uncertain if it is unverified, None if it
+            failed.
+        train, held_out: speed-up over the reference on the cases of each role; None if it failed.
+        resources: resources of its compiled kernels, if the back end gives them.
+        findings: all objections to it. With only objections that do not make it fail, it is
+            unverified.
     """
 
     contestant: Contestant
@@ -39,7 +41,7 @@ class Compared:
 
     @property
     def outcome(self) -> str:
-        """What became of it, in a word or two."""
+        """The result in a word or two."""
         if self.verdict is None:
             return self.failure.partition(":")[0]
         return str(Ruling.UNVERIFIED if self.findings else self.verdict)
@@ -47,13 +49,13 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The results of all contestants.
+    """Results of all contestants.
 
     Attributes:
-        noise: a copy of the reference beside the reference, on all cases.
-        floor: the noise floor, as a fraction: what lies within counts as the same.
-        results: in the order in which the contestants were given.
-        notes: what their answers were held against besides the cases.
+        noise: speed-up of a copy of the reference, on all cases.
+        floor: noise floor, as a fraction; smaller differences count as the same.
+        results: results, in the order of the contestants.
+        notes: description of further inputs on which answers were checked.
     """
 
     noise: SpeedUp
@@ -63,8 +65,10 @@ class Comparison:
 
     @property
     def searches(self) -> Searches | None:
-        """Which way to search found more, by the winners that take part; None where these are all
-        of one kind. One that failed here is worth as much as the reference."""
+        """Comparison of kinds of search, by the winners of runs among the contestants.
+
+        None if all runs are of one kind. A winner that failed here has speed-up 1.
+        """
         found = [
             (search.kind, one.contestant.name, one.held_out.value if one.held_out else 1.0)
             for one in self.results
@@ -81,11 +85,14 @@ def compare(
 ) -> Comparison:
     """Measure contestants and a copy of the reference beside the reference.
 
-    Sources are compiled in several builds; what comes as a binary is that binary as often. Each is
-    run in processes that ran nothing before, launches of contestant and reference in turn.
+    Sources are compiled in several builds; a contestant that is a binary is measured as often. Each
+    build runs in fresh processes, with launches of contestant and reference in turn.
 
     Args:
-        tell: is told what is done next.
+        tools: the tools of the target.
+        contestants: the contestants.
+        baseline: measurements of the reference.
+        tell: callback that receives progress messages.
     """
     replicates = Replicates(
         tools.subject,
@@ -150,21 +157,20 @@ def _compared(
 
 
 def verdict(reading: Reading, findings: Sequence[Objection], floor: float) -> Verdict | None:
-    """Return the verdict on a contestant's speed; None if it failed. An unverified one has none
-    that is certain."""
+    """Return the verdict on a contestant's speed; None if it failed, uncertain if unverified."""
     if not reading.right:
         return None
     return Verdict.UNCERTAIN if findings else verdict_on_builds(reading.builds, floor)
 
 
 def judged(reading: Reading, findings: Sequence[Objection]) -> Reading:
-    """A reading; a failure where there is an objection that fails."""
+    """Return the reading, or a failed reading if an objection makes the contestant fail."""
     said = next((found.said for found in findings if found.fails), "")
     return Reading(failure=said) if said else reading
 
 
 def _on(reading: Reading, cases: Collection[str]) -> SpeedUp | None:
-    """The speed-up on some of the cases."""
+    """Return the speed-up on some of the cases; None if the contestant failed."""
     if not reading.right:
         return None
     return speed_up([[one for one in build if one.case in cases] for build in reading.builds])

@@ -1,4 +1,4 @@
-"""What takes part in a comparison: winners of runs, genotypes, patches, files of machine code."""
+"""Read contestants of a comparison: winners of runs, genotypes, patches, files of machine code."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Contestant:
     """A run, genotype, patch or file that takes part in a comparison.
 
     Attributes:
-        name: as the user gave it.
-        kind: what it is.
-        what: the genotype in notation; of a file, the configuration.
-        candidate: what is compiled and launched.
-        changes: how many it makes; None where that is not known.
-        search: what it comes from, if that is a run.
-        winner: whether it is what that search found.
-        refusal: why it is not run; the candidate is the reference then.
+        name: text by which the user named it.
+        kind: kind of contestant, in words.
+        what: genotype in notation; for a file of machine code, the configuration; "" for a rewrite.
+        candidate: the code that is compiled and launched.
+        changes: number of its changes; None if unknown.
+        search: effort and progress of its run, if it comes from a run.
+        winner: whether it is the winner of its run.
+        refusal: reason why it cannot run; the candidate is then the reference.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Contestant:
 
 
 def as_run(word: str) -> tuple[Path, int | None] | None:
-    """The folder of a run that a word names, and the individual in ``RUN:123``; None: no run."""
-    # A genotype may be too long to be a path; these functions take that for an answer.
+    """Parse a run's folder, or ``RUN:123`` with the number of an individual; None: no run."""
+    # A genotype may be too long for a path; isfile() then returns False.
     if isfile(Path(word) / DATABASE):
         return Path(word), None
     folder, colon, number = word.rpartition(":")
@@ -63,13 +63,13 @@ def as_run(word: str) -> tuple[Path, int | None] | None:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads what users give as contestants.
+    """A reader of contestants.
 
     Attributes:
-        subject: of the target that all are about.
-        folder: where binaries may be written; they are needed as long as the contestants are.
-        jobs: compiler processes at a time.
-        cache: of compiled code, if there is one.
+        subject: subject of the target of all contestants.
+        folder: folder for binaries, which must exist as long as the contestants.
+        jobs: number of parallel compiler processes.
+        cache: cache of compiled code, if there is one.
     """
 
     subject: Subject
@@ -90,11 +90,13 @@ class Reader:
         return cache(partial(compiled_subject, self.subject))
 
     def read(self, word: str) -> Contestant:
-        """A run's winner or another of its individuals, a patch, a file of machine code or a
-        genotype, whatever a word names.
+        """Read the contestant that a word names.
+
+        The word is a run (its winner), an individual of a run, a patch, a rewritten file or folder,
+        a file of machine code, or a genotype.
 
         Raises:
-            UserError: it is none of them, of another target, or of no use for this one.
+            UserError: the word is none of them, or the contestant does not fit the target.
         """
         if (run := as_run(word)) is not None:
             return self._of_run(word, *run)
@@ -125,7 +127,7 @@ class Reader:
         return Contestant(word, kind, "", found.candidate, None)
 
     def _named_in(self, word: str) -> Subject:
-        """What has the rules that a genotype names: the source, or what is compiled of it."""
+        """Return the subject with the rules that a genotype names: source or compiled code."""
         main = Path(self.subject.grammar.source.name)
         for one in FRONT_ENDS:
             name = main.with_suffix(one.suffixes[0]).name

@@ -1,4 +1,4 @@
-"""Files that others made as candidates: PTX, cubins, LLVM-IR."""
+"""Import files of other tools as candidates: PTX, cubins, LLVM-IR."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Import:
     """A file, and the configuration that it is launched with.
 
     Attributes:
-        file: its suffix is one of :data:`~gi_cuda.backends.cuda.imports.imported.KINDS`.
-        values: of parameters, in notation; "" for the default configuration.
+        file: path; the suffix is one of :data:`~gi_cuda.backends.cuda.imports.imported.KINDS`.
+        values: values of parameters in notation; "" for the default configuration.
     """
 
     file: Path
@@ -38,13 +38,12 @@ class Import:
 
     @property
     def kind(self) -> str:
-        """What it holds."""
+        """Kind of code in the file, in words."""
         return KINDS[self.file.suffix]
 
 
 def as_import(word: str) -> Import | None:
-    """What a word such as ``fast.ptx`` or ``fast.ptx:BLOCK=128,UNROLL=2`` names; None where it
-    names something else."""
+    """Parse ``fast.ptx`` or ``fast.ptx:BLOCK=128,UNROLL=2``; return None for other words."""
     match = _WORD.fullmatch(word)
     if match is None:
         return None
@@ -53,11 +52,11 @@ def as_import(word: str) -> Import | None:
 
 @dataclass(frozen=True)
 class Importer:
-    """Makes candidates of files, for one target.
+    """A factory of candidates from files, for one target.
 
     Attributes:
-        subject: the target.
-        folder: where binaries may be written; they are needed as long as the candidates are.
+        subject: subject of the target.
+        folder: folder for binaries, which must exist as long as the candidates.
     """
 
     subject: Subject
@@ -69,10 +68,10 @@ class Importer:
         return open_nvcc(self.subject, 1)
 
     def candidate(self, one: Import) -> tuple[Candidate, Genotype]:
-        """A file ready to run, and the configuration that it runs with.
+        """Make a candidate of a file, and return it with its configuration as a genotype.
 
         Raises:
-            UserError: it cannot take the place of the target's kernels; see
+            UserError: the file cannot replace the target's kernels; see
                 :func:`gi_cuda.backends.cuda.imports.imported.read_import`.
         """
         if "ptx" not in backend_named(self.subject.backend).compiled_levels:
@@ -97,7 +96,7 @@ class Importer:
         return Candidate("", configuration, {}, binary=binary), genotype
 
     def _needed(self, configuration: Configuration) -> Interface:
-        """What the target's source offers under a configuration."""
+        """Return the interface (kernels and variables) of the source under a configuration."""
         if configuration not in self._interfaces:
             subject = self.subject
             macros, options = subject.macros(configuration), subject.options(configuration)

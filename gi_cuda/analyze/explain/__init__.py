@@ -1,1 +1,1 @@
-"""What each change of a winner does, and where."""
+"""Explain the changes of a winner."""

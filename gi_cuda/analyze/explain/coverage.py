@@ -1,4 +1,4 @@
-"""Is the place of a change executed at all? The original with a counter at that place."""
+"""Find out whether the place of a change is executed, by a counter at that place."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gi_cuda.genome import Change, Configuration, Setting
 from gi_cuda.runs.run import Run
 
 LIMIT = 120.0
-"""Seconds that a counted run may take."""
+"""Time limit of a run with counters, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Where a change acts, in the original under a winner's configuration.
+    """Execution of a change's place in the original, under a winner's configuration.
 
     Attributes:
-        executed: by case, whether its place is reached; None where that cannot be told.
-        true: by case, whether the condition that it changes is ever true; None where it changes
-            none, or that cannot be told.
+        executed: whether the place is reached, by case; None if unknown.
+        true: whether the condition that the change modifies is ever true, by case; None if it
+            modifies no condition, or if unknown.
     """
 
     executed: Mapping[str, bool] | None
@@ -33,12 +33,14 @@ class Coverage:
 def coverage(
     run: Run, configuration: Configuration, changes: Sequence[Change], cases: Sequence[str]
 ) -> list[Coverage]:
-    """For each change on which cases its place is reached, and its condition true.
+    """Determine for each change the cases that reach its place and make its condition true.
 
-    Settings have no place. All places are compiled in one batch, each in a text of its own.
+    Settings have no place. One text with a counter is compiled for each place, all in one batch.
 
     Args:
-        configuration: under which the original is compiled.
+        run: the run.
+        configuration: configuration of the original.
+        changes: the changes.
         cases: names of cases that the run's workers have.
     """
     places = [None if isinstance(change, Setting) else change.place for change in changes]
@@ -54,7 +56,7 @@ def coverage(
 def _reached(
     run: Run, configuration: Configuration, texts: Sequence[str | None], cases: Sequence[str]
 ) -> list[Mapping[str, bool] | None]:
-    """For each text with a mark on which cases that is reached; None where it cannot be told."""
+    """Determine for each text with a counter whether each case reaches it; None if unknown."""
     subject, tools = run.subject, run.tools
     sources = {
         number: as_candidate(subject, text, configuration)
@@ -75,7 +77,7 @@ def _reached(
         (number, case), _ = requests[at]
         if isinstance(answer, LoopCounts):
             found[number][case] = answer.most[0] > 0
-    # In the order of the cases, whichever was done first.
+    # Sort by case, because answers come in any order.
     return [
         {case: one[case] for case in cases} if len(one) == len(cases) else None for one in found
     ]

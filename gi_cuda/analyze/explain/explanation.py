@@ -1,4 +1,4 @@
-"""What each change of a winner does: to the source, to the compiled kernel, to the speed."""
+"""Explain each change of a winner: its effect on source, compiled kernel and speed."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What one change does.
+    """Explanation of one change.
 
     Attributes:
-        number: by which commands name it, from 1.
-        change: in notation.
-        kind: the kind of change and the rule types involved, in words.
-        worth: its gain on top of the others, and alone.
-        partners: the changes that it depends on, or that depend on it; None where
-            ``interactions`` was not asked.
-        executed: by case, whether the place is reached in the original under the winner's
-            configuration; None where that cannot be told.
-        true: by case, whether the condition that it changes is ever true there; None where it
-            changes none.
-        resources: what the compiled kernels take, how many instructions of each class they have,
-            and their occupancy: without the change and with it, where the two differ.
-        diff: what it changes in the source or PTX, with all the others made.
-        quotes: of PTX, the instructions that it is about.
+        number: number of the change in commands, from 1.
+        change: the change in notation.
+        kind: kind of change and types of its rules, in words.
+        worth: gain on top of the others, and alone.
+        partners: changes that it depends on, or that depend on it; None if ``interactions`` was not
+            run.
+        executed: whether its place is reached in the original under the winner's configuration, by
+            case; None if unknown.
+        true: whether the condition that it modifies is ever true there, by case; None if it
+            modifies no condition.
+        resources: resources of the compiled kernels, instructions by class and occupancy that
+            differ: value without the change and value with it, by name.
+        diff: diff of source or PTX, on top of all other changes.
+        quotes: for PTX, the instructions that the change concerns.
     """
 
     number: int
@@ -56,7 +56,7 @@ class Explanation:
 
 
 def explain(run: Run, winner: ChosenIndividual) -> list[Explanation]:
-    """Explain every change of a winner, in the order of their numbers."""
+    """Explain every change of a winner, in the order of the changes' numbers."""
     subject = run.subject
     changed = winner.changes(subject)
     quotes = Quotes(subject)
@@ -85,7 +85,12 @@ def explain(run: Run, winner: ChosenIndividual) -> list[Explanation]:
 
 @dataclass(frozen=True, slots=True)
 class KeptExplanations:
-    """What ``explain`` found of a genotype, which is in notation."""
+    """Stored result of ``explain`` for a genotype.
+
+    Attributes:
+        genotype: the genotype in notation.
+        changes: explanation of each change.
+    """
 
     genotype: str
     changes: tuple[Explanation, ...]
@@ -94,13 +99,16 @@ class KeptExplanations:
 def keep_explanations(
     store: Store, chosen: ChosenIndividual, explanations: Sequence[Explanation]
 ) -> None:
-    """Remember what an individual's changes do, for those who have no device at hand."""
+    """Store the explanations of an individual's changes, for use without a device."""
     kept = KeptExplanations(str(chosen.genotype), tuple(explanations))
     store.put(**{f"explained/{chosen.ident}": asdict(kept)})
 
 
 def stored_explanations(store: Store, chosen: ChosenIndividual) -> tuple[Explanation, ...] | None:
-    """What an individual's changes do, if that is known of its genotype here."""
+    """Load the explanations of an individual's changes; None if they are not stored.
+
+    Explanations that were stored for another genotype of the individual do not count.
+    """
     stored = store.load(f"explained/{chosen.ident}", KeptExplanations)
     return stored.changes if stored and stored.genotype == str(chosen.genotype) else None
 
@@ -113,20 +121,20 @@ def _partners(dependencies: Interactions | None, change: str) -> tuple[str, ...]
 
 
 def sentences(subject: Subject, genotype: Genotype) -> dict[str, str]:
-    """What a genotype changes: each change in notation, and its kind in words."""
+    """Return the kind of each change of a genotype in words, by notation."""
     changes = Changed.of(genotype, subject.original, subject.order).changes
     return {str(one): kind_of(subject, changes, at) for at, one in enumerate(changes)}
 
 
 def kind_of(subject: Subject, changes: tuple[Change, ...], number: int) -> str:
-    """The kind of one of several changes and the types of its rules, in words."""
+    """Describe the kind of one of several changes and the types of its rules."""
     if subject.compiled:
         return in_words(subject.grammar, changes, number)
     return describe(subject, changes[number])
 
 
 def describe(subject: Subject, change: Change) -> str:
-    """The kind of a change of source and the types of its rules, in words."""
+    """Describe the kind of a change of source and the types of its rules."""
     if isinstance(change, Setting):
         name, value = change.name, change.value
         parameter = subject.space.parameters[subject.space.index[name]]
@@ -146,17 +154,19 @@ def describe(subject: Subject, change: Change) -> str:
 
 
 def _from_idea(subject: Subject, donor: str) -> str:
-    """Say where a hunk of a patch comes from."""
+    """Describe the origin of a change that was taken from an idea's patch."""
     number, hunk = map(int, donor.rpartition("K")[2].split("h"))
     idea = subject.ideas[number - 1]
     return f"takes change {hunk} of {len(idea.hunks)} of {idea.name}"
 
 
 def _special(rule: Rule, own: str, text: str) -> str:
-    """What a donor that stands for no place in the source does: it may be the first of its kind.
+    """Describe a change whose donor is a special text without a place in the source.
 
     Args:
+        rule: the changed rule.
         own: the rule's own text.
+        text: the donor's text, which is added or replaces the rule's text.
     """
     spans = rule.sites or ((rule.start, rule.end),)
     if all(start == end for start, end in spans):
@@ -173,7 +183,7 @@ def _line(subject: Subject, name: str) -> str:
 
 
 def _the(rule: Rule, line: str) -> str:
-    """Return which rule it is: "the statement on line 43"."""
+    """Name a rule: "the statement on line 43"."""
     words = re.sub(r"^(an?|the) ", "", rule.type.kind.words)
     return f"the {words} on {line}"
 
@@ -185,7 +195,7 @@ def _donor(subject: Subject, place: str, donor: str) -> str:
 
 
 def _worth(run: Run, winner: ChosenIndividual, changed: Changed) -> Sequence[KeptChange]:
-    """What minimizing found; where the winner was not minimized, readings of each change."""
+    """Return the gain of each change, from the minimization or else from new readings."""
     if winner.minimized:
         return winner.minimized.minimization.kept
     positions = sorted(changed.all)
@@ -200,7 +210,7 @@ def _worth(run: Run, winner: ChosenIndividual, changed: Changed) -> Sequence[Kep
 
 
 def _resources(run: Run, changed: Changed) -> list[Mapping[str, tuple[int, int]]]:
-    """For each change what differs in the resources of the compiled kernels."""
+    """Return the resources of the compiled kernels that differ without and with each change."""
     genotypes = [changed.whole, *(changed.having(changed.all - {at}) for at in sorted(changed.all))]
     taken = resources(run.tools, [candidate(run.subject, genotype) for genotype in genotypes])
     whole = taken[0]

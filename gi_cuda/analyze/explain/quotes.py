@@ -1,4 +1,4 @@
-"""Which PTX instructions a change is about, and the lines of source that they were made of."""
+"""Quote the PTX instructions that a change concerns, with the source lines that they come from."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gi_cuda.grammar.source import LineIndex, SourceLine
 from gi_cuda.subject import Subject
 
 CONTEXT = 1
-"""Lines shown before and after a line of source."""
+"""Number of lines shown before and after a line of source."""
 
 _OWN = "v0/"
-"""The folder of the target's own files in line information: that of the reference's namespace."""
+"""Folder of the target's own files in line information, named after the reference's namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Excerpt:
 
     Attributes:
         place: file and line.
-        lines: numbers and texts; none where the file is not there.
+        lines: numbers and texts of the lines; empty if the file does not exist.
     """
 
     place: SourceLine
@@ -36,14 +36,14 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """An instruction that a change is about.
+    """An instruction that a change concerns.
 
     Attributes:
-        role: what the change does with it, in words.
-        place: where it stands in the PTX.
-        instruction: its text.
-        origin: the line of source that it was made of, then where that was inlined; or why that is
-            not known.
+        role: effect of the change on the instruction, in words.
+        place: file and line in the PTX.
+        instruction: text of the instruction.
+        origin: source line that the instruction was compiled from, then the places at which it was
+            inlined; or the reason why they are unknown.
         excerpts: these lines; the first one with its neighbours.
     """
 
@@ -56,18 +56,18 @@ class Quote:
 
 @dataclass(frozen=True)
 class Quotes:
-    """Looks up what a subject's changes are about."""
+    """A finder of the instructions that a subject's changes concern."""
 
     subject: Subject
 
     def of(self, change: Change) -> tuple[Quote, ...]:
-        """The instructions that a change is about, its own place first; none for source."""
+        """Return the instructions that a change concerns, its own place first; empty for source."""
         if not self.subject.compiled:
             return ()
         return tuple(self._quote(role, name) for role, name in _roles(self._grammar, change))
 
     def origin(self, name: str) -> SourceLines:
-        """Where a rule's instruction comes from; the target's files are called as the user does."""
+        """Return the source lines of a rule's instruction, with the user's names of files."""
         found = self._instructions[name].origin
         return SourceLines(
             tuple(SourceLine(_called(p.file), p.line) for p in found.places), found.reason
@@ -106,7 +106,7 @@ class Quotes:
 
 
 def source_lines(subject: Subject, changes: Iterable[Change]) -> dict[str, str]:
-    """For each change of PTX, in notation, the source lines of its place; none for source."""
+    """Return the source lines of the place of each change of PTX, by notation; empty for source."""
     if not subject.compiled:
         return {}
     quotes = Quotes(subject)
@@ -115,12 +115,12 @@ def source_lines(subject: Subject, changes: Iterable[Change]) -> dict[str, str]:
 
 
 def numbered(source: Source) -> dict[str, dict[int, str]]:
-    """The lines of each file of a source by their numbers."""
+    """Return the lines of each file of a source, by file and line number."""
     files: dict[str, dict[int, str]] = {name: {} for name in source.names}
     for part in source.stretches:
         text = source.text[part.start : part.end].removesuffix("\n")
         for number, line in enumerate(text.split("\n"), part.line):
-            # Of two parts between which lines came, the first has what was there before.
+            # If text was inserted within a line, two parts share its number; keep the first.
             files[part.file].setdefault(number, line.rstrip("\r"))
     return files
 
@@ -149,11 +149,12 @@ def _roles(grammar: Rules, change: Change) -> Iterator[tuple[str, str]]:
 
 
 def in_words(grammar: Rules, changes: tuple[Change, ...], number: int) -> str:
-    """The kind of a change of PTX, in words.
+    """Describe the kind of a change of PTX.
 
     Args:
-        changes: all of a genotype: two of them may be a move or a swap.
-        number: which one, from 0.
+        grammar: the grammar.
+        changes: all changes of a genotype; two of them together may be a move or a swap.
+        number: position of the change, from 0.
     """
     change = changes[number]
     if isinstance(change, Setting):

@@ -1,9 +1,9 @@
-"""Do the cases tell what stands where a winner changes something?
+"""Find changes of a winner at places that no case tests, by mutation testing.
 
-Mutation testing (DeMillo, Lipton and Sayward, "Hints on test data selection", Computer 1978): where
-whatever is put there is right on all cases, none of them tests it, and that the winner is right
-says nothing of its change. It may be that what stands there is needed by nobody, which is a gain;
-or that it is for data which no case has.
+See DeMillo, Lipton and Sayward, "Hints on test data selection", Computer 1978. If random values at
+the place of a change are right on all cases, no case tests this place. Then the right answers of
+the winner do not show that its change is right. The code there may be useless, and changing it a
+real gain; or it may be needed for data that no case has.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from gi_cuda.runs.run import Run
 from gi_cuda.subject import Subject, load_subject
 
 MUTANTS = 5
-"""Others that are put into the place of what a change is about; all of them have to be right."""
+"""Number of mutants of a change that must be right for the change to count as untested."""
 
 TRIES = 8
-"""Of so many, since some do not compile."""
+"""Largest number of mutants that are tried, because some do not compile."""
 
 _VALUES = (RuleType.RHS, RuleType.OP, RuleType.COND, RuleType.IF)
-"""What is put into such places is computed, and decides nothing else."""
+"""Types of rules that are values, so that a mutant changes only a computed value."""
 
 
 def surviving(run: Run, changes: Iterable[Change]) -> dict[str, str]:
-    """Of some changes those in whose places others are right on the held-out cases as well, each in
-    notation with a sentence. Of PTX, and of what is inserted or no value, nothing is known."""
+    """Return the changes whose mutants are right on the held-out cases, too.
+
+    The result maps the notation of a change to a sentence. Changes of PTX, insertions, and changes
+    without a value at their place are not tested.
+    """
     if run.subject.compiled:
         return {}
     some = list(changes)
@@ -69,7 +72,7 @@ _SAID = (
 
 
 def _with_values(subject: Subject) -> Subject:
-    """The subject with rules for values, whatever rules its run has."""
+    """Return the subject with the full set of rules, which includes rules for values."""
     if subject.edits == "full":
         return subject
     full = load_subject(subject.target.folder, subject.backend, edits="full")
@@ -77,7 +80,7 @@ def _with_values(subject: Subject) -> Subject:
 
 
 def _mutants(subject: Subject, configuration: Configuration, edit: Edit) -> Iterator[Replace]:
-    """Other values in the places that an edit changes, in random order."""
+    """Yield mutants of an edit: random other values at the places that it changes."""
     grammar = subject.grammar
     view, rng = grammar.under(configuration.macros), Random(str(edit))
     changed = [s.place for s in edit.steps if s.operation in (Delete.operation, Replace.operation)]
@@ -96,7 +99,7 @@ def _mutants(subject: Subject, configuration: Configuration, edit: Edit) -> Iter
 
 
 def _values_in(grammar: Rules, place: str) -> list[str]:
-    """The rules of values that are a rule, or within it; none of a type that this grammar lacks."""
+    """Return the rules for values at or within a rule; empty if the grammar lacks the rule."""
     if place not in grammar:
         return []
     whole = grammar.rule(place)
@@ -113,7 +116,7 @@ def _values_in(grammar: Rules, place: str) -> list[str]:
 def _right(
     run: Run, subject: Subject, configuration: Configuration, mutants: Mapping[str, Replace]
 ) -> dict[str, bool | None]:
-    """Whether mutants are right on the held-out cases; None of those that do not compile."""
+    """Tell for each mutant whether it is right on the held-out cases; None: does not compile."""
     texts = [candidate(subject, Genotype(configuration, (one,))) for one in mutants.values()]
     return {
         name: None if seen.message.startswith(NOT_COMPILED) else seen.correct

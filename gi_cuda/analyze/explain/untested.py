@@ -1,5 +1,4 @@
-"""Which changes of a winner does no case test? What the original does there, none of them sees, or
-none tells."""
+"""Find the changes of a winner that no case tests."""
 
 from __future__ import annotations
 
@@ -13,10 +12,10 @@ from gi_cuda.runs.stored import stored_untested
 
 
 def untested(run: Run, changes: Sequence[Change]) -> dict[str, str]:
-    """Of the changes those that no case tests, each in notation with a sentence. Nothing where that
-    cannot be told.
+    """Return the changes that no case tests, as sentences by notation.
 
-    Runs of before that was stored look for it now.
+    The result is empty if this cannot be determined. Untested code is determined now if an older
+    version of gi-cuda made the run.
     """
     found = stored_untested(run.store)
     if found is None:

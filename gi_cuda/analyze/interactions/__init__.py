@@ -1,1 +1,1 @@
-"""How a winner's changes depend on each other."""
+"""Determine the dependencies between a winner's changes."""

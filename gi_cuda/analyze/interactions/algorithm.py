@@ -1,9 +1,9 @@
-"""How a winner's changes depend on each other: GEVO's algorithm 2, and every subset of the rest.
+"""Dependencies between a winner's changes: GEVO's algorithm 2, then subsets of dependent changes.
 
-Liou et al., "Understanding the Power of Evolutionary Computation for GPU Code Optimization" (2022),
-algorithm 2: a change is independent if it gains as much alone as it does on top of all the others.
-Of those that are not, every subset is read, which shows which of them fail without others, which
-gain more together than apart, and which gain less.
+Algorithm 2 of Liou et al., "Understanding the Power of Evolutionary Computation for GPU Code
+Optimization" (2022): a change is independent if it gains as much alone as on top of all others. For
+the dependent changes, every subset is read (within a budget). This shows which changes fail without
+others, and which gain more or less together than apart.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gi_cuda.results.speed_up import SpeedUp, contrast
 from gi_cuda.results.verdict import LEAST_GAIN, interacts, may_interact
 
 BUDGET = 128
-"""Subsets of the dependent changes that are read at most: all of them where there are seven."""
+"""Largest number of subsets of dependent changes that are read; enough for seven changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Single:
     """One change by itself.
 
     Attributes:
-        change: in notation.
-        alone: its speed-up alone; None where it fails alone.
-        failure: why it does, or "".
-        last: how many times as fast the whole is with it as without; None where the rest fails.
-        independent: whether both are the same, and no other change is known to depend on it.
+        change: the change in notation.
+        alone: speed-up of the change alone; None if it fails alone.
+        failure: reason why it fails alone, or "".
+        last: speed-up by the change on top of all others; None if the others fail without it.
+        independent: whether both speed-ups are the same, and no other change depends on it.
     """
 
     change: str
@@ -49,9 +49,10 @@ class Pair:
     """Two changes, or two blocks of changes that fail without each other.
 
     Attributes:
-        first, second: in notation.
-        factor: the speed-up of both over the product of their own; above 1: super-additive.
-        context: the changes beside which that was measured.
+        first, second: changes of each block, in notation.
+        factor: speed-up of both, divided by the product of their separate speed-ups; above 1:
+            super-additive.
+        context: further changes that were made during this measurement.
     """
 
     first: tuple[str, ...]
@@ -61,7 +62,7 @@ class Pair:
 
     @property
     def super_additive(self) -> bool:
-        """Whether they gain more together than apart."""
+        """Tell whether both gain more together than apart."""
         return self.factor.value > 1
 
 
@@ -70,9 +71,9 @@ class Dependency:
     """A change that fails without others.
 
     Attributes:
-        change: in notation.
-        always: the changes that are in every set in which it works.
-        either: of the smallest such sets, the changes that are in some but not in all.
+        change: the change in notation.
+        always: changes that are in every working set that contains the change.
+        either: changes that are in some, but not all, of the smallest of these sets.
     """
 
     change: str
@@ -85,10 +86,9 @@ class Group:
     """Changes that depend on each other and on no other change.
 
     Attributes:
-        changes: in notation.
-        gain: how many times as fast the whole is with them as without; None where it fails
-            without them.
-        share: of the logarithm of the whole speed-up, as a fraction; None where gain is.
+        changes: the changes in notation.
+        gain: speed-up by the group on top of all other changes; None if these fail without it.
+        share: share of the logarithm of the total speed-up; None if `gain` is None.
     """
 
     changes: tuple[str, ...]
@@ -98,16 +98,17 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Interactions:
-    """How changes depend on each other.
+    """Dependencies between changes.
 
     Attributes:
-        whole: the speed-up of all of them.
+        whole: speed-up of all changes.
         singles: every change, in the genotype's order.
-        needs: the changes that fail without others.
-        pairs: those that certainly gain more or less together than apart.
-        groups: the largest gain first.
-        subsets, possible: subsets of the dependent changes that were read, and that there are.
-        batches, variants: what it took.
+        needs: changes that fail without others.
+        pairs: pairs that certainly gain more or less together than apart.
+        groups: groups of dependent changes, the largest gain first.
+        subsets, possible: number of subsets of the dependent changes that were read, and that
+            exist.
+        batches, variants: numbers of batches and variants that were read.
     """
 
     whole: SpeedUp
@@ -122,19 +123,22 @@ class Interactions:
 
 
 _Found: TypeAlias = tuple[Positions, Positions, SpeedUp, Positions]
-"""Two blocks that certainly interact, by which factor, and beside what that was measured."""
+"""Two blocks that certainly interact, their factor, and the context of the measurement."""
 
 
 def interactions(
     winner: Changed, measurer: Measurer, budget: int = BUDGET, threshold: float = LEAST_GAIN
 ) -> Interactions:
-    """Tell how a winner's changes depend on each other.
+    """Determine the dependencies between a winner's changes.
 
-    The variants of a step are one batch. A difference counts if its whole 95 % interval lies
-    beyond ``threshold``; one between two changes must do so again with as many builds added.
+    The variants of a step are compiled as one batch. A difference counts if its whole 95 % interval
+    lies beyond ``threshold``. An interaction of two changes must also do so after further builds.
 
     Args:
-        budget: subsets of the dependent changes that are read at most.
+        winner: the changes of the winner.
+        measurer: reads genotypes on the train cases.
+        budget: largest number of subsets of the dependent changes that are read.
+        threshold: smallest difference that counts, as a fraction.
 
     Raises:
         WrongWinner: the winner fails.
@@ -144,7 +148,7 @@ def interactions(
 
 @dataclass(slots=True)
 class _Search:
-    """The readings of one winner's subsets."""
+    """State of the analysis of one winner: readings of subsets of its changes."""
 
     winner: Changed
     readings: ReadingCache
@@ -160,7 +164,7 @@ class _Search:
         pairs = self._pairs(subsets, everything)
         groups = self._groups(subsets, pairs)
         if orphans := self._orphans(groups):
-            # They depend on something, if not certainly on another of the dependent ones.
+            # They depend on other changes, but not certainly on the dependent ones.
             subsets = self._read_subsets(everything)
             pairs += self._pairs(subsets, orphans)
             groups = self._groups(subsets, pairs)
@@ -186,14 +190,14 @@ class _Search:
         return joined(self.winner.all, links)
 
     def _orphans(self, groups: list[Positions]) -> Positions:
-        """The changes that depend on others and are in no group with any."""
+        """Return the dependent changes that form a group alone."""
         alone = {at for group in groups if len(group) == 1 for at in group}
         return frozenset(at for at in alone if not self._is_independent(at))
 
     # -- readings ----------------------------------------------------------------------------
 
     def _read(self, subsets: Iterable[Iterable[int]]) -> None:
-        """Read in one batch those subsets that were not read before, but for the empty one."""
+        """Read in one batch the non-empty subsets that were not read before."""
         genotypes = map(self._genotype, subsets)
         self.readings.read_new(one for one in genotypes if one != self.winner.original)
 
@@ -208,7 +212,7 @@ class _Search:
         return genotype == self.winner.original or self.readings[genotype].right
 
     def _factor(self, *terms: tuple[int, Iterable[int]]) -> SpeedUp:
-        """A product of the speed-ups of subsets and their inverses; that of none is exactly 1."""
+        """Return a product of powers of the speed-ups of subsets; that of the empty one is 1."""
         exponents: dict[Genotype, int] = {}
         for exponent, positions in terms:
             genotype = self._genotype(positions)
@@ -226,11 +230,11 @@ class _Search:
     # -- algorithm 2 -------------------------------------------------------------------------
 
     def _read_singles(self) -> None:
-        """Read the whole, each change alone, and the whole without each, until it is clear."""
+        """Read all changes, each alone, and all but each, until it is clear which ones differ."""
         everything = self.winner.all
         wanted = {at: [{at}, everything - {at}] for at in everything}
         self.readings.read(map(self._genotype, [everything, *chain(*wanted.values())]))
-        # What differs must do so twice; what may differ is read until that is clear.
+        # A difference must be confirmed once; a possible difference is read until it is clear.
         confirmed: set[int] = set()
         for _ in range(EXTENSIONS):
             differing = [at for at in everything if self._comparable(at) and self._differs(at)]
@@ -252,7 +256,7 @@ class _Search:
         return all(map(self._right, ({at}, everything - {at}, everything)))
 
     def _excess(self, at: int) -> SpeedUp:
-        """What a change gains alone over what it gains on top of all others."""
+        """Return the gain of a change alone, divided by its gain on top of all others."""
         everything = self.winner.all
         return self._factor((1, {at}), (1, everything - {at}), (-1, everything))
 
@@ -264,9 +268,9 @@ class _Search:
     def _subsets(self) -> Subsets:
         """Read the subsets of the dependent changes.
 
-        A change may be independent by its gain, and yet be what keeps another one right. So where
-        the dependent ones do not explain what fails, those that mend it join them; where that is
-        no single one, all do.
+        A change may be independent by its gain, although another change fails without it. So if
+        the dependent changes do not explain all failures, the changes that mend them are added. If
+        that is not enough, all changes are.
         """
         everything = self.winner.all
         dependent = frozenset(at for at in everything if not self._is_independent(at))
@@ -283,8 +287,11 @@ class _Search:
         return Subsets(dependent, [one for one in chosen if self._right(one)], chosen)
 
     def _explains(self, subsets: Subsets) -> bool:
-        """Whether what fails with the other changes around fails without them, and can be mended
-        without them."""
+        """Tell whether the dependent changes alone explain all failures.
+
+        A change that fails alone must work in some subset of them. If all changes fail without one
+        change, the dependent ones must fail without it, too.
+        """
         everything, dependent = self.winner.all, subsets.dependent
         self._read(dependent - {at} for at in dependent)
         return all(
@@ -294,8 +301,11 @@ class _Search:
         )
 
     def _menders(self, dependent: Positions) -> Positions:
-        """The changes that mend what fails: with them, one that fails alone is right; without them,
-        what fails without one is right."""
+        """Return the independent changes that mend a failure of a dependent change.
+
+        A change mends a failure if a dependent change that fails alone is right together with it,
+        or if all changes that fail without a dependent change are right without both.
+        """
         everything = self.winner.all
         pairs = {
             other: [
@@ -314,10 +324,11 @@ class _Search:
     # -- pairs -------------------------------------------------------------------------------
 
     def _pairs(self, subsets: Subsets, wanted: Positions) -> list[_Found]:
-        """The pairs of blocks that certainly gain more or less together, confirmed once.
+        """Return the pairs of blocks that certainly gain more or less together, confirmed once.
 
         Args:
-            wanted: one of the two must have some of these.
+            subsets: the subsets that were read.
+            wanted: changes; at least one of the two blocks must contain one of them.
         """
         suspects = [test for test in subsets.tests() if (test[0] | test[1]) & wanted]
         for extension in range(EXTENSIONS):

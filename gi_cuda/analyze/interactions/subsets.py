@@ -1,4 +1,4 @@
-"""Sets of changes: which of them are right, and what follows from that."""
+"""Deductions from the subsets of changes that are right and those that are wrong."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from itertools import combinations
 from typing import TypeAlias
 
 Positions: TypeAlias = frozenset[int]
-"""Some of a winner's changes, by their numbers."""
+"""A set of a winner's changes, as positions."""
 
 
 def square(first: Positions, second: Positions, context: Positions) -> tuple[Positions, ...]:
-    """The four subsets whose speed-ups tell how two blocks go together beside some others."""
+    """Return the four subsets that test the interaction of two blocks in a context.
+
+    They are the context with none, the first, the second, and both of the blocks.
+    """
     return context, context | first, context | second, context | first | second
 
 
 def subsets_of(dependent: Sequence[int], budget: int) -> Iterator[Positions]:
-    """Subsets but the empty one, those next to none and next to all first, as many as allowed."""
+    """Yield at most `budget` non-empty subsets, those of nearly no or nearly all changes first."""
     count = len(dependent)
     sizes = sorted(range(1, count + 1), key=lambda size: (min(size, count - size), size))
     every = (frozenset(some) for size in sizes for some in combinations(dependent, size))
@@ -27,12 +30,12 @@ def subsets_of(dependent: Sequence[int], budget: int) -> Iterator[Positions]:
 
 @dataclass(frozen=True, slots=True)
 class Subsets:
-    """Which subsets of the dependent changes are right. The empty one is.
+    """Subsets of the dependent changes that were read. The empty subset is right.
 
     Attributes:
-        dependent: the changes.
-        right: the right ones among those that were read.
-        read: those that were read.
+        dependent: the dependent changes.
+        right: subsets that were read and are right.
+        read: all subsets that were read.
     """
 
     dependent: Positions
@@ -40,12 +43,14 @@ class Subsets:
     read: Sequence[Positions]
 
     def working(self, at: int) -> list[Positions]:
-        """The right subsets that hold a change."""
+        """Return the right subsets that contain a change."""
         return [one for one in self.right if at in one]
 
     def links(self) -> Iterator[Positions]:
-        """Sets of changes that belong together since without some of them the others fail: each
-        smallest wrong subset with what mends it."""
+        """Yield sets of changes that belong together because some fail without others.
+
+        Each set is a minimal wrong subset, together with its smallest right supersets.
+        """
         right = set(self.right)
         wrong = [one for one in self.read if one not in right]
         for one in wrong:
@@ -56,7 +61,7 @@ class Subsets:
             yield one.union(*(other for other in mended if len(other) == least))
 
     def blocks(self) -> list[Positions]:
-        """The changes, those as one block that work only together."""
+        """Group the changes into blocks: changes that work only together form one block."""
         needs = {
             at: frozenset.intersection(*self.working(at)) if self.working(at) else frozenset({at})
             for at in self.dependent
@@ -69,8 +74,10 @@ class Subsets:
         return joined(self.dependent, mutual)
 
     def tests(self) -> Iterator[tuple[Positions, Positions, Positions]]:
-        """Pairs of blocks with contexts in which all of both, either and none work: the leanest
-        such context, and the fullest where that is another one."""
+        """Yield pairs of blocks with contexts in which none, either and both of them work.
+
+        For each pair, the smallest and the largest of these contexts are given.
+        """
         known = {frozenset[int](), *self.right}
         for first, second in combinations(self.blocks(), 2):
             contexts = [
@@ -86,7 +93,7 @@ class Subsets:
 
 
 def joined(positions: Positions, links: Iterable[Positions]) -> list[Positions]:
-    """The connected parts of positions of which some are linked, in order of their least."""
+    """Return the connected components of positions under links, ordered by smallest position."""
     parts = {at: frozenset({at}) for at in sorted(positions)}
     for link in links:
         part = link.union(*(parts[at] for at in link))

@@ -1,1 +1,1 @@
-"""The referee: one verdict on a rewritten kernel, with reasons, and a certificate of it."""
+"""Judge a rewritten kernel: one verdict with reasons, and a certificate that can be repeated."""

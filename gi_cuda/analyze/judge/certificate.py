@@ -1,4 +1,4 @@
-"""Certificates: a verdict with all texts that it is about, so that anybody can repeat it."""
+"""Certificates: a verdict with all its source texts, so that anybody can repeat it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from gi_cuda.spec import Target
 
 _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.M)
 _MOST_BYTES = 1 << 20
-"""Files of a target that are larger are named, with their hashes, and not kept."""
+"""Largest file that a certificate contains, bytes. Larger files are listed with their hashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """All that a verdict is about.
+    """A verdict with all inputs to repeat it.
 
     Attributes:
         verdict: the verdict.
-        backend: where the rewrite ran.
-        target: the target's folder, absolute.
-        source: the original, absolute.
-        files: texts of the target and of the original's tree, by their absolute paths.
-        beside: hashes of files of the target that are too large to be kept, by their paths.
+        backend: back end on which the rewrite ran.
+        target: absolute path of the target's folder.
+        source: absolute path of the original.
+        files: texts of the target and of the original's tree, by absolute path.
+        beside: hashes of files of the target that are too large or are no text, by path.
         folders: folders of headers outside the tree.
-        rewrite: what the rewrite changes in the tree.
-        format: of this record.
+        rewrite: changes that the rewrite makes in the tree.
+        format: version of the record's format.
     """
 
     verdict: Judged
@@ -50,14 +50,17 @@ class Certificate:
 def certificate(
     verdict: Judged, target: Target, tree: Tree, rewrite: Rewrite, hosts: Iterable[Path]
 ) -> Certificate:
-    """The certificate of a verdict.
+    """Make the certificate of a verdict.
 
     Args:
-        tree: of the original.
-        hosts: files that launch its kernels.
+        verdict: the verdict.
+        target: the target.
+        tree: the files around the original.
+        rewrite: the rewrite.
+        hosts: files that launch the original's kernels.
 
     Raises:
-        UserError: a source is not UTF-8, and would not be the same again.
+        UserError: a source is not UTF-8, so JSON cannot reproduce it.
     """
     files, beside = dict[str, str](), dict[str, str]()
     folder = target.file.resolve().parent
@@ -96,7 +99,7 @@ def certificate(
 
 
 def _needed(tree: Tree, rewrite: Rewrite, hosts: Iterable[Path]) -> Iterator[tuple[str, str]]:
-    """The files of a tree that the original or the rewrite may include."""
+    """Yield the files of a tree that the original or the rewrite may include: path and text."""
     within = [one.resolve() for one in hosts]
     first = [
         one.relative_to(tree.root).as_posix() for one in within if one.is_relative_to(tree.root)
@@ -120,7 +123,7 @@ def _needed(tree: Tree, rewrite: Rewrite, hosts: Iterable[Path]) -> Iterator[tup
 
 
 def hashes_of(files: Mapping[str, str | None]) -> dict[str, str]:
-    """SHA-256 of texts; of a file that is gone none."""
+    """Return the SHA-256 of texts, by path; deleted files (None) are left out."""
     return {
         path: sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
         for path, text in files.items()
@@ -129,7 +132,7 @@ def hashes_of(files: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def hashes(target: Target, tree: Tree, rewrite: Rewrite) -> Hashes:
-    """The hashes of all texts that a verdict is about."""
+    """Return the hashes of original, rewrite and target."""
     original = {
         path: tree.files[path] for path in {tree.main, *rewrite.changes} & tree.files.keys()
     }
@@ -142,13 +145,16 @@ def hashes(target: Target, tree: Tree, rewrite: Rewrite) -> Hashes:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A certificate whose files are there again.
+    """A certificate whose files were restored to a folder.
 
     Attributes:
-        target: the target's folder.
-        source: the original.
-        rewrite: what the rewrite changes.
-        status, inputs: the verdict, and the hashes of the cases' inputs that it was about.
+        target: folder of the target.
+        source: path of the original.
+        backend: back end on which the rewrite ran.
+        rewrite: changes that the rewrite makes.
+        status: the verdict.
+        inputs: hashes of the cases' inputs, by case.
+        original: the user's name for the original.
     """
 
     target: Path
@@ -164,7 +170,7 @@ def restore(file: Path, folder: Path) -> Restored:
     """Write the files of a certificate into a folder.
 
     Raises:
-        UserError: it is no certificate, or files are missing that it only names.
+        UserError: the file is no certificate, or files that it only names are missing or changed.
     """
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
@@ -205,10 +211,10 @@ def restore(file: Path, folder: Path) -> Restored:
 
 
 def _inside(folder: Path, path: str) -> Path:
-    """Where a file with an absolute path is restored.
+    """Return the path in a folder at which a file with an absolute path is restored.
 
     Raises:
-        ValueError: the path is none that a certificate can have.
+        ValueError: the path is not absolute or contains "..".
     """
     given = Path(path)
     if not given.is_absolute() or ".." in given.parts:

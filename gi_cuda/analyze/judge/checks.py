@@ -1,4 +1,4 @@
-"""The checks that the referee makes, by the codes of what they find."""
+"""Checks that the referee makes, with the codes of their findings."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ _CHECKS: Mapping[str, frozenset[str]] = {
     "races between threads": frozenset({"race", "uneven-barrier", "races-not-watched"}),
     "cases reach all of its code": frozenset({"code-not-reached"}),
 }
-"""What speaks against a rewrite that is right on all cases, by the check that finds it."""
+"""Checks of a rewrite that is right on all cases, with the codes of their findings."""
 
 NAMES = (READS, COMPILES, DEVICE_CODE, ANSWERS, ORDERS, *_CHECKS)
-"""All checks, in the order in which they are made."""
+"""Names of all checks, in the order in which they are made."""
 
 
 def not_made(after: str, why: str) -> Iterator[Check]:
-    """The checks behind one, which were not made.
+    """Yield the checks after a failed one as skipped.
 
     Args:
-        why: in words.
+        after: name of the failed check.
+        why: reason for skipping, in words.
     """
     for name in NAMES[NAMES.index(after) + 1 :]:
         yield Check(name, Outcome.SKIPPED, why)
@@ -45,12 +46,12 @@ def not_made(after: str, why: str) -> Iterator[Check]:
 def made(
     reasons: Collection[Reason], skipped: Mapping[str, str], notes: Sequence[str]
 ) -> Iterator[Check]:
-    """The checks of a rewrite that is right on all cases.
+    """Yield the results of the checks of a rewrite that is right on all cases.
 
     Args:
-        reasons: what they found.
-        skipped: by a code of what a check looks for, why it was not made.
-        notes: which other sizes were tried.
+        reasons: findings of the checks.
+        skipped: reasons why checks were skipped, by a code of the check.
+        notes: descriptions of the other sizes that were tried.
     """
     known = frozenset[str]().union(*_CHECKS.values())
     for name, codes in _CHECKS.items():

@@ -1,4 +1,4 @@
-"""Largest distances between the outputs of a rewrite and those of its original."""
+"""Compute the largest differences between the outputs of a rewrite and of its original."""
 
 from __future__ import annotations
 
@@ -28,14 +28,18 @@ def output_errors(
     limit: float,
     exact: Mapping[str, Outputs],
 ) -> tuple[OutputError, ...]:
-    """Run a program once on each of its cases; return for each output where it lies furthest from
-    the reference's. None where it does not end.
+    """Run a program once on each of its cases, and return the largest error of each output.
+
+    The result is empty if the program does not end.
 
     Args:
-        reference: where the reference's outputs are.
-        exact: outputs in double precision, of cases of which they are known.
-        folder: for those of the program.
+        target: the target.
+        program: the program.
+        reference: folder with the reference's outputs.
+        pool: the workers.
+        folder: folder for the program's outputs.
         limit: seconds after which a launch counts as hung.
+        exact: known outputs in double precision, by case.
     """
     answer = pool.ask(Record(program, folder, 1, limit))
     if not isinstance(answer, Recorded):
@@ -72,7 +76,7 @@ def _largest(one: NDArray[Any], other: NDArray[Any]) -> float:
 
 
 def _distance(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
-    """How far values are apart; NaN is not far from NaN, and infinitely far from numbers."""
+    """Return absolute differences: 0 between two NaN, infinity between NaN and a number."""
     a, b = one.astype(np.float64), other.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         distance: NDArray[np.float64] = np.abs(a - b)
@@ -82,7 +86,7 @@ def _distance(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _tolerances(target: Target) -> Mapping[str, Tolerance]:
-    """The tolerance of each output that is judged by one."""
+    """Return the tolerance check of each output that has one, by output."""
     judged = [one for one in target.buffers if one.role.judged and one.type.small is None]
     return {
         buffer.name: check
@@ -109,7 +113,7 @@ def _error(
 
 
 def seeds_of(target: Target, cases: Sequence[str]) -> dict[str, int]:
-    """The seeds of cases that have one."""
+    """Return the seeds of the cases that have one, by case."""
     return {
         one.name: one.args["seed"]
         for one in target.cases

@@ -1,4 +1,4 @@
-"""Judging a rewrite: first whether it is right, then how fast it is."""
+"""Judge a rewrite: first its correctness, then its speed."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ from gi_cuda.runs.tools import Tools
 from gi_cuda.spec import Target, find_case, load_case
 
 GRAVITY = (Status.INCORRECT, Status.INVALID, Status.UNVERIFIED, Status.INCONCLUSIVE)
-"""Verdicts that no speed matters beside, the gravest first."""
+"""Verdicts that take precedence over the speed, the gravest first."""
 
 REPEATS = Repeats(builds=6, processes=FEWEST_ROUNDS, pairs=9)
-"""How often a rewrite is measured at least."""
+"""Smallest number of repetitions of the measurement of a rewrite."""
 
 LIMIT = 10.0
-"""Seconds that a launch may take at least: a rewrite may be slow where it is emulated, as shuffles
-are, and right."""
+"""Smallest time limit of a launch, seconds. A right rewrite may be slow in emulation, for example
+if it uses shuffles."""
 
 FEW, SOON = 16 << 20, 3.0
 """Limits for answers in double precision: bytes of a case's answers, and seconds of a launch."""
@@ -100,14 +100,14 @@ class Entry:
     """A rewrite that is to be judged.
 
     Attributes:
-        original, rewritten: as the user named them.
+        original, rewritten: the user's names for them.
         kind: file, folder or diff.
-        candidate: what is compiled and launched; None: it cannot be.
-        refusal: why not.
-        launches: how it is launched, where that is not as the original.
-        guessed: what of the target was assumed.
-        hashes: of all texts.
-        isolation: how kernels are kept from the rest of the machine.
+        candidate: the code that is compiled and launched; None if it cannot run.
+        refusal: reason why it cannot run.
+        launches: descriptions of its launches, if they differ from the original's.
+        guessed: unconfirmed values of the target.
+        hashes: hashes of all texts.
+        isolation: description of the sandbox of kernels.
     """
 
     original: str
@@ -123,7 +123,7 @@ class Entry:
 
 @dataclass(slots=True)
 class _Found:
-    """The findings about a rewrite so far."""
+    """Findings about a rewrite so far; for the fields see `Judged`."""
 
     reasons: list[Reason] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
@@ -134,12 +134,12 @@ class _Found:
 
 @dataclass(frozen=True)
 class Referee:
-    """Judges rewrites of a target.
+    """A judge of rewrites of a target.
 
     Attributes:
-        tools: of the target, with one worker.
-        baseline: finds out what is to be known of the original; not asked of what cannot be run.
-        tell: is told what is done next.
+        tools: tools of the target, with one worker.
+        baseline: returns the measurements of the original; called only if a rewrite can run.
+        tell: callback that receives progress messages.
     """
 
     tools: Tools
@@ -147,7 +147,7 @@ class Referee:
     tell: Callable[[str], None] = in_silence
 
     def judge(self, entry: Entry) -> Judged:
-        """One verdict."""
+        """Judge one rewrite."""
         begun = time.monotonic()
         found = _Found()
         if entry.refusal is not None or entry.candidate is None:
@@ -202,8 +202,11 @@ class Referee:
             found.status = _gravest(found.reasons) or status
 
     def _built(self, one: Candidate) -> tuple[Built, Built, Objection | None]:
-        """Compile the reference and a rewrite; return both, and the objection to a rewrite that is
-        no device code."""
+        """Compile the reference and a rewrite.
+
+        Returns:
+            Both builds, and the objection if the rewrite contains more than device code.
+        """
         folder = self.tools.scratch("judged")
         some = [unmodified(self.tools.subject), one]
         base, built = build_candidates(self.tools.compiler, some, folder)
@@ -219,7 +222,7 @@ class Referee:
         return Check(ORDERS, Outcome.PASSED)
 
     def _skipped(self, one: Candidate) -> dict[str, str]:
-        """Why checks were not made, by a code of what they look for."""
+        """Return the reasons why checks were skipped, by a code of the check."""
         races = self.tools.certification.races
         if races.watched(one):
             return {}
@@ -228,9 +231,12 @@ class Referee:
     # -- how fast is it? -----------------------------------------------------------------------
 
     def timed(self, one: Candidate) -> tuple[Status, Speed | None, Reason | None]:
-        """Time a rewrite that is right beside its original, until its speed is decided or nothing
-        more is to be learnt; return the verdict on its speed, with a reason where there is no
-        speed, or none that decides."""
+        """Time a right rewrite beside its original until the verdict is certain, or a limit comes.
+
+        Returns:
+            The verdict, the speed (None if the rewrite failed), and the reason if it failed or if
+            the verdict is inconclusive.
+        """
         tools, baseline = self.tools, self.baseline()
         replicates = Replicates(
             tools.subject,
@@ -258,7 +264,7 @@ class Referee:
             if bar is not None:
                 decided = verdict_of_rewrite(reading.builds, bar)
             if number >= FEWEST_ROUNDS and bar == JUDGED_FLOOR:
-                known.add(0)  # the machine is quiet: nothing more is to be learnt of the copy
+                known.add(0)  # the machine is quiet enough: the copy need not be read again
             late = number == MOST_ROUNDS or time.monotonic() - begun > PATIENCE
             if number >= FEWEST_ROUNDS and (late or decided is not Verdict.UNCERTAIN):
                 break
@@ -329,7 +335,7 @@ def _refuse(found: _Found, refusal: Refusal | None) -> None:
 
 
 def _fail(found: _Found, check: str, reason: Reason) -> None:
-    """Enter a check without which no further one is made."""
+    """Record a failed check that ends the examination, and the further checks as skipped."""
     found.reasons.append(reason)
     found.status = reason.status
     found.checks.append(Check(check, Outcome.FAILED, reason.said))
@@ -343,7 +349,7 @@ def _of_compiler(message: str) -> Reason:
 
 
 def _of_run(failure: str) -> Reason:
-    """Return the reason that a failed run gives."""
+    """Convert the failure message of a run to a reason."""
     if failure.startswith(NOT_COMPILED):
         return _of_compiler(failure.partition(": ")[2])
     kind, _, said = failure.partition(": ")
@@ -353,7 +359,7 @@ def _of_run(failure: str) -> Reason:
 
 
 def _of_objections(objections: Sequence[Objection]) -> list[Reason]:
-    """The first objection of each kind."""
+    """Convert objections to reasons: the first of the gravest objections for each code."""
     found: dict[str, Reason] = {}
     for one in objections:
         status = Status(one.ruling.value)

@@ -1,4 +1,4 @@
-"""A verdict of the referee as values: what `--json`, the page and certificates say."""
+"""Records of a verdict, for `--json`, the page and certificates."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.status import Status
 
 FORMAT = 1
-"""The version of the form of verdicts."""
+"""Version of the format of verdicts."""
 
 
 class Outcome(StrEnum):
-    """The end of a check."""
+    """Result of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -26,11 +26,11 @@ class Reason:
     """A reason of a verdict.
 
     Attributes:
-        code: a name of the kind, for programs.
-        said: in words; with the first wrong value, where answers are wrong.
-        where: file and line; "" where none is known.
-        case: the case that shows it; "" where none does.
-        status: the verdict that it leads to by itself.
+        code: name of the kind of reason, for programs.
+        said: the reason in words; for wrong answers, with the first wrong value.
+        where: file and line; "" if unknown.
+        case: the case that shows it; "" if none does.
+        status: the verdict that the reason leads to by itself.
     """
 
     code: str
@@ -45,8 +45,9 @@ class Check:
     """A check of the rewrite.
 
     Attributes:
-        name: what is checked.
-        said: for one that was skipped, why; else what was looked at.
+        name: name of the check.
+        outcome: result of the check.
+        said: reason of a skipped check; else details.
     """
 
     name: str
@@ -56,17 +57,16 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class OutputError:
-    """The largest distance between an output and the original's.
+    """The largest difference between an output of the rewrite and of the original.
 
     Attributes:
-        output: the buffer.
-        case: where it lies furthest.
-        largest: the largest distance of two values there; None of what are no numbers.
-        of_tolerance: that distance as a multiple of what the oracle allows for that value; None
-            where the oracle has no tolerance.
-        of_float64, original_of_float64: the largest distances of the rewrite's and of the
-            original's values from what the original answers in double precision; None where that is
-            not known.
+        output: name of the buffer.
+        case: case with the largest difference.
+        largest: largest absolute difference of two values; None if the values are no numbers.
+        of_tolerance: largest difference as a multiple of the oracle's tolerance for the value; None
+            if the oracle has no tolerance.
+        of_float64, original_of_float64: largest differences of the rewrite's and of the original's
+            values from the original's answers in double precision; None if these are unknown.
     """
 
     output: str
@@ -79,14 +79,14 @@ class OutputError:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Speedups of a rewrite over its original.
+    """Speed-ups of a rewrite over its original.
 
     Attributes:
-        overall, train, held_out: speed-ups on all cases and on those of each role.
-        cases: on each case.
-        noise: a copy of the original, measured in the same way.
-        bar: what differs by less than this fraction counts as the same.
-        rounds: rounds of measurement that it took.
+        overall, train, held_out: speed-ups on all cases, and on the cases of each role.
+        cases: speed-up on each case.
+        noise: speed-up of a copy of the original, measured in the same way.
+        bar: threshold as a fraction; smaller differences count as the same. None: too much noise.
+        rounds: number of rounds of measurement.
     """
 
     overall: SpeedUp
@@ -100,7 +100,12 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Hashes:
-    """SHA-256, in hexadecimal, of the texts of files by their paths, and of the inputs of cases."""
+    """SHA-256 hashes in hexadecimal.
+
+    Attributes:
+        original, rewritten, target: hashes of files, by path.
+        inputs: hashes of inputs, by case.
+    """
 
     original: Mapping[str, str] = field(default_factory=dict)
     rewritten: Mapping[str, str] = field(default_factory=dict)
@@ -110,7 +115,15 @@ class Hashes:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where the rewrite ran."""
+    """The machine that ran the rewrite.
+
+    Attributes:
+        backend: name of the back end.
+        device: name of the device.
+        system: operating system.
+        processors: number of CPUs.
+        isolation: description of the sandbox of kernels.
+    """
 
     backend: str
     device: str
@@ -125,20 +138,22 @@ class Judged:
 
     Attributes:
         status: the verdict.
-        exit_status: of the command.
-        original, rewritten: as the user named them.
+        exit_status: exit status of the command.
+        original, rewritten: the user's names for them.
         kind: file, folder or diff.
-        kernels: of the original.
-        reasons: for the verdict, the gravest first.
-        checks: all that were made, and those that were not.
-        errors: of each output, where the rewrite ran.
-        speed: None where the rewrite was not timed.
-        launches: how the rewrite is launched, where that is not as the original.
-        guessed: what of the target was assumed and nobody confirmed.
-        seeds: of the cases' data.
-        versions: of this tool and of all that a measurement depends on.
-        seconds: that the verdict took.
-        format: of this record.
+        kernels: kernels of the original.
+        reasons: reasons for the verdict, the gravest first.
+        checks: all checks, including skipped ones.
+        errors: largest error of each output, if the rewrite ran.
+        speed: speed-ups; None if the rewrite was not timed.
+        launches: descriptions of the rewrite's launches, if they differ from the original's.
+        guessed: unconfirmed values of the target.
+        seeds: seeds of the cases' data, by case.
+        hashes: hashes of all texts and inputs.
+        versions: versions of gi-cuda and of the tools that affect measurements.
+        machine: the machine that ran the rewrite.
+        seconds: time for the verdict.
+        format: version of the record's format.
     """
 
     status: Status

@@ -1,1 +1,1 @@
-"""Rewritten kernels: whole files, folders and diffs, read together with how they are launched."""
+"""Read rewritten kernels (files, folders, diffs) and their launches."""

@@ -1,4 +1,4 @@
-"""Unified diffs of any form: git's, those of ``diff -u``, mails; applied to texts of files."""
+"""Parse unified diffs (of git, ``diff -u``, mails) and apply them to texts of files."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _MAIL = re.compile(r"(?:From [0-9a-f]{40} |(?:From|Subject|Date): )")
 _NOTHING = "/dev/null"
 
 _FUZZ = 2
-"""Lines of context at both ends of a hunk that need not be there, as for ``patch``."""
+"""Number of context lines at either end of a hunk that need not match, as for ``patch``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One place of a diff.
+    """One hunk of a diff.
 
     Attributes:
-        at: the first line that it replaces, from 0.
-        lines: each with its sign: blank, ``-`` or ``+``; line ends are left out.
-        unended: signs of last lines that have no end.
+        at: number of the first line that it replaces, from 0.
+        lines: lines with their signs (blank, ``-`` or ``+``), without line ends.
+        unended: signs of last lines without a line end.
     """
 
     at: int
@@ -40,7 +40,12 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """The changes that a diff makes to one file; the names are those in the diff."""
+    """The changes that a diff makes to one file.
+
+    Attributes:
+        old, new: names of the file in the diff, before and after.
+        hunks: the changes.
+    """
 
     old: str
     new: str
@@ -48,7 +53,7 @@ class FileDiff:
 
 
 def file_diffs(text: str) -> list[FileDiff]:
-    """Read a diff, or a mail with one; no file where the text holds none."""
+    """Parse a diff, or a mail with a diff; the result is empty if the text has none."""
     text = _of_mail(text)
     found = list(_HEADS.finditer(text))
     moved = {one["moved"]: one["to"] for one in found if one["moved"]}
@@ -66,7 +71,7 @@ def file_diffs(text: str) -> list[FileDiff]:
 
 
 def _of_mail(text: str) -> str:
-    """The body of a mail, decoded; other texts as they are."""
+    """Return the decoded body of a mail; return other texts unchanged."""
     if not _MAIL.match(text):
         return text
     mail = message_from_string(text.partition("\n")[2] if text.startswith("From ") else text)
@@ -80,7 +85,7 @@ def _of_mail(text: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A file's name without the quotes that git puts around one with blanks."""
+    """Remove the quotes that git puts around a file name with blanks."""
     name = name.strip()
     return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name
 
@@ -93,7 +98,7 @@ def _hunks(text: str, at: int) -> Iterator[Hunk]:
             end = text.find("\n", at)
             end = len(text) if end < 0 else end
             line, at = text[at:end].rstrip("\r"), end + 1
-            sign = line[:1] or " "  # a blank line of context may have lost its blank
+            sign = line[:1] or " "  # editors strip the blank of an empty context line
             if sign == "\\":
                 unended.add(lines[-1][0] if lines else " ")
                 continue
@@ -111,19 +116,20 @@ def _hunks(text: str, at: int) -> Iterator[Hunk]:
 def applied(
     diffs: Sequence[FileDiff], files: Mapping[str, str], main: str, where: str
 ) -> dict[str, str | None]:
-    """Return the new texts of files that a diff changes; None for one that is gone.
+    """Apply diffs and return the new texts of the changed files; None for a deleted file.
 
-    A name in the diff means the file whose path has most last parts in common with it, so that
-    ``a/src/k.cu``, ``k.cu`` and ``/home/me/src/k.cu`` all mean ``src/k.cu``. Where a diff is about
-    one file only, and names none of them, it means the main one.
+    A name in the diff denotes the file whose path shares the longest suffix with it, so
+    ``a/src/k.cu``, ``k.cu`` and ``/home/me/src/k.cu`` all denote ``src/k.cu``. If a diff changes
+    only one file and its name fits none, it denotes the main file.
 
     Args:
+        diffs: the diffs.
         files: texts by path.
-        main: the path of the source.
-        where: what errors call the diff.
+        main: path of the main source file.
+        where: name of the diff, for messages.
 
     Raises:
-        UserError: a hunk does not fit, or a file is not there.
+        UserError: a hunk does not fit, or a file does not exist.
     """
     new: dict[str, str | None] = {}
     for one in diffs:
@@ -154,7 +160,7 @@ def _some(files: Mapping[str, str]) -> str:
 
 
 def _meant(name: str, files: Mapping[str, str], main: str) -> str | None:
-    """The file that a name in a diff means; None where that cannot be told."""
+    """Return the file that a name in a diff denotes; None if there is none or it is ambiguous."""
     best = max((_common(name, path) for path in files), default=0)
     found = [path for path in files if _common(name, path) == best] if best else []
     if len(found) > 1:
@@ -163,7 +169,7 @@ def _meant(name: str, files: Mapping[str, str], main: str) -> str | None:
 
 
 def _common(name: str, path: str) -> int:
-    """Return the number of last parts that two paths have in common."""
+    """Return the length of the longest common suffix of two paths, in parts."""
     count = 0
     for a, b in zip(
         reversed(PurePosixPath(name).parts), reversed(PurePosixPath(path).parts), strict=False
@@ -175,8 +181,7 @@ def _common(name: str, path: str) -> int:
 
 
 def _place(name: str, files: Mapping[str, str], main: str) -> str:
-    """Where a new file goes: below the longest folder of its name that is there, else beside the
-    source."""
+    """Return a new file's path: in the folder that its name denotes, else beside the source."""
     parts = PurePosixPath(name).parts
     folders = {str(folder) for path in files for folder in PurePosixPath(path).parents}
     for first in range(len(parts) - 1):
@@ -186,7 +191,7 @@ def _place(name: str, files: Mapping[str, str], main: str) -> str:
 
 
 def _changed(text: str, hunks: Sequence[Hunk], where: str) -> str:
-    """A text as hunks leave it."""
+    """Apply hunks to a text."""
     end = "\r\n" if "\r\n" in text else "\n"
     lines = [line.rstrip("\r") for line in text.split("\n")]
     ended = lines[-1] == ""
@@ -206,10 +211,13 @@ def _changed(text: str, hunks: Sequence[Hunk], where: str) -> str:
 
 
 def _found(lines: Sequence[str], hunk: Hunk, moved: int, where: str) -> tuple[int, int, int]:
-    """Where a hunk fits best, and how many of its first and last lines are left out for that.
+    """Find the line at which a hunk fits best.
+
+    Returns:
+        The line, from 0, and the numbers of leading and trailing context lines that are ignored.
 
     Raises:
-        UserError: nowhere.
+        UserError: the hunk fits nowhere.
     """
     for fuzz in range(_FUZZ + 1):
         lead = min(fuzz, _context(hunk.lines))

@@ -1,4 +1,4 @@
-"""Launches by the host code of a source, in order, and how each kernel is launched."""
+"""Read the kernel launches in the host code of a source."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ class Call:
     """One launch in host code.
 
     Attributes:
-        kernel: the kernel's name, without scope and template arguments.
-        place: where the launch is.
-        function: the host function that it is in.
-        text: the launch as it is written, without blanks.
-        conditional: whether a branch decides if host code comes to it.
-        loops: how many loops are around it.
+        kernel: name of the kernel, without scope and template arguments.
+        place: file and line of the launch.
+        function: host function that contains the launch.
+        text: text of the launch, without blanks.
+        conditional: whether the launch is inside a branch.
+        loops: number of loops around the launch.
+        host: the file that contains the launch.
+        launch: the parsed launch.
     """
 
     kernel: str
@@ -63,10 +65,10 @@ class HostReading:
     """The launches of a source.
 
     Attributes:
-        path: the source.
-        compilation: how it is compiled.
-        kept: names of macros that expressions keep.
-        given: files that launch its kernels, where they are not to be searched for.
+        path: path of the source.
+        compilation: options of its compilation.
+        kept: names of macros that stay as names in expressions.
+        given: files that launch its kernels; empty: search for them.
     """
 
     path: Path
@@ -77,35 +79,35 @@ class HostReading:
 
     @cached_property
     def code(self) -> CudaFile:
-        """The source with its headers."""
+        """Parsed source with its headers."""
         return read_whole(self.path, self.compilation)
 
     @cached_property
     def kernels(self) -> frozenset[str]:
-        """Names of the kernels that it defines."""
+        """Names of the kernels that the source defines."""
         return frozenset(one.definition.name for one in kernels(self.code))
 
     @cached_property
     def hosts(self) -> tuple[HostCode, ...]:
-        """The files that may launch its kernels."""
+        """Files that may launch the kernels."""
         found = find_hosts(self.code, kernels(self.code), self.given)
         define = self.compilation.define
         return tuple(replace(one, constants={**define, **one.constants}) for one in found)
 
     @cached_property
     def types(self) -> ElementTypes:
-        """The types that it declares."""
+        """Types that the source declares."""
         return read_element_types((self.code, *self.code.around))
 
     @cached_property
     def functions(self) -> frozenset[str]:
-        """Names of all host functions in these files."""
+        """Names of all host functions in `hosts`."""
         every = (one for host in self.hosts for one in host.code.definitions)
         return frozenset(one.name for one in every if not one.kernel)
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
-        """All launches by host code, in order."""
+        """All launches in host code, in order."""
         return tuple(call for host in self.hosts for call in self._calls(host))
 
     def _calls(self, host: HostCode) -> Iterator[Call]:
@@ -125,35 +127,36 @@ class HostReading:
                 )
 
     def chosen(self, kernel: str) -> Chosen:
-        """A kernel with all that was read of its source.
+        """Return a kernel with its parsed source.
 
         Raises:
-            UserError: there is no such kernel, or several.
+            UserError: there is no kernel of that name, or several.
         """
         if kernel not in self._chosen:
             self._chosen[kernel] = choose(self.path, kernel, self.compilation, self.given)
         return self._chosen[kernel]
 
     def parameter_types(self, kernel: str) -> tuple[str, ...]:
-        """The types of a kernel's parameters."""
+        """Return the types of a kernel's parameters."""
         arguments = self.chosen(kernel).kernel.arguments
         stars = (f"{' ' * bool(one.pointers)}{'*' * one.pointers}" for one in arguments)
         return tuple(f"{one.type}{star}" for one, star in zip(arguments, stars, strict=True))
 
     def resolver(self, call: Call, scalars: Mapping[str, str]) -> Resolver:
-        """Return a reader that turns expressions before a launch into expressions of a target.
+        """Return a resolver that converts host expressions at a launch to a target's expressions.
 
         Args:
-            scalars: what the target calls variables of the host code.
+            call: the launch.
+            scalars: the target's names of host variables.
         """
         known = KnownNames(kept=self.kept, scalars=scalars)
         return Resolver(call.host, call.launch.node, self.types, known)
 
     def instance(self, call: Call) -> str:
-        """The kernel of a launch with its namespaces and template arguments.
+        """Return the name of a launch's kernel with its namespaces and template arguments.
 
         Raises:
-            UserError: it cannot be read.
+            UserError: the template arguments cannot be read.
         """
         chosen = self.chosen(call.kernel)
         sites = chosen.launches(self.kept)
@@ -175,7 +178,7 @@ def _loops(node: Node) -> int:
 
 
 def period(texts: Sequence[str]) -> int:
-    """The length of the shortest part that a sequence repeats: 2 for A B A B."""
+    """Return the length of the shortest prefix that a sequence repeats: 2 for A B A B."""
     return next(
         size
         for size in range(1, len(texts) + 1)

@@ -1,8 +1,9 @@
-"""The launch of a rewrite, where its host code launches it otherwise than the original's does.
+"""Determine the launches of a rewrite, if its host code launches differently from the original's.
 
-The launches of both sources are read by the same code and compared. Where they are the same, the
-target's launches hold. Where they differ, those of the rewrite are told in the target's names: what
-the original passes for an argument is what the target has for that argument.
+The launches of both sources are read by the same code and compared. If they are the same, the
+target's launches are used. If they differ, the launches of the rewrite are expressed in the
+target's names. The mapping of host expressions to the target's names comes from the original's
+launches: each of their arguments corresponds to an argument in the target.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ from gi_cuda.spec.target import LaunchSequence, Scalar
 _DYNAMIC = re.compile(r"\bextern\s+(?:__align__\s*\([^()]*\)\s*)?__shared__\b[^;\[]*?(\w+)\s*\[")
 
 Geometry: TypeAlias = tuple[tuple[str, ...] | None, tuple[str, ...] | None, str | None]
-"""Grid, block and bytes of shared memory; None for what cannot be told."""
+"""Grid, block and bytes of shared memory as expressions; None for an unknown one."""
 
 
 @dataclass(frozen=True)
 class LaunchReader:
-    """Tells how a rewrite is launched.
+    """A reader of the launches of a rewrite.
 
     Attributes:
-        target: the original's.
-        old: the original's host code.
-        new: that of the rewrite.
+        target: target of the original.
+        old: launches in the original's host code.
+        new: launches in the rewrite's host code.
     """
 
     target: Target
@@ -50,11 +51,11 @@ class LaunchReader:
     new: HostReading
 
     def read(self) -> OwnLaunches | None:
-        """The launches of the rewrite; None where the target's hold.
+        """Return the launches of the rewrite; None if they are the target's launches.
 
         Raises:
-            Refused: it cannot be launched, or nobody says how.
-            UserError: its text cannot be read.
+            Refused: the rewrite cannot be launched, or its launch cannot be determined.
+            UserError: its source cannot be read.
         """
         calls = self._calls
         if not calls:
@@ -77,24 +78,28 @@ class LaunchReader:
 
     @cached_property
     def _wanted(self) -> tuple[str, ...]:
-        """The target's kernels, without scope."""
+        """Names of the target's kernels, without scope."""
         return tuple(dict.fromkeys(_bare(step.kernel) for step in self._steps))
 
     @cached_property
     def _before(self) -> list[Call]:
-        """The launches of the target's kernels by the original, in the function with the first."""
+        """Launches of the target's kernels in the original, in the function of the first launch."""
         return _of_one_function([one for one in self.old.calls if one.kernel in self._wanted])
 
     @cached_property
     def _calls(self) -> list[Call]:
-        """The launches of the rewrite that take the place of the target's."""
+        """Launches in the rewrite that replace the target's launches."""
         others = {one.kernel for one in self.old.calls} - {*self._wanted}
         found = [one for one in self.new.calls if one.kernel not in others]
         function = self._before[0].function if self._before else ""
         return [one for one in found if one.function == function] or _of_one_function(found)
 
     def _check_unlaunched(self) -> None:
-        """Refuse a rewrite whose host code launches nothing, unless it has no host code."""
+        """Check a rewrite without launches: only a rewrite without host code may have none.
+
+        Raises:
+            Refused: a kernel is missing, host code no longer launches it, or its parameters differ.
+        """
         lost = next((name for name in self._wanted if name not in self.new.kernels), None)
         if lost is not None:
             raise refused(
@@ -114,7 +119,11 @@ class LaunchReader:
         self._check_shared(self.target.launches)
 
     def _check_parameters(self) -> None:
-        """Refuse a kernel with other parameters where no launch says what it gets."""
+        """Check that the parameters of kernels are unchanged, if no launch passes arguments.
+
+        Raises:
+            Refused: a kernel has other parameters.
+        """
         for name in self._wanted:
             if name not in self.old.kernels:
                 continue
@@ -128,7 +137,11 @@ class LaunchReader:
                 )
 
     def _check_shared(self, launches: Sequence[LaunchSequence]) -> None:
-        """Refuse dynamic shared memory of which no launch says how much there is."""
+        """Check that launches give the size of new dynamic shared memory.
+
+        Raises:
+            Refused: the size is unknown.
+        """
         for step in (step for sequence in launches for step in sequence.steps):
             if step.shared.text != "0":
                 continue
@@ -211,11 +224,15 @@ class LaunchReader:
     # -- one launch ----------------------------------------------------------------------------
 
     def _step(self, call: Call, step: KernelStep | None, before: Call | None) -> KernelStep:
-        """A launch of the rewrite.
+        """Convert a launch of the rewrite to a step of the target.
 
         Args:
-            step: the one in whose place it is, if it is in that of one.
-            before: the launch of the original that this is.
+            call: the launch.
+            step: the target's step that it replaces, if any.
+            before: the original's launch that it corresponds to, if any.
+
+        Raises:
+            Refused: arguments or launch configuration cannot be determined.
         """
         arguments = tuple(
             self._argument(call, at, argument, step, before)
@@ -246,13 +263,13 @@ class LaunchReader:
             raise self._unclear(call, error.what) from None
 
     def _alike(self, call: Call, before: Call | None) -> bool:
-        """Tell whether a launch of unknown geometry is written as the original's launch is."""
+        """Tell whether a launch with unknown configuration has the same text as the original's."""
         if before is None:
             return not self._before
         return call.configuration == before.configuration
 
     def _geometry(self, reading: HostReading, call: Call) -> Geometry:
-        """Grid, block and shared memory in the target's names."""
+        """Return grid, block and shared memory of a launch, in the target's names."""
         resolver = reading.resolver(call, self._scalars)
         launch = call.launch
         grid, block = (
@@ -263,7 +280,7 @@ class LaunchReader:
         return _trimmed(grid), _trimmed(block), shared
 
     def _form(self, reading: HostReading, call: Call) -> tuple[object, ...]:
-        """Return a value that is equal for two launches that are the same."""
+        """Return a normal form of a launch, which is equal for equivalent launches."""
         resolver = reading.resolver(call, self._scalars)
         geometry = self._geometry(reading, call)
         told = all(geometry) or call.configuration
@@ -276,8 +293,7 @@ class LaunchReader:
 
     @cached_property
     def _given(self) -> dict[str, list[tuple[int, str]]]:
-        """Map each argument of the original, as text, to its place and to what the target passes
-        there."""
+        """Map each argument of the original's launches, as text, to position and target's name."""
         found: dict[str, list[tuple[int, str]]] = {}
         for step in self._steps:
             name = _bare(step.kernel)
@@ -291,8 +307,7 @@ class LaunchReader:
 
     @cached_property
     def _scalars(self) -> dict[str, str]:
-        """Map variables of the host code that are passed as integers to the target's names for
-        them."""
+        """Map host variables that are passed as integers to the target's names for them."""
         whole = {one.name for one in self.target.scalars if one.dtype.kind in "iu"}
         found = {
             text: own
@@ -311,7 +326,7 @@ class LaunchReader:
 
     @cached_property
     def _made(self) -> dict[tuple[str, str], Scalar]:
-        """Scalars that the rewrite's launches need, by their types and expressions."""
+        """New scalars that the rewrite's launches need, by type and expression."""
         return {}
 
     def _argument(
@@ -322,10 +337,17 @@ class LaunchReader:
         step: KernelStep | None,
         before: Call | None,
     ) -> str:
-        """The target's name for what a launch passes.
+        """Return the target's name for an argument of a launch.
+
+        Args:
+            call: the launch.
+            at: position of the argument.
+            argument: the kernel's parameter.
+            step: the target's step that the launch replaces, if any.
+            before: the original's launch that it corresponds to, if any.
 
         Raises:
-            Refused: the original passes no such thing.
+            Refused: the argument cannot be expressed by arguments of the original's launch.
         """
         if at >= len(call.launch.arguments):
             return ""
@@ -350,20 +372,20 @@ class LaunchReader:
         return self._made.setdefault((kind.name, expression), scalar).name
 
     def _known(self, text: str, at: int, argument: Argument, step: KernelStep | None) -> str | None:
-        """The target's name for what the original passes too."""
+        """Return the target's name for an argument that the original passes, too; None if not."""
         places = self._given.get(text, [])
         if places:
             exact = [own for place, own in places if place == at]
             return exact[0] if exact else places[0][1]
         if self._before or step is None or step.kernel is None:
             return None
-        # Nobody says what the original passes: names of parameters tell as much.
+        # The original has no launch, so match by the parameter's name, then by its position.
         if argument.name in step.args:
             return argument.name
         return step.args[at] if at < len(step.args) else None
 
     def _number(self, argument: Argument) -> np.dtype[np.generic] | None:
-        """The type of a parameter that is one number; None for others."""
+        """Return the type of a parameter that is a single number; None for others."""
         element = self.new.types.element(argument.type)
         if element is None or argument.pointers or element.parts != 1 or element.fields:
             return None
@@ -390,12 +412,12 @@ def _of_one_function(calls: Sequence[Call]) -> list[Call]:
 
 
 def _bare(kernel: str) -> str:
-    """A kernel's name without scope and template arguments."""
+    """Return a kernel's name without scope and template arguments."""
     return overload(kernel)[0].partition("<")[0].rpartition("::")[2].strip()
 
 
 def _trimmed(extent: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """A grid or block without last dimensions of one."""
+    """Remove trailing dimensions of 1 from a grid or block."""
     while extent and len(extent) > 1 and extent[-1] == "1":
         extent = extent[:-1]
     return extent

@@ -1,4 +1,4 @@
-"""The original that a rewrite takes the place of, and the target that there is for it."""
+"""Find the original that a rewrite replaces, and its target."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gi_cuda.grammar.frontends.cuda.file import kernels, read_cuda_file
 from gi_cuda.spec import load_target
 
 _UP = 3
-"""Folders above an original in which targets are looked for."""
+"""Number of folders above an original that are searched for targets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A source that is rewritten.
+    """The source of which a rewrite exists.
 
     Attributes:
-        source: the file.
-        target: the folder of its target; None where there is none yet.
-        folder: the folder that the user named, if that is what was named.
+        source: path of the source file.
+        target: folder of its target; None if it has none yet.
+        folder: the folder that the user named instead of the file, if any.
     """
 
     source: Path
@@ -33,14 +33,15 @@ class Original:
 
 
 def find_original(word: Path, rewritten: Path, target: Path | None) -> Original:
-    """Find the source that a file, a folder or a target's folder means.
+    """Find the source that the user names by a file, a folder or a target's folder.
 
     Args:
-        rewritten: the rewrite, which tells which file of a folder is meant.
-        target: the target, where the user names it.
+        word: the path that the user named.
+        rewritten: the rewrite; it decides which file of a folder is the original.
+        target: the target, if the user names it.
 
     Raises:
-        UserError: there is none, or it cannot be told which.
+        UserError: there is no source, or the choice is ambiguous.
     """
     if target is None and (word / TARGET_FILE).is_file():
         target = word
@@ -52,7 +53,7 @@ def find_original(word: Path, rewritten: Path, target: Path | None) -> Original:
                 where=str(word),
                 hint="name that file, or another --target, or leave --target out",
             )
-        # A folder with sources is what a folder takes the place of; a target's is not.
+        # A rewritten folder replaces a folder with sources, but not a target's folder.
         named = word if word.is_dir() and not (word / TARGET_FILE).is_file() else None
         return Original(source, target, named)
     if word.is_file():
@@ -64,7 +65,7 @@ def find_original(word: Path, rewritten: Path, target: Path | None) -> Original:
 
 
 def _in_folder(folder: Path, rewritten: Path) -> Path:
-    """The file of a folder that a rewrite changes and that has kernels."""
+    """Return the file with kernels in a folder that a rewrite changes."""
     found = [one for one in sorted(folder.rglob("*.cu")) if one.is_file() and _has_kernels(one)]
     changed = [one for one in found if _is_changed(one, one.relative_to(folder), rewritten)]
     if len(changed) == 1 or len(found) == 1:
@@ -93,7 +94,7 @@ def _is_changed(file: Path, inner: Path, rewritten: Path) -> bool:
 
 
 def _known(source: Path) -> Path | None:
-    """The target beside a source that names it; None where there is none.
+    """Return the folder of the target of a source; None if there is none.
 
     Raises:
         UserError: there are several.

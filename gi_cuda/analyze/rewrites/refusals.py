@@ -1,4 +1,4 @@
-"""Reasons not to run a rewrite at all."""
+"""Reasons why a rewrite cannot run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gi_cuda.results.status import Status
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a rewrite is not run.
+    """Reason why a rewrite cannot run.
 
     Attributes:
-        code: a name of the kind, for programs.
-        said: in words.
-        where: file and line; "" where there is none.
+        code: name of the kind of reason, for programs.
+        said: the reason in words.
+        where: file and line; "" if there is none.
         status: the verdict that it leads to.
     """
 
@@ -29,10 +29,10 @@ class Refusal:
 
 
 class Refused(Exception):
-    """A rewrite that cannot be run.
+    """An error: a rewrite cannot run.
 
     Args:
-        refusal: why.
+        refusal: the reason.
     """
 
     def __init__(self, refusal: Refusal) -> None:
@@ -41,11 +41,11 @@ class Refused(Exception):
 
 
 def refused(code: str, said: str, where: object = "", status: Status = Status.INVALID) -> Refused:
-    """An error that says why a rewrite is not run."""
+    """Make an error that says why a rewrite cannot run; for the arguments see :class:`Refusal`."""
     return Refused(Refusal(code, said, str(where), status))
 
 
 def of_error(error: UserError) -> Refused:
-    """An error of reading a rewrite, which is no mistake in how the referee was called."""
+    """Convert an error in a rewrite's source, which is a verdict and not an error of usage."""
     hint = f"; {error.hint}" if error.hint else ""
     return refused("unreadable", f"{error.what}{hint}", error.where or "")

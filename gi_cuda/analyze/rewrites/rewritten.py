@@ -1,4 +1,4 @@
-"""Rewrites as candidates: compiled with their own includes, launched as their host code says."""
+"""Make candidates of rewrites, compiled with their own headers and launched by their host code."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from gi_cuda.subject.patches import new_defaults
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A rewrite that can be run.
+    """A rewrite that can run.
 
     Attributes:
-        rewrite: what it changes.
-        candidate: what is compiled and launched.
-        files: where its files are, to be read by people and programs.
-        notes: how it is launched, where that is not as the original.
+        rewrite: the changes that it makes.
+        candidate: the code that is compiled and launched.
+        files: folder with its files.
+        notes: descriptions of its launches, if they differ from the original's.
     """
 
     rewrite: Rewrite
@@ -41,12 +41,12 @@ class Rewritten:
 
 @dataclass(frozen=True)
 class Rewrites:
-    """Reads rewrites of a target's source.
+    """A reader of rewrites of a target's source.
 
     Attributes:
-        subject: the original.
-        folder: where their files may be written; they are needed as long as the candidates are.
-        original: the folder that a folder takes the place of, if one was named.
+        subject: subject of the original.
+        folder: folder for files of rewrites, which must exist as long as the candidates.
+        original: the folder that a rewritten folder replaces, if the user named one.
     """
 
     subject: Subject
@@ -56,33 +56,33 @@ class Rewrites:
 
     @cached_property
     def tree(self) -> Tree:
-        """The files around the original."""
+        """Files around the original."""
         return Tree.of(self.subject.target.source, self.original)
 
     @property
     def hosts(self) -> tuple[Path, ...]:
-        """The files that launch the original's kernels."""
+        """Files that launch the original's kernels."""
         return tuple(one.code.path for one in self._old.hosts)
 
     @cached_property
     def _old(self) -> HostReading:
-        """The launches in the original's host code."""
+        """Launches in the original's host code."""
         return self._reading(self.subject.target.source, None)
 
     def read(self, word: Path) -> Rewritten:
-        """Read a whole file, a folder or a diff.
+        """Read a rewrite from a whole file, a folder or a diff, and make a candidate of it.
 
         Raises:
-            UserError: it is none of these, or does not fit.
-            Refused: it cannot be run.
+            UserError: the path is none of these, or does not fit the original.
+            Refused: the rewrite cannot run.
         """
         return self.of(self.changes(word))
 
     def changes(self, word: Path) -> Rewrite:
-        """Read what a whole file, a folder or a diff changes.
+        """Read the changes of a whole file, a folder or a diff.
 
         Raises:
-            UserError: it is none of these, or does not fit.
+            UserError: the path is none of these, or does not fit the original.
         """
         rewrite = read_rewrite(word, self.tree, self.original)
         if not rewrite.changes:
@@ -97,7 +97,7 @@ class Rewrites:
         """Make a candidate of changes.
 
         Raises:
-            Refused: it cannot be run.
+            Refused: the rewrite cannot run.
         """
         folder = (self.folder / str(next(self._numbers))).resolve()
         source = self.tree.copied(rewrite.changes, folder)
@@ -142,8 +142,10 @@ class Rewrites:
         return replace(candidate, own=own), notes
 
     def _is_in_place(self, rewrite: Rewrite, own: Subject) -> bool:
-        """Tell whether a rewrite can be compiled as a variant of the original: it includes the same
-        files, and changes only files that are compiled in place."""
+        """Tell whether a rewrite can be compiled as a variant of the original.
+
+        It must include the same files, and change only files that are compiled in place.
+        """
         before, after = self.subject.grammar.source, own.grammar.source
         folder = (self.tree.root / self.tree.main).parent
         names = {(folder / name).resolve() for name in before.files}
@@ -162,10 +164,11 @@ class Rewrites:
         return rewrite.changes[path] != self.tree.files.get(path)
 
     def _reading(self, source: Path, folder: Path | None) -> HostReading:
-        """Return the launches in the host code.
+        """Return the launches in the host code of a source.
 
         Args:
-            folder: of the copy that the source is in.
+            source: path of the source.
+            folder: folder of the copy that contains the source; None: the original.
         """
         build = self.subject.target.build
         include = build.include
@@ -179,7 +182,7 @@ class Rewrites:
         return HostReading(source, compilation, frozenset(parameters), given)
 
     def _named(self, error: Refused, rewrite: Rewrite, folder: Path) -> Refused:
-        """An error that names files of the copy as the user knows them."""
+        """Replace paths in the copy by the user's names in an error."""
         main = rewrite.name if rewrite.kind == "file" else self.tree.main
         refusal = error.refusal
         texts: Mapping[str, str] = {
@@ -195,7 +198,7 @@ class Rewrites:
 
 
 def _notes(launches: OwnLaunches | None, first: KernelStep) -> Iterator[str]:
-    """Describe the launch of a rewrite, if it is not the target's."""
+    """Yield descriptions of a rewrite's launches, if they are not the target's."""
     for step in (s for one in launches.launches for s in one.steps) if launches else ():
         grid, block = (", ".join(one.text for one in some) for some in (step.grid, step.block))
         shared = f", {step.shared.text} bytes shared" if step.shared.text != "0" else ""

@@ -1,4 +1,4 @@
-"""The files around an original, and copies of them as a rewrite leaves them."""
+"""Read the files around an original, and copy them with the changes of a rewrite."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
 
 @dataclass(frozen=True)
 class Tree:
-    """The sources of the repository, or folder, that an original lies in.
+    """The sources of the repository, or the folder, that contains an original.
 
     Attributes:
-        root: its top folder, absolute.
-        main: the original's path from there.
+        root: absolute path of the top folder.
+        main: path of the original, relative to `root`.
     """
 
     root: Path
@@ -33,10 +33,11 @@ class Tree:
 
     @classmethod
     def of(cls, source: Path, named: Path | None = None) -> Tree:
-        """The tree of a source: its git work tree; without one, its folder.
+        """Make the tree of a source: its git work tree, or its folder without one.
 
         Args:
-            named: a folder that it is in, to be taken in place of its own.
+            source: path of the source.
+            named: a folder that contains the source, to use instead of its own folder.
         """
         source = source.resolve()
         folder = source.parent if named is None else named.resolve()
@@ -48,8 +49,8 @@ class Tree:
 
     @cached_property
     def files(self) -> Mapping[str, str]:
-        """Texts by path from the root. Of a large tree only what lies beside or below the original
-        counts."""
+        """Texts by path relative to the root; of a large tree, only files beside or below the
+        original."""
         for top in (self.root, (self.root / self.main).parent):
             paths = list(_sources(top))
             if len(paths) <= _MOST_FILES:
@@ -57,10 +58,11 @@ class Tree:
         return {path.relative_to(self.root).as_posix(): read(path) for path in paths}
 
     def copied(self, changes: Mapping[str, str | None], folder: Path) -> Path:
-        """Write the tree with changes into a folder; return where the source is there.
+        """Write the tree with changes into a folder, and return the path of the source there.
 
         Args:
-            changes: new texts by path; None for a file that is gone.
+            changes: new texts by path; None for a deleted file.
+            folder: the folder.
         """
         for path, text in {**self.files, **changes}.items():
             if text is not None:
@@ -72,7 +74,7 @@ class Tree:
         return folder / self.main
 
     def inside(self, path: Path, folder: Path) -> Path:
-        """Where a file or folder of the tree is in a copy; others are where they are."""
+        """Return the path in a copy of a file or folder of the tree; other paths are unchanged."""
         path = path.resolve()
         return folder / path.relative_to(self.root) if path.is_relative_to(self.root) else path
 
@@ -82,10 +84,10 @@ class Rewrite:
     """The changes that a rewrite makes to the original.
 
     Attributes:
-        kind: file, folder or diff, for people.
-        name: as the user gave it.
-        changes: new texts by path from the tree's root; None for a file that is gone.
-        notes: what was decided while it was read.
+        kind: "file", "folder" or "diff".
+        name: path that the user named.
+        changes: new texts by path relative to the tree's root; None for a deleted file.
+        notes: remarks about decisions during reading.
     """
 
     kind: str
@@ -95,14 +97,15 @@ class Rewrite:
 
 
 def read_rewrite(word: Path, tree: Tree, original: Path | None = None) -> Rewrite:
-    """Read what a whole file, a folder or a diff changes in a tree.
+    """Read the changes that a whole file, a folder or a diff makes in a tree.
 
     Args:
-        word: its path.
-        original: the folder that a folder takes the place of; None: that of the source.
+        word: path of the file, folder or diff.
+        tree: the files around the original.
+        original: the folder that a rewritten folder replaces; None: the folder of the source.
 
     Raises:
-        UserError: it cannot be read, or is none of these, or does not fit.
+        UserError: the path cannot be read, is none of these, or does not fit the tree.
     """
     if word.is_dir():
         top = (tree.root / tree.main).parent if original is None else original.resolve()
@@ -121,14 +124,13 @@ def read_rewrite(word: Path, tree: Tree, original: Path | None = None) -> Rewrit
         return Rewrite("file", str(word), _of_file(word, text, tree))
     if not diffs:
         raise UserError("neither a CUDA source nor a unified diff", where=str(word), hint=_WANTED)
-    # All that is no source makes no difference to a kernel.
+    # Changes to files that are no sources do not affect a kernel.
     diffs = [one for one in diffs if _may_be_source(one.old) or _may_be_source(one.new)]
     return Rewrite("diff", str(word), applied(diffs, tree.files, tree.main, str(word)))
 
 
 def _may_be_source(name: str) -> bool:
-    """Tell whether a name in a diff may be that of a source: ``k.cu``, ``k.cu.orig``,
-    ``/dev/fd/63``."""
+    """Tell whether a name in a diff may be a source: ``k.cu``, ``k.cu.orig``, ``/dev/fd/63``."""
     suffixes = Path(name).suffixes
     return name != "/dev/null" and (not suffixes or not _COPIED.isdisjoint(suffixes))
 
@@ -140,7 +142,7 @@ _WANTED = (
 
 
 def _of_file(file: Path, text: str, tree: Tree) -> dict[str, str | None]:
-    """A whole file in the original's place, with the headers beside it that it includes."""
+    """Return the changes of a rewritten file: the file, and headers beside it that it includes."""
     changes: dict[str, str | None] = {tree.main: text}
     if file.resolve().parent == (tree.root / tree.main).parent:
         return changes
@@ -160,7 +162,7 @@ def _of_file(file: Path, text: str, tree: Tree) -> dict[str, str | None]:
 
 
 def _of_folder(folder: Path, tree: Tree, top: Path) -> dict[str, str | None]:
-    """The files of a folder in the places of those of another."""
+    """Return the changes of a rewritten folder: its files replace those of the folder `top`."""
     folder = folder.resolve()
     base = top.relative_to(tree.root)
     new = {(base / path.relative_to(folder)).as_posix(): read(path) for path in _sources(folder)}
@@ -177,10 +179,10 @@ def _of_folder(folder: Path, tree: Tree, top: Path) -> dict[str, str | None]:
 
 
 def read(path: Path) -> str:
-    """A file's text.
+    """Return a file's text.
 
     Raises:
-        UserError: it cannot be read.
+        UserError: the file cannot be read.
     """
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
@@ -189,7 +191,7 @@ def read(path: Path) -> str:
 
 
 def _sources(top: Path) -> Iterator[Path]:
-    """Sources and headers below a folder, too many of them at most by one."""
+    """Yield sources and headers below a folder; stop after one more than `_MOST_FILES`."""
     count = 0
     for folder, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

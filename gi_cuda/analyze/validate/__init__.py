@@ -1,1 +1,1 @@
-"""Does a winner hold on held-out cases, under sanitizers, and on other machines?"""
+"""Validate winners on held-out cases, under sanitizers, and on other machines."""

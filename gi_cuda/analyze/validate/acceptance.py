@@ -1,4 +1,4 @@
-"""From the best individuals to the one that may go upstream: measured, watched, and judged."""
+"""Select the individual that may go upstream: measure candidates and run them under sanitizers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from gi_cuda.store import Store
 
 @dataclass(frozen=True, slots=True)
 class TriedCandidate:
-    """What became of one candidate for the patch.
+    """Result of one candidate for the patch.
 
     Attributes:
-        name: what it is called: an individual's number, and whether it was minimized.
-        ident: the individual's number; None for a genotype given by hand.
-        genotype: in notation.
-        validation: on the held-out cases.
-        findings: of each sanitizer that watched it, those that the reference does not have.
+        name: name for messages: "individual 12, minimized".
+        ident: number of the individual; None for a genotype that the user gave.
+        genotype: genotype in notation.
+        validation: validation on the held-out cases.
+        findings: findings that the reference does not have, by sanitizer that ran.
     """
 
     name: str
@@ -41,22 +41,23 @@ class TriedCandidate:
 
     @property
     def clean(self) -> bool:
-        """Whether no sanitizer found anything that the reference does not do."""
+        """Tell whether no sanitizer has a finding that the reference does not have."""
         return not any(self.findings.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """What became of the best individuals.
+    """Results of the candidates for the patch.
 
     Attributes:
-        noise: a copy of the reference beside the reference: what no gain may be taken from.
-        tried: the candidates, in the order in which they were to be taken.
-        watched: names of the sanitizers that were at work.
-        application: what became of the application with the first that is right, faster and clean;
-            None where it was not asked.
-        floor: the noise floor of the run, as a fraction.
-        failed: candidates that were right on the held-out cases and not faster before these.
+        noise: speed-up of a copy of the reference; gains within it do not count.
+        tried: results of the candidates, in the order of preference.
+        watched: names of the sanitizers that ran.
+        application: result of the whole application with the first candidate that is right, faster
+            and clean; None if the application was not tested.
+        floor: noise floor of the run, as a fraction.
+        failed: number of earlier candidates of the run that were right on the held-out cases but
+            not faster.
     """
 
     noise: SpeedUp
@@ -67,17 +68,17 @@ class Acceptance:
     failed: int = 0
 
     def faster(self, tried: TriedCandidate) -> bool:
-        """Whether a candidate is certainly faster, beyond the noise."""
+        """Tell whether a candidate is certainly faster, beyond the noise."""
         return is_faster(tried.validation.overall, self.noise, self.floor)
 
     @property
     def clean(self) -> TriedCandidate | None:
-        """The first candidate that is right, faster and clean."""
+        """First candidate that is right, faster and clean; None if there is none."""
         return next((one for one in self.tried if self._accepts(one)), None)
 
     @property
     def accepted(self) -> TriedCandidate | None:
-        """The same, if nothing speaks against it in the application either."""
+        """First candidate that is right, faster and clean; None if the application rejects it."""
         return None if self.application and self.application.fault else self.clean
 
     def _accepts(self, one: TriedCandidate) -> bool:
@@ -87,11 +88,11 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A candidate before it was measured.
+    """A candidate for the patch before it is measured.
 
     Attributes:
-        name, ident: as :class:`TriedCandidate` has them.
-        genotype: of it.
+        name, ident: see :class:`TriedCandidate`.
+        genotype: genotype of the candidate.
     """
 
     name: str
@@ -100,9 +101,16 @@ class Entry:
 
 
 def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer]) -> Acceptance:
-    """Measure candidates and a copy of the reference on the held-out cases, in processes that ran
-    nothing before; then watch one after the other,
-    for races and by sanitizers, until one is clean."""
+    """Measure candidates on the held-out cases, then check them until one is clean.
+
+    Candidates and a copy of the reference are measured in fresh processes. Then the faster
+    candidates are checked for races and by sanitizers, one after the other.
+
+    Args:
+        run: the run.
+        candidates: the candidates, in the order of preference.
+        sanitizers: the sanitizers.
+    """
     original, subject = unmodified(run.subject), run.subject
     failed = failed_looks(run)
     noise, found, _ = look_at_held_out(
@@ -136,16 +144,16 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
 
 
 def _findings(run: Run, one: Candidate, sanitizer: Sanitizer) -> list[SanitizerFinding]:
-    """What a sanitizer finds in a source on the held-out cases."""
+    """Return the findings of a sanitizer in a candidate on the held-out cases."""
     source = Source(run.subject.grammar.source.name, one.text)
     folder, cases = run.tools.scratch("watched"), run.tools.held_out()
     found, failure = findings_of(sanitizer, run.tools.session, one, cases, source, folder)
-    # What ends a run early is a finding, unless it is the consequence of one.
+    # A run that ends early is a finding, unless other findings explain it.
     return found or ([SanitizerFinding(failure)] if failure else [])
 
 
 def remember(store: Store, result: Acceptance) -> None:
-    """Store a validation: its winner is the run's, and minimized ones keep their new figures."""
+    """Store a validation, and update the run's winner and the validations of minimized ones."""
     accepted = result.accepted
     for one in result.tried:
         stored = None if one.ident is None else store.load(f"minimized/{one.ident}", Minimized)

@@ -1,7 +1,7 @@
-"""Looks at the held-out cases: each one that finds nothing makes the next one stricter.
+"""Validate on the held-out cases, with stricter intervals after each failure.
 
-Every search that is resumed ends with a validation on the same held-out cases. Without a count of
-them, one that is resumed often enough certifies a variant that is not faster.
+Every resumed search ends with a validation on the same held-out cases. Without a correction, a
+search that is resumed often enough would certify a variant that is not faster (multiple testing).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from gi_cuda.runs.run import Run
 
 T = TypeVar("T")
 Measure: TypeAlias = Callable[[Sequence[T], float], tuple[SpeedUp, list[Validation]]]
-"""Measures candidates on the held-out cases with a confidence; returns what a copy of the reference
-measured as, and a validation for each candidate."""
+"""A function that measures candidates on the held-out cases with a given confidence. It returns the
+speed-up of a copy of the reference, and a validation for each candidate."""
 
 
 class Looked(NamedTuple):
-    """Candidates on the held-out cases.
+    """Result of measuring candidates on the held-out cases.
 
     Attributes:
-        noise: a copy of the reference beside the reference.
-        found: a validation for each candidate.
-        failed: candidates that were right and not faster, these and all before them.
+        noise: speed-up of a copy of the reference.
+        found: validation of each candidate.
+        failed: number of candidates so far, these included, that were right but not faster.
     """
 
     noise: SpeedUp
@@ -36,14 +36,16 @@ class Looked(NamedTuple):
 
 
 def look(measure: Measure[T], candidates: Sequence[T], failed: int, floor: float) -> Looked:
-    """Measure candidates with the confidence that the looks before them ask for.
+    """Measure candidates with a confidence that depends on earlier failures.
 
-    After a failure, a candidate that seems faster is measured a second time, in new processes, and
-    the second figures count: those of the first were chosen for being large.
+    After a failure, a candidate that seems faster is measured again in new processes, and only the
+    second result counts, because the first one was selected for being large.
 
     Args:
-        failed: candidates that were right and not faster before.
-        floor: the noise floor of the run.
+        measure: measures candidates.
+        candidates: the candidates.
+        failed: number of earlier candidates that were right but not faster.
+        floor: noise floor of the run, as a fraction.
     """
     confidence = confidence_after(failed)
     noise, found = measure(candidates, confidence)
@@ -58,7 +60,7 @@ def look(measure: Measure[T], candidates: Sequence[T], failed: int, floor: float
 
 
 def failed_looks(run: Run) -> int:
-    """Return how many candidates of a run were right on the held-out cases and not faster."""
+    """Return the number of a run's candidates that were right on held-out cases but not faster."""
     return int(run.store.get("failed_looks", 0))
 
 

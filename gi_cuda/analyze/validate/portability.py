@@ -1,4 +1,4 @@
-"""Does a winner hold elsewhere? Validations that travel between machines as files."""
+"""Exchange validations between machines as files, to compare a genotype on several devices."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Measured:
     """One validation of one genotype on one machine.
 
     Attributes:
-        format: of the file.
-        target: its name.
-        target_hash: hash of its files.
-        backend, device: where it was measured.
+        format: version of the file format.
+        target: name of the target.
+        target_hash: hash of the target's files.
+        backend, device: back end and device of the measurement.
         versions: tools and their versions.
-        genotype: in notation.
-        noise: a copy of the reference beside the reference, on the same machine.
-        validation: of the genotype on the held-out cases.
+        genotype: genotype in notation.
+        noise: speed-up of a copy of the reference on the same machine.
+        validation: validation of the genotype on the held-out cases.
     """
 
     format: int
@@ -46,7 +46,7 @@ class Measured:
 
 
 def measured(store: Store, subject: Subject, result: Acceptance, one: TriedCandidate) -> Measured:
-    """A validation made here, ready to travel."""
+    """Make the record of a validation on this machine."""
     return Measured(
         FORMAT,
         subject.target.name,
@@ -61,15 +61,15 @@ def measured(store: Store, subject: Subject, result: Acceptance, one: TriedCandi
 
 
 def write(one: Measured) -> str:
-    """The text of a file that :func:`read` takes."""
+    """Return a record as the text of a file, which :func:`read` reads."""
     return json.dumps(asdict(one), indent=1) + "\n"
 
 
 def read(path: Path) -> Measured:
-    """A validation from another machine.
+    """Read a validation from another machine.
 
     Raises:
-        UserError: it cannot be read, or is no such file.
+        UserError: the file cannot be read, or has another format.
     """
     try:
         one = TypeAdapter(Measured).validate_json(path.read_bytes())
@@ -89,14 +89,16 @@ def read(path: Path) -> Measured:
 
 
 def check_same(there: Measured, target_hash: str, genotypes: Sequence[str], path: Path) -> None:
-    """Refuse to put validations of different things side by side.
+    """Check that a validation from another machine is of the same target and genotype.
 
     Args:
-        target_hash: of the target here.
-        genotypes: those that are, or may be, validated here.
+        there: the validation from the other machine.
+        target_hash: hash of the target here.
+        genotypes: genotypes that are, or may be, validated here.
+        path: file of the validation, for messages.
 
     Raises:
-        UserError: they are of another target, or of another genotype.
+        UserError: the validation is of another target or genotype.
     """
     if there.target_hash != target_hash:
         raise UserError(

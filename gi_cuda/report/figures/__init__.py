@@ -1,1 +1,1 @@
-"""Figures, one module a feature. They need matplotlib, so import them only to draw."""
+"""Figures, one module per feature. They need matplotlib, so import them only to draw."""

@@ -1,4 +1,4 @@
-"""The figure of a comparison: how fast searches found what they found."""
+"""Figure of a comparison: the progress of searches."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gi_cuda.report.figures.drawing import HEIGHT, LIGHT, SPEED_UP, WIDTH, legen
 
 _LINES = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)))
 _COLORS = ("#000000", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
-"""Each goes with a kind of line, so that kinds of search can be told apart in grey too."""
+"""Line colours. Line styles vary too, so that kinds of search differ in greyscale as well."""
 
 _BAND = 0.12
 """Opacity of the band between the best and the worst of several seeds."""
 
 _BEYOND = 1.05
-"""How far beyond their end lines are drawn."""
+"""Factor by which lines are extended beyond their last point."""
 
 
 def race(searches: Sequence[Search]) -> Figure:
-    """The speed-up that was sure on the train cases against evaluations and against time.
+    """Draw the certain speed-up on the train cases against evaluations and against time.
 
-    One line a kind of search: the median over its seeds; with several of them a band from the
-    worst to the best.
+    Each kind of search is a line, the median over its seeds. With several seeds, a band shows the
+    range from the worst to the best.
     """
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
@@ -51,10 +51,10 @@ def _panel(
     for number, (kind, seeds) in enumerate(kinds.items()):
         color, line = _COLORS[number % len(_COLORS)], _LINES[(number * 6 // 5) % len(_LINES)]
         x = np.unique([0.0, *(spent(m) for one in seeds for m in one.milestones)])
-        # Beyond the end of the shortest search there is no fair median.
+        # Beyond the end of the shortest search, the median would be over fewer searches.
         x = x[x <= min(spent(one.milestones[-1]) for one in seeds)]
         found = np.array([_best(one, spent, x) for one in seeds])
-        # What the last generation found would else have no length.
+        # Without this extension, the step of the last generation would have no length.
         x, found = np.append(x, x[-1] * _BEYOND), np.hstack([found, found[:, -1:]])
         label = kind if len(seeds) == 1 else f"{kind}, {len(seeds)} seeds"
         style = {"color": color, "linestyle": line, "linewidth": 1.5}
@@ -68,7 +68,7 @@ def _panel(
 
 
 def _best(search: Search, spent: Callable[[Milestone], float], x: np.ndarray) -> np.ndarray:
-    """The best speed-up after so much was spent; 1, the reference's own, before any."""
+    """Return the best speed-up at each amount of effort `x`; 1 before the first milestone."""
     at = np.array([spent(one) for one in search.milestones])
     speed = np.array([1.0, *(one.speed_up or 1.0 for one in search.milestones)])
     return np.asarray(speed[np.searchsorted(at, x, side="right")])

@@ -1,4 +1,4 @@
-"""What all figures have in common: SVG and PNG files, readable in grey."""
+"""Helpers for all figures: SVG and PNG files, readable in greyscale."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ FORMATS = ("svg", "png")
 WIDTH, HEIGHT = 7.0, 4.2
 DARK, MIDDLE, LIGHT = "0.0", "0.45", "0.75"
 LONGEST = 44
-"""Characters of a change that a label shows."""
+"""Largest number of characters of a change in a label."""
 
 SPEED_UP = "speed-up (reference time / variant time)"
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure in every format; the files.
+    """Write a figure in every format and return the files.
 
     Raises:
-        UserError: one cannot be written.
+        UserError: a file cannot be written.
     """
     files = [folder / f"{name}.{suffix}" for suffix in FORMATS]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Text stays text, and one figure gives the same file every time.
+        # Text is not converted to paths, and equal figures give equal files.
         with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
             for file in files:
                 metadata = {"Date": None} if file.suffix == ".svg" else None
                 figure.savefig(file, dpi=150, metadata=metadata)
-                figure.set_layout_engine("none")  # as laid out for the first format
+                figure.set_layout_engine("none")  # keep the layout of the first format
     except OSError as error:
         raise UserError(
             f"figures cannot be written: {error.strerror}", where=str(error.filename or folder)
@@ -43,7 +43,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 
 def svg(figure: Figure, name: str) -> str:
-    """A figure as an SVG file's text; one figure gives the same text every time."""
+    """Return a figure as the text of an SVG file; equal figures give equal texts."""
     text = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(text, format="svg", dpi=150, metadata={"Date": None})
@@ -51,12 +51,12 @@ def svg(figure: Figure, name: str) -> str:
 
 
 def short(change: str) -> str:
-    """A change as a label."""
+    """Shorten a change to a label."""
     return change if len(change) <= LONGEST else f"{change[: LONGEST - 1]}…"
 
 
 def new_figure(height: float = HEIGHT, width: float = WIDTH) -> tuple[Figure, Axes]:
-    """An empty figure in the style of all of them; sizes in inches."""
+    """Return an empty figure in the common style; sizes in inches."""
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
@@ -64,6 +64,6 @@ def new_figure(height: float = HEIGHT, width: float = WIDTH) -> tuple[Figure, Ax
 
 
 def legend(figure: Figure, axes: Axes) -> None:
-    """What the marks mean, under the axes, where it covers none of them."""
+    """Add a legend below the axes."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=2, fontsize=9)

@@ -25,17 +25,17 @@ from gi_cuda.report.figures.drawing import (
 from gi_cuda.results.speed_up import SpeedUp
 
 MOST_NAMED = 40
-"""Ancestors that a family tree names at most."""
+"""Largest family whose members are labelled with their numbers."""
 
 MOST_DRAWN = 2000
-"""Points that an SVG file holds one by one; more are an image in it."""
+"""Largest number of points that an SVG file holds as vectors; more are rasterized."""
 
 CHANGES = "changes of an individual (number)"
 GENERATION = "generation"
 
 
 def _generations(axes: Axes, history: History) -> np.ndarray:
-    """Generations along the bottom, with room for one alone; their numbers."""
+    """Set up an x axis of generations and return their numbers."""
     numbers = np.array([one.number for one in history.epochs])
     axes.set_xlabel(GENERATION)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -52,7 +52,7 @@ def _draw(axes: Axes, x: np.ndarray, values: Sequence[float | None], **style: ob
 
 
 def best(history: History) -> Figure:
-    """The best speed-up of every generation, and what is surely reached so far."""
+    """Draw the best speed-up of every generation, and the speed-up that is certain so far."""
     figure, axes = new_figure()
     x = _generations(axes, history)
     so_far = _values([one.sure_so_far for one in history.epochs])
@@ -68,7 +68,7 @@ def best(history: History) -> Figure:
 
 
 def sizes(history: History) -> Figure:
-    """Sizes of genotypes with the prediction of Price's theorem (figure 6 of the paper)."""
+    """Draw the sizes of genotypes and their prediction by Price's theorem (figure 6)."""
     figure, axes = new_figure()
     x, epochs = _generations(axes, history), history.epochs
     everyone = [one.mean_changes for one in epochs]
@@ -86,7 +86,7 @@ def sizes(history: History) -> Figure:
 
 
 def losses(history: History) -> Figure:
-    """Duplicates and compile failures of every generation (figure 4)."""
+    """Draw the shares of duplicates and compile failures in every generation (figure 4)."""
     figure, axes = new_figure()
     x, epochs = _generations(axes, history), history.epochs
     same, another = [one.same_genotype for one in epochs], [one.same_phenotype for one in epochs]
@@ -105,7 +105,7 @@ def losses(history: History) -> Figure:
 
 
 def speed_against_size(history: History) -> Figure:
-    """Speed-up against number of changes, for every individual that was timed (figure 1)."""
+    """Draw speed-up against number of changes for every timed individual (figure 1)."""
     figure, axes = new_figure()
     for faster, style in (
         (False, {"facecolors": "none", "edgecolors": MIDDLE, "label": "not certainly faster"}),
@@ -125,7 +125,7 @@ def speed_against_size(history: History) -> Figure:
 
 
 def frequencies(history: History) -> Figure:
-    """How often each of the winner's changes was, generation by generation."""
+    """Draw the frequency of each of the winner's changes by generation."""
     survivors = history.survivors
     figure, axes = new_figure(height=max(2.6, 1.4 + 0.28 * len(survivors)), width=8.0)
     table = np.array([one.frequency for one in survivors])
@@ -159,11 +159,11 @@ MARKERS = {
     "repair": "P",
     "search": "s",
 }
-"""How individuals are drawn, by how they were made."""
+"""Marker of individuals, by the operator that made them."""
 
 
 def family(history: History) -> Figure:
-    """The winner and the ancestors that its changes came through, with lines to their parents."""
+    """Draw the winner and the ancestors that passed on its changes, with lines to parents."""
     figure, axes = new_figure()
     place = _places(history.family)
     for one in history.family:
@@ -202,8 +202,10 @@ def family(history: History) -> Figure:
 
 
 def _places(family: Sequence[Ancestor]) -> dict[int, tuple[float, float]]:
-    """Where each one of a family is drawn: parents in the order of their children, so that few
-    lines cross."""
+    """Return the position of each member of a family.
+
+    Parents are in the order of their children, so that few lines cross.
+    """
     heights: dict[int, list[float]] = {}
     place: dict[int, tuple[float, float]] = {}
     for generation, those in groupby(family, key=lambda one: one.generation):
@@ -216,11 +218,11 @@ def _places(family: Sequence[Ancestor]) -> dict[int, tuple[float, float]]:
 
 
 def added(steps: Sequence[tuple[str, SpeedUp | None]]) -> Figure:
-    """Speed-up as changes are added one by one (figure 5).
+    """Draw the speed-up as changes are added one by one (figure 5).
 
     Args:
-        steps: each change in the order in which it is added, and the speed-up with it and all
-            before it; None where that fails.
+        steps: each change in the order of adding, and the speed-up with it and all before it; None
+            if that fails.
     """
     figure, axes = new_figure(height=HEIGHT + 1.6, width=max(WIDTH, 1.5 + 0.4 * len(steps)))
     x = np.arange(len(steps) + 1)
@@ -260,7 +262,7 @@ OF_ALL: dict[str, Callable[[History], Figure]] = {
     "losses": losses,
     "speed-against-size": speed_against_size,
 }
-"""The figures of any run, by file name."""
+"""Figures for all runs, by file name."""
 
 OF_WINNERS: dict[str, Callable[[History], Figure]] = {"frequencies": frequencies, "family": family}
-"""Those of runs with a winner."""
+"""Figures for runs with a winner, by file name."""

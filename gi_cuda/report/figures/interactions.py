@@ -1,4 +1,4 @@
-"""The dependency graph of a winner's changes as a picture. Needs matplotlib."""
+"""Figure of the dependency graph of a winner's changes. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ ROW = 0.42
 
 WIDTH = 8.0
 _LEFT, _BOX = 0.3, 4.6
-"""Where boxes begin, and how wide they are, inches; arcs are to the right of them."""
+"""Left edge and width of the boxes, inches; arcs are to the right of the boxes."""
 
 
 def graph(result: Interactions) -> Figure:
-    """A box for each change, framed by groups, with arcs for what joins them.
+    """Draw a box for each change, frames around groups, and arcs for dependencies.
 
-    An arrow goes to what a change fails without, dashed where one of several will do. A line
-    without arrow, with its factor: more (solid) or less (dotted) gain together than apart.
+    An arrow leads from a change to a change that it needs to work, dashed if it needs one of
+    several. A line without arrow joins changes that gain more (solid) or less (dotted) together
+    than apart, and shows the factor.
     """
     rows = sum(len(group.changes) + 1 for group in result.groups)
     height = ROW * (rows + 2)
@@ -40,7 +41,7 @@ def graph(result: Interactions) -> Figure:
 
 
 def _draw_group(axes: Axes, group: Group, top: float, places: dict[str, float]) -> float:
-    """Draw a group's boxes; notes where they are, and says where the next group begins."""
+    """Draw a group's boxes, store their positions in `places`, and return the next group's top."""
     height = ROW * len(group.changes)
     frame = FancyBboxPatch(
         (_LEFT - 0.1, top - 0.05), _BOX + 0.2, height, boxstyle="round,pad=0.02,rounding_size=0.08",
@@ -64,7 +65,7 @@ def _draw_group(axes: Axes, group: Group, top: float, places: dict[str, float]) 
 
 
 def _arc(axes: Axes, start: float, end: float, **style: object) -> float:
-    """An arc at the right of the boxes, wider the further it goes; says where its middle is."""
+    """Draw an arc to the right of the boxes and return the x position of its middle."""
     right = _LEFT + _BOX
     patch = FancyArrowPatch(
         (right, start), (right, end), connectionstyle="arc3,rad=-0.6" if end > start

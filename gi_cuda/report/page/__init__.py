@@ -1,1 +1,1 @@
-"""A run as one page: a file that needs nothing but a browser."""
+"""Write a run as one self-contained HTML page."""

@@ -1,4 +1,4 @@
-"""The page's figures as options of Apache ECharts, which draws them."""
+"""The page's figures, as options for Apache ECharts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BASE: dict[str, Any] = {
 
 
 def outcomes(generations: Sequence[GenerationRecord]) -> dict[str, Any]:
-    """How many individuals of each generation came to what, stacked."""
+    """Return a chart of outcomes: stacked bars with the individuals of each generation."""
     shown = [
         (outcome, colour)
         for outcome, colour in colours().items()
@@ -49,7 +49,7 @@ def outcomes(generations: Sequence[GenerationRecord]) -> dict[str, Any]:
 
 
 def best(generations: Sequence[GenerationRecord]) -> dict[str, Any]:
-    """What was surely reached so far, and the best of each generation."""
+    """Return a chart of the certain speed-up so far, and the best of each generation."""
     return _BASE | {
         "xAxis": _axis("generation", [one.generation for one in generations]),
         "yAxis": _axis("speed-up, train cases", scale=True),
@@ -99,13 +99,13 @@ BANDS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444
 
 
 def curves(kinds: Mapping[str, Curve]) -> dict[str, Any]:
-    """What searches of each kind surely reached: median and quartiles over their runs."""
+    """Return a chart of the certain speed-up by kind of search: median and quartiles over runs."""
     series = []
     for number, (name, curve) in enumerate(kinds.items()):
         colour = BANDS[number % len(BANDS)]
         spread = [high - low for low, high in zip(curve.low, curve.high, strict=True)]
         shared = {"type": "line", "step": "end", "symbol": "none", "itemStyle": {"color": colour}}
-        # A band is an area on top of a line that is not seen.
+        # A band is a filled area, stacked on an invisible line.
         hidden = {
             "lineStyle": {"width": 0},
             "stack": name,
@@ -139,4 +139,4 @@ def curves(kinds: Mapping[str, Curve]) -> dict[str, Any]:
 
 def _points(across: Sequence[int], up: Sequence[float]) -> list[list[float]]:
     points = [[x, round(y, 6)] for x, y in zip(across, up, strict=True)]
-    return [*points, [math.ceil(1.03 * across[-1]), points[-1][1]]]  # the last step is to be seen
+    return [*points, [math.ceil(1.03 * across[-1]), points[-1][1]]]  # makes the last step visible

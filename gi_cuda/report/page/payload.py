@@ -1,4 +1,4 @@
-"""What the page's script gets: every individual, in as few bytes as it may take."""
+"""Data for the page's script: every individual, in a compact encoding."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from gi_cuda.results.evaluation import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much of the individuals a page holds.
+    """Level of detail of the individuals on a page.
 
     Attributes:
-        digits: of speed-ups, behind the point.
-        message: characters of a message.
-        changes: whether the changes of those that are not right are there too.
-        said: what is left out, in words.
+        digits: digits of speed-ups after the decimal point.
+        message: largest number of characters of a message.
+        changes: whether changes of individuals without a time are included.
+        said: description of the data that is left out.
     """
 
     digits: int
@@ -39,14 +39,15 @@ DETAILS = (
     Detail(3, 120, True, "messages are cut short"),
     Detail(3, 60, False, "messages are cut short, and the changes of those that fail left out"),
 )
-"""From all to what a page of a large run can hold."""
+"""Levels of detail, from complete to what fits for a large run."""
 
 MOST = 2_200_000
-"""Characters of a payload: a page of some megabytes opens at once, also on a phone."""
+"""Largest number of characters of a payload. A page of a few megabytes opens quickly, also on a
+phone."""
 
 
 def payload(run: WholeRun) -> tuple[str, str]:
-    """What the script gets, compressed, and what had to be left out of it, in words."""
+    """Return the compressed data for the script, and a description of the data left out."""
     for detail in DETAILS:
         packed = pack(contents(run, detail))
         if len(packed) <= MOST:
@@ -55,14 +56,17 @@ def payload(run: WholeRun) -> tuple[str, str]:
 
 
 def pack(value: object) -> str:
-    """JSON, compressed, as text."""
+    """Encode a value as gzipped JSON in base64."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
     return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode("ascii")
 
 
 def contents(run: WholeRun, detail: Detail) -> dict[str, Any]:
-    """The individuals as columns. Words that many have are told once: changes, messages, origins
-    and outcomes are numbers of such words."""
+    """Return the individuals as columns.
+
+    Changes, messages, origins and outcomes are dictionary-encoded: columns hold indices into lists
+    of distinct words.
+    """
     everybody = run.individuals
     changes = _Words(
         word for one in everybody if _told(one, detail) for word in words(one.genotype)
@@ -102,7 +106,7 @@ def contents(run: WholeRun, detail: Detail) -> dict[str, Any]:
 
 
 class _Words:
-    """Words by number, the most frequent first."""
+    """A dictionary of distinct words, the most frequent first."""
 
     def __init__(self, some: Iterable[str]) -> None:
         self.all = [word for word, _ in Counter(some).most_common()]
@@ -113,7 +117,7 @@ class _Words:
 
 
 def names_in(word: str) -> Sequence[str]:
-    """The rules that a change names in notation."""
+    """Return the names of the rules in a change's notation."""
     return [part.partition(">")[0] for part in word.split("<")[1:]]
 
 
@@ -127,7 +131,7 @@ def _cut(message: str, detail: Detail) -> str:
 
 
 def _steps(numbers: Iterable[int]) -> list[int]:
-    """Each number less the one before."""
+    """Return the difference of each number from its predecessor."""
     before, found = 0, []
     for number in numbers:
         found.append(number - before)
@@ -140,7 +144,7 @@ def _scaled(value: float | None, detail: Detail) -> int | None:
 
 
 def colours() -> Mapping[str, str]:
-    """Of each outcome; told apart by those who are colour-blind too (Okabe and Ito)."""
+    """Return the colour of each outcome, from the colour-blind-safe palette of Okabe and Ito."""
     return {
         Outcome.FASTER: "#009e73",
         Outcome.UNCERTAIN: "#56b4e9",

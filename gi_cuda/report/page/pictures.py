@@ -1,4 +1,4 @@
-"""Figures that other verbs draw, as images, and the page's own for where no script draws them."""
+"""Images of the page: figures of other commands, and figures for browsers without scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gi_cuda.results.evaluation import Outcome
 
 
 def pictures(run: WholeRun) -> dict[str, Markup]:
-    """Figures as images; "" where there is nothing to draw."""
+    """Return figures as images, by name; "" if there is nothing to draw."""
     several = len(run.history.family) > 1
     generations = run.record.generations
     drawn = {
@@ -34,13 +34,13 @@ def pictures(run: WholeRun) -> dict[str, Markup]:
 
 
 def picture_of_several(runs: Sequence[WholeRun]) -> Markup:
-    """How fast searches found what they found; "" where none has."""
+    """Return the figure of the searches' progress as an image; "" if no search has milestones."""
     searches = [one.search for one in runs if one.search.milestones]
     return _image("race", race(searches)) if searches else Markup()
 
 
 def _outcomes(generations: Sequence[GenerationRecord]) -> Figure:
-    """How many individuals of each generation came to what, stacked."""
+    """Draw the outcomes of the individuals of each generation as stacked bars."""
     figure, axes = new_figure()
     numbers = np.array([one.generation for one in generations])
     edges = np.append(numbers - 0.5, numbers[-1] + 0.5)

@@ -1,4 +1,4 @@
-"""A run as a page: templates, style, script and figures put into one file."""
+"""Render a run as a page: templates, style, script and figures in one file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIBRARY = "echarts.common.min.js"
 
 
 def page(run: WholeRun) -> str:
-    """One run as a page."""
+    """Render the page of one run."""
     packed, left_out = payload(run)
     generations = run.record.generations
     options = {"outcomes": charts.outcomes(generations), "best": charts.best(generations)}
@@ -40,10 +40,10 @@ def page(run: WholeRun) -> str:
 
 
 def page_of_several(runs: Sequence[WholeRun]) -> str:
-    """Several runs on one target as a page.
+    """Render the page of several runs on one target.
 
     Raises:
-        UserError: they are not of one target on one device.
+        UserError: the runs are not of one target on one device.
     """
     found = compare_runs(runs)
     told = [(one, said(one)) for one in runs]
@@ -59,7 +59,13 @@ def page_of_several(runs: Sequence[WholeRun]) -> str:
 
 
 def rendered(template: str, options: dict[str, Any], **values: object) -> str:
-    """A template with what all pages have."""
+    """Render a template with the values that all pages share.
+
+    Args:
+        template: file name of the template.
+        options: charts by name.
+        values: further values for the template.
+    """
     drawn = json.dumps({"options": options, "colours": colours()}, allow_nan=False)
     return (
         _templates()
@@ -69,7 +75,7 @@ def rendered(template: str, options: dict[str, Any], **values: object) -> str:
             style=_raw("style.css"),
             script=_raw("page.js"),
             library=_raw(LIBRARY),
-            # No text in it can end the element that it stands in.
+            # Without "<", no text in the JSON can end the script element.
             charts=Markup(drawn.replace("<", "\\u003c")),
             **values,
         )

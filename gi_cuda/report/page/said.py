@@ -1,4 +1,4 @@
-"""What a page says of a run in words, numbers and bars."""
+"""Texts, numbers and bars of a run's page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,15 @@ from gi_cuda.tune.rest import rest_words
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A speed-up as a bar that begins at 1; lengths in percent of the track."""
+    """A speed-up as a bar that begins at 1.
+
+    Attributes:
+        name: name of the case.
+        speed_up: the speed-up.
+        left, width: position and length of the bar, percent of the track.
+        low, span: position and length of the interval, percent of the track.
+        slower: whether the speed-up is below 1.
+    """
 
     name: str
     speed_up: SpeedUp
@@ -34,7 +42,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What counts as noise: where it lies on the track, and in words."""
+    """The noise: position and length on the track in percent, and a description."""
 
     left: float
     width: float
@@ -43,9 +51,14 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class ToldChange:
-    """A change of the winner: the first line says what it is, the others what is known of it.
+    """A change of the winner.
 
-    The rules that it names have a place each, and a text.
+    Attributes:
+        number: number of the change, from 1.
+        change: the change in notation.
+        rules: place and text of each rule that the change names.
+        lines: the kind of change, then further facts.
+        diff: the change as a diff.
     """
 
     number: int
@@ -57,19 +70,19 @@ class ToldChange:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """All that a page says of a run in words and figures.
+    """Contents of a run's page.
 
     Attributes:
         title: the speed-up in a few words.
-        cpu: whether it was measured on one.
-        bars, noise: speed-ups on the held-out cases.
-        trust: what the winner was held against.
-        changes: the winner's.
-        missing: what is not known of them, and what to do about it.
-        phases: where the time went: name, seconds, share.
-        facts: name and value.
-        commands: those that do it again, verify it and write the patch.
-        folder: the run's, as a shell takes it.
+        cpu: whether the run was measured on a CPU.
+        bars, noise: speed-ups on the held-out cases, and the noise.
+        trust: sentences about the verification of the winner.
+        changes: the winner's changes.
+        missing: facts about the changes that are unknown, and commands to find them.
+        phases: time by phase: name, seconds, share.
+        facts: further facts: name and value.
+        commands: commands that repeat the search, verify the winner and write the patch.
+        folder: the run's folder, quoted for a shell.
     """
 
     title: str
@@ -86,7 +99,7 @@ class Said:
 
 
 def said(run: WholeRun) -> Said:
-    """What a page says of a run."""
+    """Collect the contents of a run's page."""
     record = run.record
     overall = record.winner.validation.overall if record.winner else None
     bars, noise = _bars(run)
@@ -144,7 +157,7 @@ def _bars(run: WholeRun) -> tuple[tuple[Bar, ...], Noise]:
 
 
 def _tried(run: WholeRun) -> TriedCandidate | None:
-    """The winner as ``validate`` tried it; None where it did not."""
+    """Return the result of ``validate`` for the winner; None if it was not validated."""
     winner, acceptance = run.record.winner, run.record.acceptance
     tried = acceptance.tried if acceptance else ()
     return next((one for one in tried if winner and one.genotype == winner.genotype), None)
@@ -191,7 +204,7 @@ def _told(run: WholeRun, one: ChangeTold) -> ToldChange:
 
 
 def _hunks(diff: str) -> str:
-    """A diff without what only git wants to know."""
+    """Return a diff without the header lines for git."""
     lines = diff.splitlines()
     return "\n".join(one for one in lines if not one.startswith(("diff --git ", "index ", "--- ")))
 

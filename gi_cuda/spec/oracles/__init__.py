@@ -1,6 +1,7 @@
-"""Oracles: whether a variant's outputs are acceptable, against stored reference outputs.
+"""Oracles: judge a variant's outputs against stored outputs of the reference.
 
-An oracle is one check or several. To add a kind of check, write its file and name it here.
+An oracle consists of one or more checks. To add a kind of check, write its module and add its class
+to `CHECKS`.
 """
 
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
@@ -13,7 +14,7 @@ from gi_cuda.spec.oracles.tolerance import Tolerance
 from gi_cuda.spec.oracles.unordered import Unordered
 
 CHECKS = (Exact, Tolerance, Sigma, Unordered, Python)
-"""What ``[oracle]`` may be, one class for each `kind`."""
+"""Kinds of checks: the class for each `kind` of ``[oracle]``."""
 
 __all__ = [
     "CHECKS",

@@ -1,7 +1,7 @@
-"""What an oracle is made of: checks, each of which judges some or all buffers of a launch.
+"""Base classes of the checks of an oracle. A check judges some or all buffers of a launch.
 
-A penalty of 0 is acceptable; the checks that compare values give the number of values that are
-wrong, a Python check whatever its function says, and anything that cannot be judged gives infinity.
+A penalty of 0 is acceptable. Checks that compare values give the number of wrong values. A Python
+check gives the result of its function. Outputs that cannot be judged get the penalty infinity.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Outputs = Mapping[str, Array]
 """The judged buffers after a launch, by name."""
 
 LONGEST_REASON = 400
-"""Characters of a reason that are kept."""
+"""Largest length of a reason, characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an oracle says: a penalty (0 is acceptable) and, if there is one, why."""
+    """A verdict on outputs: a penalty (0 is acceptable) and the reason for it."""
 
     penalty: float
     reason: str = ""
@@ -38,15 +38,19 @@ class Judgement:
         return self.penalty == 0
 
     def in_short(self) -> Judgement:
-        """The same with a reason of one line of fair length: it is stored and shown for every
-        variant, and a target's own function may say anything."""
+        """Shorten the reason to one line.
+
+        Reasons are stored and shown for every variant, and a target's function may return any text.
+        """
         return replace(self, reason=in_short(self.reason))
 
 
 def in_short(reason: str) -> str:
-    """A text as one line of at most :data:`LONGEST_REASON` characters, all of them printable; what
-    is cut off is told."""
-    # Far more than is kept, and far less than a function may have said.
+    """Shorten a text to one line of at most :data:`LONGEST_REASON` printable characters.
+
+    If the text is cut, its length is appended.
+    """
+    # A function may return a very long text, so only the first part is processed.
     begin = reason[: 4 * LONGEST_REASON]
     line = " ".join("".join(c if c.isprintable() else " " for c in begin).split())
     if len(reason) == len(begin) and len(line) <= LONGEST_REASON:
@@ -55,78 +59,95 @@ def in_short(reason: str) -> str:
 
 
 class OutputCheck(Table, ABC):
-    """One way to judge outputs: a table ``[oracle]`` of one kind, and what it means.
+    """Base class of checks of outputs; each kind of ``[oracle]`` is a subclass.
 
-    A kind has a field `kind`, its own name, and one for each further key.
+    A subclass has a field `kind` with the name of the kind, and a field for each further key.
     """
 
     __slots__ = ()
 
     @property
     def runs(self) -> int:
-        """How many reference runs it needs."""
+        """Number of reference runs that the check needs."""
         return 1
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """Names of the buffers that it judges; none means all."""
+        """Names of the buffers that the check judges; empty: all."""
         return ()
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """Names of what the data module returns for it alone."""
+        """Names of the extras of the data module that the check uses."""
         return ()
 
     def located(self, files: Files, key: Key) -> Self:
-        """The check with the files that it names, which are found; `key` is its table's.
+        """Return the check with absolute paths of its files.
+
+        Args:
+            files: resolver of paths.
+            key: key of the check's table.
 
         Raises:
-            UserError: a file is not there, or is not as it should be.
+            UserError: a file does not exist.
         """
         return self
 
     def wider(self, times: float) -> Self:
-        """The check with so many times the tolerance, where it has one."""
+        """Return the check with its tolerance, if it has one, multiplied by `times`."""
         return self
 
     def rules(self, types: Mapping[str, NumberType]) -> Rules | None:
-        """Rules for each value beside that of the first reference run, for each buffer
-        that it judges; None where it is not values one by one that it looks at.
+        """Return rules that compare each value with that of the first reference run.
 
         Args:
-            types: of all judged buffers.
+            types: types of all judged buffers.
+
+        Returns:
+            Rules for each buffer that the check judges; None if the check does not judge values
+            one by one.
         """
         return None
 
     def prepare(self, runs: Sequence[Outputs]) -> Any:
-        """What outputs are judged against, from those of reference runs: the first one's."""
+        """Return the data that outputs are judged against: by default, the first run's outputs.
+
+        Args:
+            runs: outputs of reference runs, at least `self.runs`.
+        """
         return runs[0]
 
     @abstractmethod
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Any) -> Judgement:
-        """Judge `outputs`, all of which have the type and length of the reference's.
+        """Judge the outputs of a launch.
 
         Args:
             case: the case's values by name.
-            reference: from `prepare`.
+            outputs: the judged buffers; they have the types and lengths of the reference's.
+            reference: result of `prepare`.
         """
 
 
 class ValueCheck(OutputCheck):
-    """A check that compares value by value: each wrong one is a penalty point."""
+    """Base class of checks that compare value by value; the penalty counts wrong values."""
 
     __slots__ = ()
 
     @abstractmethod
     def wrong(self, got: Array, reference: Any) -> Mask:
-        """Which values of a buffer are wrong; `reference` is what `prepare` gave for it."""
+        """Return the mask of wrong values of a buffer.
+
+        Args:
+            got: values of the buffer.
+            reference: result of `prepare` for the buffer.
+        """
 
     @abstractmethod
     def expected(self, reference: Any, index: int) -> object:
-        """What a value should have been, for the reason."""
+        """Return the expected value at an index, for the reason."""
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Any) -> Judgement:
-        """The number of wrong values; the reason tells of the first one."""
+        """Count the wrong values; the reason describes the first one."""
         total = 0
         reason = ""
         for name in self.buffers or outputs:
@@ -138,8 +159,14 @@ class ValueCheck(OutputCheck):
         return Judgement(float(total), reason)
 
     def judge_part(self, name: str, first: int, got: Array, reference: Any) -> Judgement:
-        """The number of wrong values in a stretch of an output that begins with the value at
-        `first`."""
+        """Count the wrong values in a part of an output.
+
+        Args:
+            name: name of the output.
+            first: index of the part's first value.
+            got: the part.
+            reference: the same part of the reference.
+        """
         mask = self.wrong(got, reference)
         if not mask.any():
             return Judgement(0.0)
@@ -149,7 +176,15 @@ class ValueCheck(OutputCheck):
     def said(
         self, name: str, got: Array, reference: Any, mask: Mask, first: int | None = None
     ) -> str:
-        """A sentence of the first wrong value."""
+        """Describe the first wrong value.
+
+        Args:
+            name: name of the output.
+            got: values of the output, or of a part of it.
+            reference: result of `prepare` for the output.
+            mask: the wrong values.
+            first: index of the part's first value; None: `got` is the whole output.
+        """
         index, looked = int(mask.argmax()), "" if first is None else " that were looked at"
         return (
             f"{name}[{index + (first or 0)}] is {got[index]}, "

@@ -1,8 +1,8 @@
-"""Comparing outputs value by value, fast enough to judge every variant on every launch.
+"""Compare outputs value by value, fast enough to judge every variant on every launch.
 
-All functions take one-dimensional arrays of equal type and length and return masks of what is
-wrong. They work block by block, so that temporaries stay in the
-cache, and look closely only at blocks in which some bit differs.
+The functions take one-dimensional arrays of equal type and length and return masks of wrong values.
+They work block by block, so that temporaries stay in the cache, and skip blocks whose bits are all
+equal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BLOCK = 1 << 14  # elements whose temporaries stay in the second-level cache
 
 
 def differing(got: Array, want: Array) -> Mask:
-    """Where `got` is not bit for bit `want`; one NaN is as good as another."""
+    """Return the mask of values of `got` whose bits differ from `want`; all NaNs are equal."""
     bits = f"u{got.dtype.itemsize}"
     wrong: Mask = got.view(bits) != want.view(bits)
     if got.dtype.kind == "f" and wrong.any():
@@ -30,9 +30,9 @@ def differing(got: Array, want: Array) -> Mask:
 
 
 def beyond(got: Array, want: Array, absolute: float, relative: float) -> Mask:
-    """Where not ``|got - want| <= absolute + relative * |want|``.
+    """Return the mask of values that violate ``|got - want| <= absolute + relative * |want|``.
 
-    NaN and infinities pass only where the reference has the very same.
+    NaN and infinities are right only if the reference has the same value.
     """
 
     def judge(block: slice) -> Mask | None:
@@ -45,14 +45,14 @@ def beyond(got: Array, want: Array, absolute: float, relative: float) -> Mask:
         limit += absolute
         away = deviation(g, w)
         wrong = ~(np.abs(away, out=away) <= limit)
-        wrong |= limit == np.inf  # an infinite reference tolerates nothing but itself
+        wrong |= limit == np.inf  # only the same infinity agrees with an infinite reference
         return wrong & differing(g, w) if wrong.any() else None
 
     return _blockwise(got.size, judge)
 
 
 def besides(mask: Mask, got: Array, share: float) -> Mask:
-    """Clear a mask of wrong values if their share is no larger than allowed, and all are finite."""
+    """Clear a mask of wrong values if their share is at most `share` and all of them are finite."""
     if share and mask.any() and np.isfinite(got[mask]).all():
         mask &= mask.sum() > share * mask.size
     return mask
@@ -60,18 +60,18 @@ def besides(mask: Mask, got: Array, share: float) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far the values of several reference runs lie apart.
+    """Mean and standard deviation of each value over several reference runs.
 
-    Means are kept as deviations from the first run: exact for large integers, and exactly zero
-    where all runs agree.
+    Means are stored as deviations from the first run. This is exact for large integers, and exactly
+    zero if all runs agree.
 
     Attributes:
-        base: the first run.
-        shift: mean over the runs, less `base`; float64.
+        base: values of the first run; at `odd` indices, of the first finite run.
+        shift: mean over the runs minus `base`; float64.
         std: sample standard deviation (n - 1) over the runs; float64.
-        odd: indices at which some run is NaN or infinite; there `shift` and `std` are those of
+        odd: indices at which some run is NaN or infinite; there, `shift` and `std` are those of
             the finite runs, NaN if there is none.
-        odd_values: the values of all runs at those places, shape (runs, len(odd)).
+        odd_values: values of all runs at `odd` indices, shape (runs, len(odd)).
     """
 
     base: Array
@@ -88,7 +88,7 @@ class Spread:
 
 
 def spread(runs: Array) -> Spread:
-    """The spread of reference runs, given as an array of shape (runs, elements)."""
+    """Compute the spread of reference runs from an array of shape (runs, elements)."""
     odd = np.flatnonzero(~np.isfinite(runs).all(axis=0))
     odd_values = runs[:, odd]
     base = runs[0].copy()
@@ -106,9 +106,9 @@ def spread(runs: Array) -> Spread:
 
 
 def outside(got: Array, reference: Spread, k: float, absolute: float) -> Mask:
-    """Where not ``|got - mean| <= k * std + absolute``.
+    """Return the mask of values that violate ``|got - mean| <= k * std + absolute``.
 
-    NaN and infinities pass only where some reference run has the very same.
+    NaN and infinities are right only if some reference run has the same value.
     """
 
     def judge(block: slice) -> Mask | None:
@@ -134,7 +134,7 @@ def outside(got: Array, reference: Spread, k: float, absolute: float) -> Mask:
 
 
 def deviation(got: Array, want: Array) -> NDArray[np.float64]:
-    """``got - want`` as float64, without wrapping round or losing an integer's low digits."""
+    """Return ``got - want`` as float64, without overflow or loss of an integer's low digits."""
     if got.dtype.kind in "iu" and got.dtype.itemsize == 8:
         size = (np.maximum(got, want) - np.minimum(got, want)).view(np.uint64).astype(np.float64)
         return np.where(got < want, -size, size)
@@ -150,7 +150,7 @@ def _same_bits(got: Array, want: Array) -> bool:
 
 
 def _blockwise(size: int, judge: Callable[[slice], Mask | None]) -> Mask:
-    """What `judge` says of each block; None means that all of it is right."""
+    """Apply `judge` to each block and join the masks; None means that a block is right."""
     wrong = np.zeros(size, np.bool_)
     with np.errstate(invalid="ignore", over="ignore"):
         for start in range(0, size, _BLOCK):

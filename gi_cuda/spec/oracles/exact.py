@@ -14,7 +14,7 @@ from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 
 @dataclass(frozen=True, slots=True)
 class Exact(ValueCheck):
-    """Every value is bit for bit the reference's; one NaN is as good as another."""
+    """A check that every value has the same bits as the reference's; all NaNs are equal."""
 
     kind: Literal["exact"] = field(default="exact", kw_only=True)
     buffers: tuple[str, ...] = ()

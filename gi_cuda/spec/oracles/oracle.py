@@ -1,4 +1,4 @@
-"""All checks of a target together."""
+"""The oracle of a target: all its checks together."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gi_cuda.spec.oracles.compare import Array, Mask
 from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 
 _BLOCK = 1 << 16
-"""Items that are looked at at a time."""
+"""Items that are processed at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What variants are judged against.
+    """Reference data against which variants are judged.
 
     Attributes:
         outputs: outputs of the first reference run.
-        prepared: for each check, what it judges against.
-        undefined: for each output where some reference run has a NaN; those without any are not
-            there.
+        prepared: data that each check judges against; see `OutputCheck.prepare`.
+        undefined: for each output, the mask of values that are NaN in some reference run. Outputs
+            without NaN are left out.
     """
 
     outputs: Outputs
@@ -36,10 +36,11 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """All checks of a target. Can be sent to another process.
+    """The oracle of a target. It can be sent to another process.
 
     Attributes:
-        types: of buffers, by name.
+        checks: the checks; outputs must pass all of them.
+        types: types of buffers of small floats, by name.
     """
 
     checks: tuple[OutputCheck, ...]
@@ -47,16 +48,16 @@ class Oracle:
 
     @property
     def runs(self) -> int:
-        """How many reference runs it needs."""
+        """Number of reference runs that the checks need."""
         return max(check.runs for check in self.checks)
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """Names of what the data module returns for the oracle alone."""
+        """Names of the extras of the data module that the checks use."""
         return tuple(dict.fromkeys(name for check in self.checks for name in check.uses))
 
     def reference(self, runs: Sequence[Outputs]) -> Reference:
-        """What to judge against, from the outputs of at least `self.runs` reference runs."""
+        """Make the reference data from the outputs of at least `self.runs` reference runs."""
         if len(runs) < self.runs:
             raise ValueError(f"{self.runs} reference runs are needed, not {len(runs)}")
         runs = [self._seen(run) for run in runs]
@@ -65,15 +66,19 @@ class Oracle:
         return Reference(first, prepared, _undefined(runs))
 
     def wider(self, times: float) -> Oracle:
-        """The oracle with so many times the tolerance."""
+        """Return the oracle with all tolerances multiplied by `times`."""
         return replace(self, checks=tuple(check.wider(times) for check in self.checks))
 
     def rules(self, types: Mapping[str, NumberType]) -> Rules | None:
-        """Rules for each value beside that of the first reference run: where all values
-        are so, outputs are acceptable. None where a check does not look at values one by one.
+        """Return rules that compare each value with that of the first reference run.
+
+        Outputs are acceptable if all values obey the rules.
 
         Args:
-            types: of all judged buffers.
+            types: types of all judged buffers.
+
+        Returns:
+            Rules for each buffer; None if a check does not judge values one by one.
         """
         found: dict[str, tuple[ValueRule, ...]] = {
             name: (ValueRule(Allowed.DEFINED, kind),) if kind.real else ()
@@ -90,13 +95,13 @@ class Oracle:
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Reference) -> Judgement:
         """Judge the outputs of one launch.
 
-        Whatever the checks make of it, a NaN is wrong where no reference run has one: comparisons
-        with it are never true, and so it gets past functions that look for what is too large.
+        A NaN is wrong if no reference run has one there, even if all checks accept it. Comparisons
+        with NaN are never true, so a function that looks for too large values would miss it.
 
         Args:
-            case: the case's values by name, as `CaseData.values` gives them.
+            case: the case's values by name, see `CaseData.values`.
             outputs: every judged buffer, one-dimensional.
-            reference: from `reference`, for the same case.
+            reference: result of `reference` for the same case.
         """
         outputs = self._seen(outputs)
         for name, want in reference.outputs.items():
@@ -118,11 +123,13 @@ class Oracle:
         return _strange(outputs, reference) if whole.acceptable else whole
 
     def judge_part(self, name: str, first: int, got: Array, reference: Reference) -> Judgement:
-        """Judge a stretch of one output, of which some value is wrong by the oracle's rules.
+        """Judge a part of one output in which some value breaks the oracle's rules.
 
         Args:
-            first: index of its first value.
-            got: the stretch.
+            name: name of the output.
+            first: index of the part's first value.
+            got: the part.
+            reference: result of `reference`.
         """
         got, part = self._seen({name: got})[name], slice(first, first + got.size)
         want = reference.outputs[name][part]
@@ -137,7 +144,7 @@ class Oracle:
         return found or Judgement(1.0, f"{name}: a value from {first} on is wrong")
 
     def _seen(self, outputs: Outputs) -> dict[str, Array]:
-        """Outputs in types that numpy has."""
+        """Convert outputs to the form that checks see: small floats become floats."""
         found = {name: np.ascontiguousarray(array) for name, array in outputs.items()}
         return {
             name: seen(array, self.types[name]) if name in self.types else array
@@ -145,18 +152,18 @@ class Oracle:
         }
 
     def penalty(self, case: Mapping[str, Any], outputs: Outputs, reference: Reference) -> float:
-        """The penalty alone; 0 is acceptable."""
+        """Judge outputs and return the penalty only; 0 is acceptable."""
         return self.judge(case, outputs, reference).penalty
 
 
 def _without_needless(rules: tuple[ValueRule, ...]) -> tuple[ValueRule, ...]:
-    """Rules without that which others hold as well: all that look at whole outputs refuse a NaN."""
+    """Leave out the rule `DEFINED` if another rule covers the whole output, and so forbids NaN."""
     whole = any(one.allowed is not Allowed.DEFINED and not one.item for one in rules)
     return tuple(one for one in rules if not (whole and one.allowed is Allowed.DEFINED))
 
 
 def _undefined(runs: Sequence[Outputs]) -> dict[str, Mask]:
-    """Where some run has a NaN."""
+    """Return the mask of values that are NaN in some run, for each output with NaN."""
     found = {}
     for name, first in runs[0].items():
         if first.dtype.kind == "f" and any(_has_nan(run[name]) for run in runs):
@@ -165,7 +172,10 @@ def _undefined(runs: Sequence[Outputs]) -> dict[str, Mask]:
 
 
 def _has_nan(array: Array) -> bool:
-    """Tell whether there is one, by bits: of small floats that takes a tenth of the time."""
+    """Tell whether an array has a NaN.
+
+    Bits are compared, which for 16-bit floats takes a tenth of the time of ``np.isnan``.
+    """
     bits = np.dtype(f"u{array.itemsize}")
     infinity = np.array(np.inf, array.dtype).view(bits)
     sign = bits.type(1 << (8 * array.itemsize - 1))
@@ -174,10 +184,12 @@ def _has_nan(array: Array) -> bool:
 
 
 def _strange(outputs: Outputs, reference: Reference, first: int = 0) -> Judgement:
-    """Judge NaN where the reference has none as wrong, even if all checks accept it.
+    """Judge as wrong each NaN at an index where no reference run has one.
 
     Args:
-        first: index of the first values.
+        outputs: outputs, or parts of them.
+        reference: the same parts of the reference.
+        first: index of the first value.
     """
     for name, want in reference.outputs.items():
         if want.dtype.kind != "f":

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Python(OutputCheck):
-    """A function of the target's own: ``penalty(case, outputs, reference)``.
+    """A check by a function of the target: ``penalty(case, outputs, reference)``.
 
-    It gets mappings from names to values: the case's buffers, scalars and extras as they were
-    before the launch; the outputs; and the reference's outputs, of shape (runs, elements) where
-    it asks for several runs. It returns the penalty, or the penalty and the reason for it.
+    The arguments are mappings from names to values: the case's buffers, scalars and extras before
+    the launch; the outputs; and the reference's outputs, of shape (runs, elements) if `runs` is
+    more than 1. The function returns the penalty, or the penalty and the reason for it.
 
     Attributes:
-        function: ``FILE.py:NAME``, the file absolute.
-        uses: what the data module returns for the function alone.
+        function: ``FILE.py:NAME`` with an absolute path.
+        runs: number of reference runs that the function needs.
+        uses: names of the extras of the data module that the function uses.
     """
 
     kind: Literal["python"] = field(default="python", kw_only=True)
@@ -38,7 +39,7 @@ class Python(OutputCheck):
 
     @property
     def file(self) -> Path:
-        """Where the function is."""
+        """Python file that defines the function."""
         return Path(self.function.rpartition(":")[0])
 
     def located(self, files: Files, key: Key) -> Self:
@@ -46,13 +47,13 @@ class Python(OutputCheck):
         return replace(self, function=f"{files.find(file, (*key, 'function'))}:{name}")
 
     def prepare(self, runs: Sequence[Outputs]) -> Outputs:
-        """The first run's outputs, or those of all runs, of shape (runs, elements)."""
+        """Return the first run's outputs, or those of all runs, of shape (runs, elements)."""
         if self.runs == 1:
             return runs[0]
         return {name: np.stack([run[name] for run in runs]) for name in runs[0]}
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Outputs) -> Judgement:
-        """What the function says; a failing one has judged as well."""
+        """Call the function. If it raises an exception, the penalty is infinity."""
         file, own = self.file, self.function.rpartition(":")[2]
         function = load_function(file, own, str(file))
         arguments = [_read_only(values) for values in (case, outputs, reference)]
@@ -61,13 +62,13 @@ class Python(OutputCheck):
             with np.errstate(all="ignore"):
                 return _judgement(function(*arguments), name)
         except (Exception, SystemExit) as error:
-            # A variant's outputs may be any rubbish; what trips over them has judged them.
+            # Wrong outputs of a variant may be anything, so the function may fail on them.
             at = line_of(error, file)
             return Judgement(math.inf, f"{name} failed at {at}: {type(error).__name__}: {error}")
 
 
 def _read_only(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values, such that a target's function cannot change the arrays among them."""
+    """Return the values with read-only views of arrays, so that a function cannot change them."""
     result: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, np.ndarray):
@@ -78,12 +79,12 @@ def _read_only(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _judgement(result: Any, name: str) -> Judgement:
-    """What a function returned, as a judgement; infinity where it makes no sense."""
+    """Convert a function's result to a judgement; the penalty is infinity if it is not valid."""
     reason = ""
     if isinstance(result, tuple) and len(result) == 2:
         result, reason = result
     if isinstance(result, bool | np.bool_):
-        # Whether that means good or bad, nobody can tell.
+        # A bool is ambiguous: True may mean "acceptable" or a penalty of 1.
         said = f"{name} returned {bool(result)}; it returns the penalty, 0 is acceptable"
         return Judgement(math.inf, said)
     try:

@@ -1,8 +1,8 @@
-"""Rules of an oracle for each value of an output, where it judges values one by one.
+"""Rules for single values of an output, for oracles that judge values one by one.
 
-A device can then look at answers where they lie. What it finds right is right by
-:mod:`gi_cuda.spec.oracles.compare`, whose formulas ``protocol/agreement.hpp`` has; of all else the
-oracle itself is asked.
+With rules, a device can compare answers in its own memory. ``protocol/agreement.hpp`` has the
+formulas of :mod:`gi_cuda.spec.oracles.compare`, so answers that obey the rules are right. The
+oracle itself judges all other answers.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from gi_cuda.spec.numbers import NumberType
 
 
 class Allowed(IntEnum):
-    """Values that are good though they have not the bits of the reference's, as ``agreement.hpp``
-    counts them."""
+    """Values that are allowed although their bits differ from the reference's.
+
+    ``agreement.hpp`` uses the same numbers.
+    """
 
     NEAR = 1
-    """``|a - r| <= absolute + relative * |r|`` for the reference's finite r, or NaN as r is."""
+    """Values a with ``|a - r| <= absolute + relative * |r|`` if the reference's value r is finite,
+    and NaN if r is NaN."""
 
     UNDEFINED = 2
-    """NaN, as the reference's is."""
+    """NaN, if the reference's value is NaN."""
 
     DEFINED = 3
-    """Anything; NaN only where the reference's is."""
+    """Any value; NaN only if the reference's value is NaN."""
 
     FINITE = 4
-    """Anything; NaN or infinite only where the reference's is."""
+    """Any value; NaN or infinity only if the reference's value is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,13 @@ class ValueRule:
     """A rule for some values of an output.
 
     Attributes:
-        type: of the values.
-        absolute, relative: where they may be near.
-        item: bytes of a struct of which they are a member; 0: they are all that there is.
-        at: the first byte of the member.
-        count: of values in it.
+        allowed: values that are allowed.
+        type: type of the values.
+        absolute, relative: tolerances for `NEAR`.
+        item: size of the struct that has the values as a member, bytes; 0: the values are the whole
+            output.
+        at: offset of the member, bytes.
+        count: number of values of the member.
     """
 
     allowed: Allowed
@@ -54,4 +59,4 @@ class ValueRule:
 
 
 Rules: TypeAlias = Mapping[str, tuple[ValueRule, ...]]
-"""For each output all that holds of its values; nothing where nothing is looked at."""
+"""Rules for each output; an empty tuple if its values are not judged."""

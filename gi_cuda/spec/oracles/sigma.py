@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sigma(ValueCheck):
-    """Every value lies within ``k`` standard deviations of the mean of several reference runs.
+    """A check that every value is within ``k`` standard deviations of the mean of reference runs.
 
     Attributes:
-        absolute: added to the ``k`` standard deviations, for values of little spread.
-        outside: share of a buffer's values that may lie further off. Of a million values that are
-            right, some lie beyond 3 deviations of ten runs by chance alone. NaN and infinities
-            that no reference run has are never among them.
+        k: number of standard deviations.
+        runs: number of reference runs.
+        absolute: tolerance that is added to ``k`` standard deviations, for values of little spread.
+        outside: share of a buffer's values that may be further off. Of a million right values, some
+            are beyond 3 deviations of ten runs by chance. NaN and infinities that no reference run
+            has are never allowed.
+        buffers: names of the judged buffers; empty: all.
     """
 
     kind: Literal["sigma"] = field(default="sigma", kw_only=True)
@@ -34,7 +37,7 @@ class Sigma(ValueCheck):
     buffers: tuple[str, ...] = ()
 
     def prepare(self, runs: Sequence[Outputs]) -> dict[str, Spread]:
-        """Mean and deviation of each buffer over all runs."""
+        """Compute mean and deviation of each buffer over all runs."""
         names = self.buffers or runs[0]
         return {name: spread(np.stack([run[name] for run in runs])) for name in names}
 

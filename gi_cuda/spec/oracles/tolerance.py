@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance(ValueCheck):
-    """Every value a fulfils ``|a - r| <= absolute + relative * |r|`` for the reference's r.
+    """A check that ``|a - r| <= absolute + relative * |r|`` for each value a and its reference r.
 
     Attributes:
-        outside: share of a buffer's values that may lie further off; NaN and infinities may not.
-        item: of buffers that hold structs as bytes, the size of one.
-        members: of a struct, type, first byte and number of each; whole numbers among them are
-            exact, and what lies between members is not looked at.
+        absolute, relative: tolerances.
+        buffers: names of the judged buffers; empty: all.
+        outside: share of a buffer's values that may be further off; NaN and infinities may not.
+        item: size of a struct, for buffers that hold structs as bytes; None: no structs.
+        members: type, offset and count of each member of a struct. Integer members must be equal;
+            bytes between members are not judged.
     """
 
     kind: Literal["tolerance"] = field(default="tolerance", kw_only=True)
@@ -57,7 +59,7 @@ class Tolerance(ValueCheck):
         return dict.fromkeys(names, members)
 
     def _rule(self, kind: NumberType) -> ValueRule:
-        """A rule for numbers of a type; see :meth:`wrong`."""
+        """Return the rule for numbers of a type; it agrees with :meth:`wrong`."""
         if self.item and kind.small is None and kind.dtype.kind in "iu":
             return ValueRule(Allowed.UNDEFINED, kind)
         return ValueRule(Allowed.NEAR, kind, self.absolute, self.relative)
@@ -73,7 +75,7 @@ class Tolerance(ValueCheck):
         return f"{want} ± {self.absolute + self.relative * abs(float(want)):g}"
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Outputs) -> Judgement:
-        """The number of wrong values, of structs that of wrong members."""
+        """Count the wrong values, or the wrong members of structs."""
         if not self.members:
             return super(Tolerance, self).judge(case, outputs, reference)
         names = self.buffers or tuple(outputs)
@@ -81,7 +83,7 @@ class Tolerance(ValueCheck):
         return replace(self, buffers=tuple(got), members={}).judge(case, got, want)
 
     def _apart(self, outputs: Outputs, names: tuple[str, ...]) -> dict[str, Array]:
-        """Each member of all structs of a buffer as an array of its own."""
+        """Split buffers of structs into one array for each member."""
         found = {}
         for name in names:
             raw = outputs[name].view("uint8")

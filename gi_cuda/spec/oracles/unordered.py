@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unordered(OutputCheck):
-    """The rows of some buffers are those of the reference, bit for bit, in any order.
+    """A check that buffers have the same rows as the reference, bit for bit, in any order.
 
-    For kernels whose threads each append to a list, at a place that an atomic counter gives them.
+    It is for kernels whose threads append to a list, at an index from an atomic counter.
 
     Attributes:
-        buffers: that are appended to together; a row is an item of each.
-        row: values of a buffer in one row.
+        buffers: buffers to which threads append together; a row spans all of them.
+        row: number of values of each buffer in one row.
     """
 
     kind: Literal["unordered"] = field(default="unordered", kw_only=True)
@@ -34,7 +34,7 @@ class Unordered(OutputCheck):
         return sorted_rows([runs[0][name] for name in self.buffers or runs[0]], self.row)
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Any) -> Judgement:
-        """The number of rows that the reference has and these outputs have not."""
+        """Count the rows of the reference that are missing in the outputs."""
         names = self.buffers or tuple(outputs)
         got = sorted_rows([outputs[name] for name in names], self.row)
         if np.array_equal(got, reference):
@@ -51,10 +51,11 @@ class Unordered(OutputCheck):
 
 
 def sorted_rows(arrays: Sequence[NDArray[Any]], row: int = 1) -> NDArray[Any]:
-    """Return the rows of several arrays of one length in a fixed order, each as its bytes.
+    """Return the sorted rows of several arrays of equal length, each row as its bytes.
 
     Args:
-        row: values of an array in one row.
+        arrays: the arrays; a row spans all of them.
+        row: number of values of each array in one row.
     """
     columns = [
         np.ascontiguousarray(one).view(np.uint8).reshape(-1, row * one.itemsize) for one in arrays

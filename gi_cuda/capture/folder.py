@@ -23,9 +23,9 @@ from gi_cuda.init.writing.write import Content
 DATA = "captured.json"
 """File with the inputs and answers of each launch. Files of arrays are named by a content hash."""
 
-_DATA_PY = '''"""What launches of {kernel} got in `{command}`, as gi-cuda capture found it.
+_DATA_PY = '''"""Launches of {kernel} in `{command}`: inputs and answers, as gi-cuda capture saw.
 
-{data} says which; arrays lie in arrays/, named by what is in them.
+{data} lists the launches; their arrays are files in arrays/, named by a hash of their contents.
 """
 
 import json
@@ -37,13 +37,13 @@ FOLDER = Path(__file__).parent
 
 
 def case(launch: str) -> dict[str, object]:
-    """What a launch got: `launch` is a name in {data}."""
+    """Return the inputs of a launch, a name in {data}."""
     got = _launch(launch)
     return got["scalars"] | {{name: _array(file) for name, file in got["given"].items()}}
 
 
 def answers(launch: str) -> dict[str, object]:
-    """What the kernel made of it there; `gi-cuda check` compares the reference with that."""
+    """Return the application's answers; `gi-cuda check` compares the reference with these."""
     return {{name: _array(file) for name, file in _launch(launch)["answers"].items()}}
 
 

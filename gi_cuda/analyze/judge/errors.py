@@ -109,7 +109,9 @@ def _error(
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         allowed = tolerance.absolute + tolerance.relative * np.abs(want.astype(np.float64))
         share = np.where(distance == 0, 0.0, distance / allowed)
-    return OutputError(name, case, largest, float(np.max(np.nan_to_num(share), initial=0.0)))
+    return OutputError(
+        name, case, largest, float(np.max(np.nan_to_num(share, posinf=np.inf), initial=0.0))
+    )
 
 
 def seeds_of(target: Target, cases: Sequence[str]) -> dict[str, int]:

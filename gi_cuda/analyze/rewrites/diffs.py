@@ -45,28 +45,29 @@ class FileDiff:
     Attributes:
         old, new: names of the file in the diff, before and after.
         hunks: the changes.
+        renamed: True if the diff says that the file is renamed.
     """
 
     old: str
     new: str
     hunks: tuple[Hunk, ...]
+    renamed: bool = False
 
 
 def file_diffs(text: str) -> list[FileDiff]:
     """Parse a diff, or a mail with a diff; the result is empty if the text has none."""
     text = _of_mail(text)
-    found = list(_HEADS.finditer(text))
-    moved = {one["moved"]: one["to"] for one in found if one["moved"]}
     every: list[FileDiff] = []
-    for head in found:
+    for head in _HEADS.finditer(text):
         if head["moved"]:
-            every.append(FileDiff(_plain(head["moved"]), _plain(head["to"]), ()))
+            every.append(FileDiff(_plain(head["moved"]), _plain(head["to"]), (), renamed=True))
             continue
         old, new = _plain(head["old"]), _plain(head["new"])
         hunks = tuple(_hunks(text, head.end()))
-        if every and moved and every[-1].hunks == () and new.endswith(every[-1].new):
+        renamed = bool(every and every[-1].renamed and new.endswith(every[-1].new))
+        if renamed:
             every.pop()
-        every.append(FileDiff(old, new, hunks))
+        every.append(FileDiff(old, new, hunks, renamed))
     return every
 
 
@@ -148,9 +149,14 @@ def applied(
             )
         before = new.get(found)
         before = files[found] if before is None else before
-        new[found] = (
-            None if one.new == _NOTHING else _changed(before, one.hunks, f"{where}: {one.old}")
-        )
+        if one.new == _NOTHING:
+            new[found] = None
+            continue
+        text = _changed(before, one.hunks, f"{where}: {one.old}")
+        if one.renamed and found != main:  # the main file is known by its own name
+            new[found] = None
+            found = _place(one.new, files, main)
+        new[found] = text
     return new
 
 

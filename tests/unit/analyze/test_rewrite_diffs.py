@@ -54,6 +54,15 @@ def test_each_form_of_a_diff_is_applied(head: str) -> None:
     assert applied(file_diffs(head + HUNK), files, "src/k.cu", "p.diff") == {"src/k.cu": AFTER}
 
 
+@pytest.mark.parametrize(("hunk", "after"), [("", BEFORE), (HUNK, AFTER)], ids=["pure", "changed"])
+def test_a_renamed_header_has_its_new_name(hunk: str, after: str) -> None:
+    diff = "diff --git a/src/h.cuh b/src/g.cuh\nrename from src/h.cuh\nrename to src/g.cuh\n"
+    diff += f"--- a/src/h.cuh\n+++ b/src/g.cuh\n{hunk}" if hunk else ""
+    files = {"src/k.cu": "kernel\n", "src/h.cuh": BEFORE}
+    found = applied(file_diffs(diff), files, "src/k.cu", "p.diff")
+    assert found == {"src/h.cuh": None, "src/g.cuh": after}
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

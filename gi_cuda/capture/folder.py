@@ -23,9 +23,10 @@ from gi_cuda.init.writing.write import Content
 DATA = "captured.json"
 """File with the inputs and answers of each launch. Files of arrays are named by a content hash."""
 
-_DATA_PY = '''"""Launches of {kernel} in `{command}`: inputs and answers, as gi-cuda capture saw.
+_DATA_PY = '''"""Inputs and answers of launches of {kernel}.
 
-{data} lists the launches; their arrays are files in arrays/, named by a hash of their contents.
+gi-cuda capture recorded them in `{command}`. {data} lists the launches; their arrays are files
+in arrays/, named by a hash of their contents.
 """
 
 import json

@@ -128,7 +128,6 @@ def _only_moved(buffer: ProposedBuffer, fitted: Fitted, one: Observation) -> boo
 
 def _appended(buffers: Sequence[ProposedBuffer], fitted: Fitted) -> dict[str, Allowed]:
     """Find the buffers to which threads append in an order that differs from run to run."""
-
     elements = {one.name: one.element for one in buffers}
     found: dict[str, Allowed] = {}
     for one in fitted.launches:

@@ -381,7 +381,7 @@ class FrontEnd:
         suffixes: suffixes of the language's files.
         read: function that reads a text as rules.
 
-            Raises:
+    Raises:
                 UserError: there is no kernel, or no kernel of a requested name.
         load: function that reads a kernel's file together with the headers that belong to it; the
             arguments are the file, the headers, and the folders in which includes are looked up.

@@ -190,6 +190,7 @@ def _group_pattern(text: str) -> str:
 
 
 def one_or_many(value: Any) -> Any:
+    """Return a list: the value itself, or a list of one value."""
     return value if isinstance(value, list) else [value]
 
 

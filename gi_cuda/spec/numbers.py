@@ -101,7 +101,7 @@ class NumberType:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """numpy's type of the stored numbers."""
+        """Numpy's type of the stored numbers."""
         return np.dtype(self.name) if self.small is None else self.small.dtype
 
     @property

@@ -322,6 +322,7 @@ def _depending(
 def agreeing(
     program: Program, reference: Program, pairs: Collection[Substituted], patience: Patience
 ) -> list[AgreesWith]:
+    """Return the requests to compare a program with the reference, one for each substitute."""
     return [AgreesWith(program, reference, *pair, patience.limit) for pair in pairs]
 
 

@@ -69,11 +69,13 @@ def set_by(node: Node) -> tuple[Node | None, Node | None]:
 
 
 def operator_of(code: CudaFile, node: Node) -> str:
+    """Return the operator of an expression; "" if it has none."""
     operator = node.child_by_field_name("operator")
     return "" if operator is None else code.of(operator)
 
 
 def squeezed(text: str) -> str:
+    """Return a text without white space."""
     return _SPACE.sub("", text)
 
 

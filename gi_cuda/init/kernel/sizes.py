@@ -195,7 +195,6 @@ def small_enough(
         buffers: elements of buffers, as expressions of sizes and others.
         others: values of further names; expressions with other names are ignored.
     """
-
     names = {extent.name for extent in sizes}
     sized = [text for text in buffers if names.intersection(_WORD.findall(text))]
 

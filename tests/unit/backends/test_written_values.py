@@ -27,7 +27,7 @@ def test_how_large_written_numbers_are() -> None:
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 def test_nan_in_a_part_of_poison_is_undefined_and_a_number_is_not(kind: type[np.floating]) -> None:
-    """Of float16, every second element of poison is a number."""
+    """Every second element of poison is a number as float16."""
     output = np.full(8, POISON, dtype=np.uint32).view(kind)
     assert is_undefined(output, None)
     output[:2] = np.nan

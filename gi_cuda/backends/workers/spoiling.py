@@ -147,7 +147,9 @@ def _is_seen(runner: CaseRunner, case_plan: CasePlan, request: LeaveOut) -> bool
 
 
 def _parts(case_plan: CasePlan, request: LeaveOut) -> Iterator[CasePlan]:
-    """Yield the launches to make, cut where one kernel passes the buffer to another."""
+    """Split the launches into runs of one kernel each: between two runs, the buffer that the
+    request names is overwritten. Yield one plan per run.
+    """
     kept = [one for one in case_plan.launches if one.kernel != request.launches]
     if not request.contents:
         yield replace(case_plan, launches=tuple(kept))

@@ -108,7 +108,7 @@ class Reach:
         return [kind for kind in taking if kind is not donor.type]
 
     def names(self, places: DonorReach) -> set[str]:
-        """Return the names of the places."""
+        """Return the names of the rules that a donor may be inserted at."""
         found = {name for number in places.classes for name in self.members[number]}
         return (found | places.granted) - places.forbidden
 

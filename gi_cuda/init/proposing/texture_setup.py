@@ -180,7 +180,8 @@ class _Setup:
                 yield text
 
     def _allocated(self) -> str:
-        """Return the arguments of the array's allocation behind the array; "" if not found."""
+        """Return the arguments of the ``cudaMallocArray`` call of the resource's array, without the
+        array itself: ``&desc, width, height``; "" if there is no such call."""
         array = self._last(self.resource, r"res\s*\.\s*array\s*\.\s*(?:array|hArray)").strip()
         if not array:
             return ""

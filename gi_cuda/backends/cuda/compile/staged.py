@@ -1,4 +1,8 @@
-"""Compile shards stage by stage; see :mod:`gi_cuda.backends.cuda.compile.stages`."""
+"""Compile shards of a batch, each by nvcc's own stages as separate processes.
+
+A shard is one text of several variants; each shard goes through all stages by itself (see
+:mod:`gi_cuda.backends.cuda.compile.stages`).
+"""
 
 from __future__ import annotations
 

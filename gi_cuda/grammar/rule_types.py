@@ -35,7 +35,7 @@ class Kind:
     Attributes:
         words: what a rule of it is, for people.
         edits: the smallest set of types that it belongs to: ``paper``, ``full``, ``numbers``,
-            ``loops`` or ``ptx``.
+            ``loops`` or ``instructions``.
         join: how inserted donors are joined with the rule's own text.
         deleted: what stands for a deleted rule; None where it cannot be deleted.
         condition: whether it is a condition. Places of conditions take conditions of any type where
@@ -75,7 +75,7 @@ def _value(words: str, *, tight: bool) -> Kind:
 
 
 def _operand(words: str) -> Kind:
-    return Kind(words, "ptx", deleted=None)
+    return Kind(words, "instructions", deleted=None)
 
 
 def _transformation(words: str, choices: Mapping[str, str]) -> Kind:
@@ -281,13 +281,15 @@ class RuleType(StrEnum):
     )
     USUAL = "usual", _transformation("the versions of a kernel", _VERSIONS)
     IDEA = "idea", Kind("a change that a patch makes", "transforms", deleted=None, transforms=True)
-    JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
+    JUMP = "jump", Kind("a jump", "instructions", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")
+    B8 = "b8", _operand("an 8-bit register")
     B16 = "b16", _operand("a 16-bit register")
     B32 = "b32", _operand("a 32-bit register")
     B64 = "b64", _operand("a 64-bit register")
     F32 = "f32", _operand("a 32-bit floating-point register")
     F64 = "f64", _operand("a 64-bit floating-point register")
+    PTR = "ptr", _operand("a pointer")
     IMM = "imm", _operand("a literal")
 
     @property
@@ -305,8 +307,10 @@ ALL_TYPES = PAPER_TYPES | {kind for kind in RuleType if kind.kind.edits == "full
 TRANSFORMS = frozenset(kind for kind in RuleType if kind.kind.transforms)
 """The types of transformations of whole kernels and loops."""
 
-OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "ptx") - {RuleType.JUMP}
-"""What PTX instructions read: registers by the type that they are declared with, and literals.
+OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "instructions") - {
+    RuleType.JUMP
+}
+"""What instructions read: registers by their type, and literals.
 
 Instructions are statements; before a jump something may be inserted.
 """

@@ -9,10 +9,10 @@ from importlib import metadata
 from pathlib import Path
 
 from gi_cuda.backends.cuda.driver import Driver, query
-from gi_cuda.backends.cuda.imports.llvm import INSTALL
 from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.backend import Examined, examined
 from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.llvm.syntax import INSTALL
 
 
 def examine() -> Iterator[Examined]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -23,13 +23,13 @@ from gi_cuda.backends.compile.process import Finished, read_text, run, write_tex
 from gi_cuda.backends.compile.shards import first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
-from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
+from gi_cuda.backends.cuda.compile.cubin import read_cubin
 from gi_cuda.backends.cuda.compile.nvcc import CONFINED, NvccCompiler
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, compile_to_ptx
 from gi_cuda.backends.cuda.compile.stages import find_stages
 from gi_cuda.backends.cuda.compile.texts import brought_home, pointed_at, shard_text
 from gi_cuda.backends.cuda.ptx.joining import join
-from gi_cuda.backends.cuda.ptx.names import SymbolNames, pair
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
     Binary,
@@ -63,10 +63,12 @@ class PtxCompiler:
     Attributes:
         nvcc: how the source was compiled; its shards, jobs and names are used here too.
         file_name: what messages call the PTX.
+        to_ptx: makes PTX of a variant's text for a GPU, where that is something else.
     """
 
     nvcc: NvccCompiler
     file_name: str
+    to_ptx: Callable[[str, str], str] | None = None
     disturbs: ClassVar[bool] = False
     makes: ClassVar[type[Binary]] = CudaBinary
 
@@ -75,7 +77,8 @@ class PtxCompiler:
         nvcc = self.nvcc
         told = [*without_places(nvcc.options), "", *without_places(options), ""]
         named = (*nvcc.kernels, "", *nvcc.symbols)
-        tools = (of_tool(), type(self).__name__, of_program(nvcc.nvcc), nvcc.architecture)
+        made = str(self.to_ptx and self.to_ptx.__name__)
+        tools = (of_tool(), type(self).__name__, made, of_program(nvcc.nvcc), nvcc.architecture)
         return digest([*tools, *nvcc.way.told, *told, *named])
 
     @property
@@ -95,7 +98,21 @@ class PtxCompiler:
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Give each variant names of its own. Its key is that of its text without line numbers,
         comments and the names that go with them."""
-        return {variant.ident: _phenotype(variant) for variant in variants}
+        if self.to_ptx is None:
+            return {variant.ident: _phenotype(variant) for variant in variants}
+        found: list[list[Phenotype | BuildFailure]]
+        parts = [variants[k :: self.jobs] for k in range(min(self.jobs, len(variants)))]
+        found = at_once([partial(list, map(self._lowered, part)) for part in parts])
+        return {one.ident: one for part in found for one in part}
+
+    def _lowered(self, variant: Variant) -> Phenotype | BuildFailure:
+        """A variant whose text is no PTX yet."""
+        assert self.to_ptx is not None
+        try:
+            text = self.to_ptx(variant.text, self.nvcc.architecture)
+        except UserError as error:
+            return BuildFailure(variant.ident, error.what)
+        return _phenotype(replace(variant, text=text))
 
     def warm_up(self, reference: Variant) -> None:
         """Do nothing: PTX has no headers."""
@@ -199,25 +216,11 @@ def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
     Raises:
         UserError: it does not compile.
     """
-    phenotype = _only(compiler, variant)
+    phenotype = only(compiler, variant)
     ready = compiler.prepared((*variant.options, "-lineinfo"))
     if ready is not None and ready.forward:
         return _with_forward(compiler, ready, phenotype)
     return _made(compiler, shard_text(compiler.front, [phenotype], compiler.namespaces), variant)
-
-
-def names_alone(compiler: NvccCompiler, variant: Variant, ptx: str) -> SymbolNames | None:
-    """How nvcc names what a variant's PTX has when it compiles the source on its own.
-
-    None where that gives other code.
-
-    Args:
-        ptx: what :func:`ptx_of` made of the variant.
-
-    Raises:
-        UserError: it does not compile.
-    """
-    return pair(ptx, source_ptx(compiler, variant))
 
 
 def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
@@ -228,15 +231,20 @@ def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
     Raises:
         UserError: it does not compile.
     """
-    phenotype = _only(compiler, variant)
+    phenotype = only(compiler, variant)
     return _made(compiler, f"{compiler.front}{phenotype.text}\n", variant, compiler.file_name)
 
 
-def _only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
+def only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
+    """A variant with the number 0, preprocessed.
+
+    Raises:
+        UserError: it cannot be.
+    """
     assert variant.ident == 0
     phenotype = compiler.preprocess([variant])[0]
     if isinstance(phenotype, BuildFailure):
-        raise _does_not_compile(phenotype.message)
+        raise does_not_compile(phenotype.message)
     return phenotype
 
 
@@ -248,7 +256,7 @@ def _with_forward(compiler: NvccCompiler, ready: ShardSetup, phenotype: Phenotyp
         text = shard_text("", [phenotype], compiler.namespaces, ready.forward)
         finished = compile_to_ptx(ready, text, ptx, COMPILE_LIMIT)
         if not finished.ok:
-            raise _does_not_compile(first_error(finished))
+            raise does_not_compile(first_error(finished))
         return _without_places(read_text(ptx), Path.cwd(), scratch)
 
 
@@ -275,7 +283,7 @@ def _made_once(command: tuple[str, ...], text: str, name: str, here: Path) -> st
         write_text(source, text)
         finished = run([*command, "-o", ptx, source], limit=COMPILE_LIMIT)
         if not finished.ok:
-            raise _does_not_compile(first_error(finished))
+            raise does_not_compile(first_error(finished))
         return _without_places(read_text(ptx), here, scratch)
 
 
@@ -288,31 +296,17 @@ def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) ->
     return "" if finished.ok else first_error(finished)
 
 
-def _does_not_compile(message: str) -> UserError:
+def does_not_compile(message: str) -> UserError:
+    """What is said of a source that does not compile."""
     return UserError(
         f"the source does not compile: {message}",
         hint="see [build] in target.toml (include, define, standard, options)",
     )
 
 
-def kernels_in(ptx: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The symbols of a variant's kernels in its PTX: those of the names given.
-
-    Args:
-        ptx: made by :func:`ptx_of`.
-        names: as a target gives them. Without any, or where one is more than an identifier, all
-            kernels are meant.
-    """
-    entries = re.findall(r"\.entry\s+([\w$]+)", ptx)
-    ours = [symbol for symbol in entries if owner(name_parts(symbol)) == 0]
-    found = {symbol: name for symbol in ours if (name := name_parts(symbol)[-1]) in names}
-    return tuple(found if names and set(found.values()) == set(names) else ours)
-
-
-def own_functions(ptx: str) -> frozenset[str]:
-    """The symbols of a variant's functions in its PTX, without those of headers."""
-    names = re.findall(r"\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", ptx)
-    return frozenset(name for name in names if any(_ours(name)))
+def in_namespace(name: str) -> bool:
+    """Tell whether a mangled name is one of the namespace of the variant with the number 0."""
+    return any(_ours(name))
 
 
 def _phenotype(variant: Variant) -> Phenotype:

@@ -8,32 +8,17 @@ its end instead, and leaves a sign.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from gi_cuda.grammar.frontends.cuda.guard import UNSEEN_LIMIT
-from gi_cuda.grammar.frontends.ptx.body import Body
-from gi_cuda.grammar.frontends.ptx.flow import Cycle
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
-from gi_cuda.grammar.frontends.ptx.variant import Altered
+from gi_cuda.grammar.frontends.instructions.body import Body
+from gi_cuda.grammar.frontends.instructions.flow import Cycle
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
+from gi_cuda.grammar.frontends.instructions.render import Guards
+from gi_cuda.grammar.frontends.instructions.variant import Altered
 from gi_cuda.grammar.rule import Loop
 
 
-@dataclass(frozen=True, slots=True)
-class Guards:
-    """What is put into a function's text.
-
-    Attributes:
-        declarations: at its beginning.
-        before_label: by label, in front of it.
-        before: by statement, directly in front of it.
-    """
-
-    declarations: list[str] = field(default_factory=list)
-    before_label: dict[str, list[str]] = field(default_factory=dict)
-    before: dict[int, list[str]] = field(default_factory=dict)
-
-
-def touched(grammar: PtxGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle]]:
+def touched(grammar: InstructionGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle]]:
     """The loops of an altered function that may not end any more.
 
     Those are meant for which an instruction comes, goes or changes that writes a register which
@@ -51,7 +36,7 @@ def touched(grammar: PtxGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle
             yield loop, cycle
 
 
-def loops_in(grammar: PtxGrammar, number: int) -> Iterator[tuple[Loop, Cycle]]:
+def loops_in(grammar: InstructionGrammar, number: int) -> Iterator[tuple[Loop, Cycle]]:
     """The loops of the function with that number."""
     before = sum(len(body.flow.loops) for body in grammar.bodies[:number])
     cycles = grammar.bodies[number].flow.loops
@@ -91,7 +76,7 @@ def guard(body: Body, loops: Iterable[tuple[Loop, Cycle]], limits: Mapping[int, 
     return guards
 
 
-def counters(grammar: PtxGrammar, counter: str) -> Iterator[Guards]:
+def counters(grammar: InstructionGrammar, counter: str) -> Iterator[Guards]:
     """For each function, what makes all its loops count into an array of that name."""
     for number, body in enumerate(grammar.bodies):
         guards = Guards()

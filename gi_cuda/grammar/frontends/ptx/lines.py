@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
 from gi_cuda.grammar.interface import SourceLines
 from gi_cuda.grammar.source import SourceLine
 
@@ -27,7 +27,7 @@ _Position = tuple[int, int, int]
 """File, line and column, as ``.loc`` has them."""
 
 
-def origins(grammar: PtxGrammar) -> Mapping[str, SourceLines]:
+def origins(grammar: InstructionGrammar) -> Mapping[str, SourceLines]:
     """Where each rule's instruction comes from.
 
     Files are called what the PTX calls them.

@@ -1,0 +1,94 @@
+"""LLVM-IR to simpler IR or to PTX, in this process, with the NVPTX target of llvmlite.
+
+LLVM ends its process where it cannot compile something, so this runs in processes of its own: see
+:mod:`gi_cuda.backends.cuda.llvm.lowering`.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Any
+
+import llvmlite.binding as llvm
+
+TRIPLE = "nvptx64-nvidia-cuda"
+
+_LEVEL = 3
+"""Level of optimisation."""
+
+_FEATURES = re.compile(r'"target-features"="([^"]*)"')
+_DEBUGGING = re.compile(r",? !dbg !\d+|^!llvm\.dbg\.cu = [^\n]*\n", re.M)
+
+
+class Stage(Enum):
+    """What becomes of a module.
+
+    SIMPLIFIED: IR whose values all have names, with local variables in registers.
+    OPTIMISED: PTX, after all optimisations, without line information.
+    GENERATED: PTX; only code generation optimises.
+    """
+
+    SIMPLIFIED = "simplified"
+    OPTIMISED = "optimised"
+    GENERATED = "generated"
+
+
+def compiled(content: str | bytes, architecture: str, stage: Stage) -> str:
+    """Compile a module.
+
+    Args:
+        content: text, or bitcode as bytes.
+        architecture: the GPU, e.g. ``sm_90``.
+
+    Raises:
+        RuntimeError: LLVM does not read or compile it.
+        ValueError: it is for no GPU of NVIDIA's.
+    """
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    if stage is Stage.OPTIMISED and isinstance(content, str):
+        content = _DEBUGGING.sub("", content)
+    module = _read(content)
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
+        cpu=architecture, opt=_LEVEL, features=_features(content)
+    )
+    if stage is Stage.GENERATED:
+        return str(machine.emit_assembly(module))
+    options = llvm.create_pipeline_tuning_options(speed_level=_LEVEL)
+    builder = llvm.create_pass_builder(machine, options)
+    if stage is Stage.OPTIMISED:
+        builder.getModulePassManager().run(module, builder)
+        return str(machine.emit_assembly(module))
+    _simplify(module, builder)
+    return str(_read(str(module)))  # read again, values have the numbers that they are printed with
+
+
+def _read(content: str | bytes) -> Any:
+    read = llvm.parse_bitcode if isinstance(content, bytes) else llvm.parse_assembly
+    module = read(content, context=llvm.create_context())
+    module.verify()
+    if module.triple and not module.triple.startswith("nvptx64"):
+        raise ValueError(f"error: it is for {module.triple}, not for {TRIPLE}")
+    module.triple = module.triple or TRIPLE
+    return module
+
+
+def _features(content: str | bytes) -> str:
+    """What clang says that the GPU has, the version of PTX among it."""
+    found = _FEATURES.search(content) if isinstance(content, str) else None
+    return found[1] if found else ""
+
+
+def _simplify(module: Any, builder: Any) -> None:
+    """Make functions that are always inlined part of their callers, and locals registers."""
+    for function in module.functions:
+        if not function.is_declaration and " ptx_kernel " not in str(function).split("{", 1)[0]:
+            function.linkage = "internal"
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_instruction_namer_pass()
+    passes.run(module, builder)

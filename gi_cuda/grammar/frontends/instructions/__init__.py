@@ -1,0 +1,1 @@
+"""Texts of instructions: what PTX and LLVM-IR have in common."""

@@ -75,7 +75,7 @@ class Toolkit:
 
 
 @cache
-def _header_folders() -> tuple[Path, ...] | None:
+def header_folders() -> tuple[Path, ...] | None:
     """Where the toolkit that is installed has its headers; None where none is."""
     try:
         nvcc = find_toolkit().nvcc
@@ -88,7 +88,7 @@ def _header_folders() -> tuple[Path, ...] | None:
 
 def brings_header(name: str) -> bool:
     """Whether a header comes with CUDA's toolkit: the one installed, else any."""
-    folders = _header_folders()
+    folders = header_folders()
     if folders is None:
         return HEADERS.match(name) is not None
     return any((folder / name).is_file() for folder in folders)

@@ -24,6 +24,7 @@ from gi_cuda.backends.cuda.compile.stages import find_stages
 from gi_cuda.backends.cuda.compile.texts import shard_text
 from gi_cuda.backends.cuda.llvm.lowering import lowered
 from gi_cuda.backends.cuda.ptx.batch import does_not_compile, only
+from gi_cuda.backends.cuda.toolkit import header_folders
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.llvm.syntax import INSTALL, binding
@@ -146,8 +147,10 @@ def _made(nvcc: str, told: tuple[str, ...], architecture: str, text: str) -> str
         source, made = Path(scratch) / "shard.cu", Path(scratch) / "shard.ll"
         write_text(source, text)
         words = [*clang.words, *_ALWAYS, f"--cuda-gpu-arch={architecture}", f"--cuda-path={root}"]
-        words += [*told, "-idirafter", str(stand_ins(_GONE)), "-o", str(made), str(source)]
-        finished = run(words, limit=COMPILE_LIMIT)
+        words += told
+        for folder in (*(header_folders() or ()), stand_ins(_GONE)):
+            words += ["-idirafter", str(folder)]
+        finished = run([*words, "-o", made, source], limit=COMPILE_LIMIT)
         if not finished.ok:
             raise does_not_compile(f"clang: {first_error(finished)}")
         found = read_text(made).replace(f"{scratch}/", "")

@@ -104,12 +104,14 @@ def blocks(text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def _end_of(text: str, begin: re.Match[str]) -> int:
-    """Bodies end with a brace in the first column."""
+    """Bodies end with a brace in the first column; one within is of inline assembly."""
     semicolon = text.find(";", begin.end())
     if begin["function"]:
         brace = text.find("{", begin.end())
         if brace >= 0 and not 0 <= semicolon < brace:
             last = text.find("\n}", brace)
+            while last >= 0 and text.count("{", brace, last) > text.count("}", brace, last) + 1:
+                last = text.find("\n}", last + 1)
             return last + 2 if last >= 0 else len(text)
     return semicolon + 1 if semicolon >= 0 else len(text)
 

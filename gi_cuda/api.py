@@ -145,7 +145,7 @@ def evolve(
         target: its folder, or its ``target.toml``.
         backend: ``host``, ``cuda``, or ``auto``: ``cuda`` where a GPU can be used.
         run: folder for the run; by default ``runs/<target>-<number>``.
-        level: what evolves: ``source`` or ``ptx``.
+        level: what evolves: ``source``, ``ptx`` or ``llvm``.
         start: a run on the same source whose winner to start from, as ``--from`` names it; by
             default the reference.
         preset: its name as ``--preset`` takes it, or an object of your own.

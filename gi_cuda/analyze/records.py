@@ -150,7 +150,7 @@ class RunRecord:
         backend, device, versions: what it was measured with.
         commit: of the repository that the source was in; "" where it was in none.
         gpu: whether that is a GPU; times of a CPU say nothing of one.
-        level: what evolves, ``source`` or ``ptx``.
+        level: what evolves, ``source``, ``ptx`` or ``llvm``.
         edits: the set of rule types.
         plan: preset, seed and all numbers of the search.
         started: what it started from; None: from the reference.

@@ -18,7 +18,8 @@ _LEVEL = 3
 """Level of optimisation."""
 
 _FEATURES = re.compile(r'"target-features"="([^"]*)"')
-_DEBUGGING = re.compile(r",? !dbg !\d+|^!llvm\.dbg\.cu = [^\n]*\n", re.M)
+_DEBUGGING = re.compile(r",? !dbg !\d+")
+_EMITTED = re.compile(r"\bemissionKind: \w+")
 
 
 class Stage(Enum):
@@ -48,7 +49,7 @@ def compiled(content: str | bytes, architecture: str, stage: Stage) -> str:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     if stage is Stage.OPTIMISED and isinstance(content, str):
-        content = _DEBUGGING.sub("", content)
+        content = _EMITTED.sub("emissionKind: NoDebug", _DEBUGGING.sub("", content))
     module = _read(content)
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
         cpu=architecture, opt=_LEVEL, features=_features(content)

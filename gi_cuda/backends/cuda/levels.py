@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner
 from gi_cuda.backends.cuda.llvm.clang import ir_of, source_ir
-from gi_cuda.backends.cuda.llvm.lowering import lowered
+from gi_cuda.backends.cuda.llvm.kernels import FUNCTION, KERNEL, optimised
 from gi_cuda.backends.cuda.ptx.batch import in_namespace, ptx_of, source_ptx
 
 if TYPE_CHECKING:
@@ -60,10 +60,6 @@ class CompiledLevel:
         return frozenset(name for name in self.function.findall(text) if in_namespace(name))
 
 
-def _optimised(text: str, architecture: str) -> str:
-    return lowered(text, architecture, "optimised")
-
-
 COMPILED_LEVELS: Mapping[str, CompiledLevel] = {
     "ptx": CompiledLevel(
         ptx_of,
@@ -75,9 +71,9 @@ COMPILED_LEVELS: Mapping[str, CompiledLevel] = {
     "llvm": CompiledLevel(
         ir_of,
         source_ir,
-        _optimised,
-        re.compile(r"^define [^@\n]*\bptx_kernel [^@\n]*@([\w$]+)", re.M),
-        re.compile(r"^define [^@\n]*@([\w$.]+)", re.M),
+        optimised,
+        KERNEL,
+        FUNCTION,
     ),
 }
 """By the names of :data:`gi_cuda.grammar.LEVELS`."""

@@ -19,6 +19,8 @@ _LEVEL = 3
 
 _FEATURES = re.compile(r'"target-features"="([^"]*)"')
 _DEBUGGING = re.compile(r",? !dbg !\d+")
+_COMDAT = re.compile(r"^\$\S+ = comdat \w+\n|(?<=[^\n]),? comdat(?:\(\$[^)]*\))?(?=[ ,\n])", re.M)
+"""Groups for a linker, which there is none of."""
 _EMITTED = re.compile(r"\bemissionKind: \w+")
 
 
@@ -62,7 +64,8 @@ def compiled(content: str | bytes, architecture: str, stage: Stage) -> str:
         builder.getModulePassManager().run(module, builder)
         return str(machine.emit_assembly(module))
     _simplify(module, builder)
-    return str(_read(str(module)))  # read again, values have the numbers that they are printed with
+    # Read again, values have the numbers that they are printed with.
+    return str(_read(_COMDAT.sub("", str(module))))
 
 
 def _read(content: str | bytes) -> Any:
